@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -197,4 +198,28 @@ func TestWaitingToJoinIsNotLost(t *testing.T) {
 	w.Pass(1200)
 	fine(t, w)
 	notInTranscript(t, w, "give up basic-pd-0")
+}
+
+// The replacement of a store never starts, and the store comes back during a rollout, which waits for the replacement.
+// With the recovery that its gate names the replacement leaves, and the rollout goes on.
+func TestRolloutWaitsForAReplacement(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Failover: true})
+	w.lose(w.pods[tikv][1], 6000)
+	w.When(func(w *Model) bool { return w.pods[tikv][3] != nil }, func() { w.lose(w.pods[tikv][3], 8000-w.t) })
+	for w.t < 7000 {
+		if _, _ = w.Drive(time.Hour); w.pods[tikv][3] != nil {
+			w.Upgrade("v2", topology.TiKV)
+		}
+		w.Pass(60)
+	}
+	p, err := w.Drive(time.Hour)
+	if err != nil || p.Outcome != plan.Blocked || w.pods[tikv][1].revision != "v1" {
+		t.Fatalf("%s, %v\n%s", p.Outcome, err, w.Transcript())
+	}
+	if advice := p.Gates[0].Remedy.Line(""); !strings.Contains(advice, "kubectl tidb failover basic recover") {
+		t.Errorf("%s: %s", p.Gates[0], advice)
+	}
+	w.Intent.Recover = true
+	fine(t, w)
+	inOrder(t, w, "scale TiKV from 4 to 3", "restart basic-tikv-1")
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
@@ -175,20 +176,22 @@ func (o options) request(ctx context.Context, s *drive.Session, m *intent.Manife
 func (o options) write(ctx context.Context, c *intent.Client, m *intent.Manifest, w intent.Write) (*v1alpha1.TidbCluster, error) {
 	w.Force, w.Manager = o.forceConflicts, o.FieldManager
 	got, err := c.Apply(ctx, m, w)
-	if clash, ok := errors.AsType[*intent.ConflictError](err); ok && o.ours(clash) {
-		w.Force = true
-		return c.Apply(ctx, m, w)
+	clash, ok := errors.AsType[*intent.ConflictError](err)
+	if !ok {
+		return got, err
 	}
-	return got, err
+	if clash.Fields = o.ofOthers(clash.Fields); len(clash.Fields) > 0 {
+		return got, err
+	}
+	w.Force = true
+	return c.Apply(ctx, m, w)
 }
 
-func (o options) ours(clash *intent.ConflictError) bool {
-	for _, f := range clash.Fields {
-		if f.Manager != intent.FieldManager && f.Manager != o.FieldManager {
-			return false
-		}
-	}
-	return true
+// ofOthers returns the fields that neither apply nor another verb has set.
+func (o options) ofOthers(fields []intent.OwnedField) []intent.OwnedField {
+	return slices.DeleteFunc(fields, func(f intent.OwnedField) bool {
+		return f.Manager == intent.FieldManager || f.Manager == o.FieldManager
+	})
 }
 
 // read returns the TidbCluster of the manifests, and the objects beside it.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,18 +81,13 @@ func TestReadNoFile(t *testing.T) {
 	}
 }
 
-func TestOurs(t *testing.T) {
-	field := func(managers ...string) *intent.ConflictError {
-		e := &intent.ConflictError{}
-		for _, m := range managers {
-			e.Fields = append(e.Fields, intent.OwnedField{Field: "spec.version", Manager: m})
-		}
-		return e
+// TestOfOthers: what another verb has set is no conflict, and is not named beside one.
+func TestOfOthers(t *testing.T) {
+	verb, helm := intent.OwnedField{Field: "spec.tikv.replicas", Manager: "kubectl-tidb"}, intent.OwnedField{Field: "spec.version", Manager: "helm"}
+	if got := (options{}).ofOthers([]intent.OwnedField{verb, helm}); !slices.Equal(got, []intent.OwnedField{helm}) {
+		t.Errorf("%v", got)
 	}
-	if !(options{}).ours(field("kubectl-tidb")) {
-		t.Error("a field of another verb is a conflict")
-	}
-	if (options{}).ours(field("kubectl-tidb", "helm")) {
-		t.Error("a field of another manager is no conflict")
+	if got := (options{}).ofOthers([]intent.OwnedField{verb}); len(got) > 0 {
+		t.Errorf("%v", got)
 	}
 }

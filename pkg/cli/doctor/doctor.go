@@ -221,6 +221,7 @@ func Examine(ctx context.Context, f *factory.Factory, s *drive.Session) (finding
 	if _, unread := lease.ReadHolder(ctx, s.Kube, seen.Wanted.Cluster); unread != nil {
 		l.DriverUnread = unread.Error()
 	}
+	l.DDLPaused = s.Observer.DDLPaused(ctx, l.Wanted.Cluster, l.Snapshot)
 	claims, pods, unread := observe.Claims(ctx, s.Kube, s.Namespace)
 	if unread != nil {
 		l.ClaimsUnread = unread.Error()

@@ -185,11 +185,7 @@ func (s *Session) check(ctx context.Context, r proposal) (prospect, error) {
 	if err != nil {
 		return prospect{}, err
 	}
-	for _, b := range back {
-		if e := b.judge(snap.Groups[b.Kind]); e != nil {
-			problems = append(problems, e)
-		}
-	}
+	problems = append(problems, refusals(back, snap)...)
 	if err := rejected(want, problems, refused); err != nil {
 		return prospect{}, err
 	}

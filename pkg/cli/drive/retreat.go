@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -68,11 +69,11 @@ func versionIn(r *appsv1.ControllerRevision, k topology.Kind) string {
 	return ""
 }
 
-// judge refuses an older release, except for the one that an unfinished upgrade came from, as long
-// as no process of a newer one has run on the data: it may have changed the data into a format that
-// the older one cannot read, and TiDB's system tables are part of the data as well. An image that
-// does not exist has never changed any data, and going back repairs the cluster.
-func (r retreat) judge(g state.Group) *field.Error {
+// judge returns why an older release is refused, "" where it is not. It is refused except for the one that an unfinished
+// upgrade came from, as long as no process of a newer one has run on the data: it may have changed the data into a format
+// that the older one cannot read, and TiDB's system tables are part of the data as well. An image that does not exist has
+// never changed any data, and going back repairs the cluster.
+func (r retreat) judge(g state.Group) string {
 	why, came := "", r.before == r.To
 	for _, m := range g.Members {
 		if why == "" {
@@ -82,12 +83,32 @@ func (r retreat) judge(g state.Group) *field.Error {
 	}
 	switch {
 	case why == "" && came:
-		return nil
+		return ""
 	case why == "":
 		why = "it is not recorded that it was " + r.To + " before"
 	}
-	return field.Invalid(r.Field, r.To, fmt.Sprintf("%s is %s, and %s: data may be in a format that a lower version "+
-		"cannot read; go on to a version that is not lower, or restore a backup into a new cluster", r.Kind.Title(), r.From, why))
+	return fmt.Sprintf("%s is %s, and %s", r.Kind.Title(), r.From, why)
+}
+
+// refusals returns an error for each field that asks for an older release which is refused, with all reasons: mostly one
+// field sets the version of several components.
+func refusals(all []retreat, snap state.Snapshot) field.ErrorList {
+	var errs field.ErrorList
+	whys := map[string][]string{}
+	for _, r := range all {
+		why, at := r.judge(snap.Groups[r.Kind]), r.Field.String()
+		if why == "" {
+			continue
+		}
+		if whys[at] = append(whys[at], why); len(whys[at]) == 1 {
+			errs = append(errs, field.Invalid(r.Field, r.To, ""))
+		}
+	}
+	for _, e := range errs {
+		e.Detail = strings.Join(whys[e.Field], "; ") + ": data may be in a format that a lower version cannot read; " +
+			"go on to a version that is not lower, or restore a backup into a new cluster"
+	}
+	return errs
 }
 
 // evidence returns why a member cannot go back, "" when it can. The database keeps a version longer

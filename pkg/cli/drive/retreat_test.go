@@ -96,17 +96,32 @@ func TestRetreat(t *testing.T) {
 				if d.Kind != tt.kind {
 					continue
 				}
-				err := retreat{d, tt.before}.judge(half(tt.change).Seen.Groups[tt.kind])
+				errs := refusals([]retreat{{d, tt.before}}, half(tt.change).Seen)
 				switch {
-				case tt.says == "" && err != nil:
-					t.Errorf("refused: %v", err)
-				case tt.says != "" && (err == nil || !strings.Contains(err.Error(), tt.says) || !strings.Contains(err.Error(), "lower")):
-					t.Errorf("does not say %q: %v", tt.says, err)
+				case tt.says == "" && len(errs) > 0:
+					t.Errorf("refused: %v", errs)
+				case tt.says != "" && (len(errs) != 1 || !strings.Contains(errs[0].Error(), tt.says) || !strings.Contains(errs[0].Error(), "lower")):
+					t.Errorf("does not say %q: %v", tt.says, errs)
 				}
 				return
 			}
 			t.Error("no downgrade")
 		})
+	}
+}
+
+// TestRetreatsOfOneField: components whose version one field sets are refused by one error.
+func TestRetreatsOfOneField(t *testing.T) {
+	now, want := basic(func(*v1alpha1.TidbCluster) {}), basic(func(*v1alpha1.TidbCluster) {})
+	now.Spec.Version, want.Spec.Version = "v8.1.9", "v8.0.0"
+	p := propose(Request{Change: intent.Change{Now: now, Want: want}})
+	var all []retreat
+	for _, d := range topology.Downgrades(p.now, p.want) {
+		all = append(all, retreat{d, ""})
+	}
+	errs := refusals(all, half(func(*plantest.Cluster) {}).Seen)
+	if len(all) != 3 || len(errs) != 1 || errs[0].Field != "spec.version" || strings.Count(errs[0].Detail, "is v8.1.9, and") != 3 || strings.Count(errs[0].Detail, "a lower version") != 1 {
+		t.Errorf("%d components, %v", len(all), errs)
 	}
 }
 

@@ -59,7 +59,7 @@ func (s *Session) Load(ctx context.Context) (*v1alpha1.TidbCluster, error) {
 func Unrendered(c topology.Cluster) desired.State {
 	w := desired.State{Cluster: c}
 	for _, g := range c.Groups {
-		w.Groups = append(w.Groups, desired.Group{Group: g, Set: desired.Object{Drift: desired.Differs}})
+		w.Groups = append(w.Groups, desired.Group{Group: g, Set: desired.Object{Drift: desired.Unrendered}})
 	}
 	return w
 }

@@ -213,7 +213,7 @@ func (l sight) component(g desired.Group, wide bool) []string {
 		}
 	}
 	state, note := fmt.Sprintf("%s of %d up", up(got), g.Size()), ""
-	if n < g.Size() {
+	if n < g.Size() && g.Set.Drift != desired.Unrendered {
 		note = fmt.Sprintf("%d of %d updated", n, g.Size())
 	}
 	if g.Held && note != "" {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -47,6 +48,7 @@ type member struct {
 	Name      string `json:"name"`
 	Up        bool   `json:"up"`
 	Updated   bool   `json:"updated"`
+	Unknown   bool   `json:"-"` // whether it is updated is not known
 	ID        uint64 `json:"id,omitempty,string"`
 	State     string `json:"state"`
 	Leaders   *int   `json:"leaders,omitempty"`
@@ -139,7 +141,7 @@ func (l sight) members() []member {
 			}
 			row := member{
 				Component: string(m.Kind), Name: m.Name, Up: m.Up(), ID: m.Database.ID, State: word(m),
-				Updated: g.Current(got, m), Version: version(m), Trouble: m.Trouble(),
+				Updated: g.Current(got, m), Unknown: g.Set.Drift == desired.Unrendered, Version: version(m), Trouble: m.Trouble(),
 				Config: config[m.Name],
 			}
 			if m.Pod != nil {
@@ -203,7 +205,7 @@ func (m member) note() string {
 	switch {
 	case m.RestartAsked != nil:
 		all = append(all, "to be restarted")
-	case !m.Updated && m.Restarts != nil:
+	case !m.Updated && !m.Unknown && m.Restarts != nil:
 		all = append(all, "to be updated")
 	}
 	return strings.Join(all, "; ")

@@ -57,11 +57,13 @@ func (g Group) Current(got state.Group, m state.Member) bool {
 // Drift is how an object that exists differs from the wanted one.
 type Drift int
 
-// The values of Drift: an object equals what is wanted, does not exist, or differs from it.
+// The values of Drift: an object equals what is wanted, does not exist, differs from it, or is not known to do so, since
+// what is wanted cannot be rendered.
 const (
 	None Drift = iota
 	Missing
 	Differs
+	Unrendered
 )
 
 // Object is a Kubernetes object that the cluster needs.

@@ -60,7 +60,7 @@ func (l Look) differ(k topology.Kind, objects []desired.Object) []Finding {
 	var names []string
 	for _, o := range objects {
 		if word, differs := words[o.Drift]; differs {
-			names = append(names, fmt.Sprintf("%s %s %s", o.Kind, o.Name, word))
+			names = append(names, fmt.Sprintf("%s %s %s%s", o.Kind, o.Name, word, l.writer(k, o)))
 		}
 	}
 	if len(names) == 0 {
@@ -71,6 +71,15 @@ func (l Look) differ(k topology.Kind, objects []desired.Object) []Finding {
 		help = slices.Insert(help, 0, remedy.Run("see what would be done", l.Wanted.Cluster.Plugin("sync", "--dry-run")))
 	}
 	return []Finding{{Component: k, Seen: some(names), Remedy: help}}
+}
+
+// writer says who has written an object last, and when, where that is known: of a StatefulSet that exists.
+func (l Look) writer(k topology.Kind, o desired.Object) string {
+	set := l.Snapshot.Groups[k].Set
+	if o.Kind != "StatefulSet" || o.Drift == desired.Missing || set.Writer == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (written last by %s, %s)", set.Writer, l.ago(set.Written))
 }
 
 // outdated are pods that have not the update revision.

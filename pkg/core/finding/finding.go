@@ -61,6 +61,8 @@ type Look struct {
 	Driver string
 	// DriverUnread says why it is not known who drives it; "" where it is known.
 	DriverUnread string
+	// DDLPaused is the TiDB server that says that DDL statements of users are paused for an upgrade; "" where none says so.
+	DDLPaused string
 	// Claims are all claims of the cluster, and ClaimsUnread why they are not known; "" where they are.
 	Claims       []claim.Claim
 	ClaimsUnread string

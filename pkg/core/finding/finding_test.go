@@ -169,6 +169,7 @@ func leftExamples() []example {
 			s.Seen.Drains = []state.Drain{{Member: "t-ticdc-0", PodUID: "old", Since: plantest.Now.Add(-time.Hour), Asked: plantest.Now.Add(-asked)}}
 		}
 	}
+	ddl := func(s *sick) { s.look.DDLPaused = "t-tidb-1" }
 	return []example{
 		{"evict-scheduler-left", evicted, "an evict-leader scheduler for store 3, which this plugin made 90m ago", "allow region leaders on t-tikv-2", both(evicted, pdDriven)},
 		{"evict-scheduler-left", func(s *sick) { s.Recorded("t-tikv-2", 90*minute) }, "only the record is left", "allow region leaders on t-tikv-2", func(*sick) {}},
@@ -176,6 +177,7 @@ func leftExamples() []example {
 		{"evict-scheduler-left", both(evicted, func(s *sick) { s.Seen.PD.SchedulersUnknown = true }), "PD could not be asked", "", func(*sick) {}},
 		{"evict-scheduler-left", both(evicted, func(s *sick) { s.Wanted.Cluster.Paused = true }), "scheduler for store 3", "",
 			both(evicted, func(s *sick) { s.Seen.Evictions[0].Foreign = true })},
+		{"ddl-paused", ddl, "DDL is paused by /upgrade/start of TiDB", "", both(ddl, func(s *sick) { s.Roll(topology.TiDB) })},
 		{"removal-record-left", func(s *sick) {
 			s.Seen.Removals = []state.Removal{{StoreID: 99, Member: "t-tikv-9"}}
 		}, "ConfigMap t-ledger has a record of what was done with store 99", "conclude the removal of store 99 of t-tikv-9", func(s *sick) { s.Removing("t-tikv-1", minute) }},
@@ -209,10 +211,15 @@ func askedExamples() []example {
 	paused := func(p topology.Pause) func(*sick) {
 		return func(s *sick) { s.Wanted.Cluster.Paused, s.Wanted.Cluster.Pause = true, p }
 	}
+	edited := func(s *sick) {
+		s.Want(topology.TiKV).Set.Drift = desired.Differs
+		s.Set(topology.TiKV, func(set *state.Set) { set.Writer, set.Written = "kubectl-edit", plantest.Now.Add(-time.Hour) })
+	}
 	differs := func(s *sick) { s.Want(topology.TiDB).Services[0].Drift = desired.Differs }
 	return []example{
 		{"not-driven", more, "to do: scale TiKV from 4 to 5; no process drives the cluster", "", both(more, pdDriven)},
 		{"object-differs", differs, "Service t-tidb-peer is not as the spec asks for", "", both(differs, pdDriven)},
+		{"object-differs", edited, "StatefulSet t-tikv is not as the spec asks for (written last by kubectl-edit, 60m ago)", "", both(edited, pdDriven)},
 		{"pods-outdated", rolls, "t-tidb-0, t-tidb-1: not at revision v2 yet", "", both(rolls, pdDriven)},
 		{"replicas-differ", more, "5 asked for, and StatefulSet t-tikv has 4 replicas; PD has 4 of its members", "", both(more, pdDriven)},
 		{"versions-differ", two, "v8.1.0 on t-tidb-0; v8.1.1 on t-tidb-1", "", both(two, pdDriven)},

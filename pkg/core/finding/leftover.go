@@ -65,6 +65,22 @@ func schedulersLeft(l Look) []Finding {
 	return all
 }
 
+// ddlPaused is a pause of DDL that a tool has begun for an upgrade and has not ended. While TiDB servers are still to be
+// restarted, the upgrade may go on.
+func ddlPaused(l Look) []Finding {
+	got := l.Snapshot.Groups[topology.TiDB]
+	if l.DDLPaused == "" || slices.ContainsFunc(got.Running(), got.Outdated) {
+		return nil
+	}
+	c := l.Wanted.Cluster
+	finish := append([]string{"exec", l.DDLPaused, "-c", string(topology.TiDB), "--"}, c.TiDBStatusCall("/upgrade/finish", "-X", "POST")...)
+	return []Finding{{
+		Component: topology.TiDB,
+		Seen:      "DDL is paused by /upgrade/start of TiDB, and no TiDB server is still to be restarted",
+		Remedy:    remedy.Remedy{remedy.Run("if no upgrade is under way, end the pause", c.Kubectl(finish...))},
+	}}
+}
+
 // reported returns a rule for findings of the plan with one reason.
 func reported(reason event.NoticeReason) func(Look) []Finding {
 	return func(l Look) []Finding {

@@ -65,6 +65,7 @@ var room = []rule{
 var leftOver = []rule{
 	{"evict-scheduler-left", Warning, "PD keeps all region leaders off the store for ever, so the others carry its load.", notNow, undriven(schedulersLeft)},
 	{"evict-scheduler-of-others", Warning, "PD keeps all region leaders off the store as long as the scheduler is there.", byOther, reported(event.ForeignScheduler)},
+	{"ddl-paused", Warning, "DDL statements of users wait until the pause ends.", byOther, ddlPaused},
 	{"removal-record-left", Info, "The record is of no use any more.", notNow, undriven(removalsLeft)},
 	{"drain-record-left", Info, "The record is of no use any more.", notNow, undriven(drainsLeft)},
 	{"operator-mark-left", Warning, "A tidb-operator that drives the cluster later takes its old mark for a drain or an eviction that has just begun.", byOther, undriven(marksLeft)},

@@ -29,7 +29,10 @@ func TestFailoverAdvised(t *testing.T) {
 			c.Roll(tikv)
 			c.Rolled(tikv, 1, 3)
 		}), "if it never comes back: kubectl tidb failover t run --component tikv --discard t-tikv-1 -n ns; or see why: kubectl describe pod t-tikv-1 -n ns"},
-		"due this very moment": {with(func(c *plantest.Cluster) { lost(c, 35*time.Minute, "t-tikv-1") }), "replace it: kubectl tidb failover t run -n ns; or see why: kubectl describe pod t-tikv-1 -n ns"},
+		"a replacement that cannot start, and a rollout waits for it": {needless(true), "take it away, since a member that was given up serves again: " +
+			"kubectl tidb failover t recover -n ns; or see why: kubectl describe pod t-tikv-4 -n ns"},
+		"the same, and it is needed": {needless(false), "see why: kubectl describe pod t-tikv-4 -n ns"},
+		"due this very moment":       {with(func(c *plantest.Cluster) { lost(c, 35*time.Minute, "t-tikv-1") }), "replace it: kubectl tidb failover t run -n ns; or see why: kubectl describe pod t-tikv-1 -n ns"},
 		"it serves between its crashes": {
 			crashed(with(), "t-tikv-1", 5, 5*time.Minute, 5*time.Second, time.Minute, 5*time.Second), "see why: kubectl logs t-tikv-1 -c tikv --previous -n ns",
 		},
@@ -43,7 +46,7 @@ func TestFailoverAdvised(t *testing.T) {
 	} {
 		got := ""
 		for _, g := range tc.c.Decide().Gates {
-			if (g.Member == "t-tikv-1" || g.Member == "t-pd-0") && g.Want == "serving" {
+			if (g.Member == "t-tikv-1" || g.Member == "t-tikv-4" || g.Member == "t-pd-0") && g.Want == "serving" {
 				got = g.Remedy.Line("")
 			}
 		}
@@ -51,4 +54,20 @@ func TestFailoverAdvised(t *testing.T) {
 			t.Errorf("%s: advises %q, want %q", name, got, tc.want)
 		}
 	}
+}
+
+// needless returns a rollout that waits for a replacement without a place for its pod, and whether the member that it
+// replaces serves again.
+func needless(back bool) *plantest.Cluster {
+	return with(func(c *plantest.Cluster) {
+		if !back {
+			lost(c, time.Hour, "t-tikv-1")
+		}
+		given(c, "t-tikv-1", time.Hour)
+		replacement(c, tikv)
+		c.Roll(tikv)
+		c.Rolled(tikv, 4)
+		c.Down(time.Hour, "t-tikv-4")
+		c.Member("t-tikv-4").Database = state.Database{Presence: state.Absent}
+	})
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -238,27 +237,6 @@ func (sc Scope) record(m state.Member, discarded bool) Step {
 		s.Claims = append(s.Claims, c.UID)
 	}
 	return s
-}
-
-// advise adds what a person can do to gates that wait for a lost member.
-func (sc Scope) advise(p Profile, gates []Gate) {
-	for i := range gates {
-		if gates[i].Reason != MemberServing {
-			continue
-		}
-		m, _ := sc.Got.Member(gates[i].Member)
-		c, ok := sc.lostMember(p, m)
-		switch look := gates[i].Remedy; {
-		case !ok:
-		case c.Record == nil && c.Spared == "" && !sc.All.At.Before(c.Due) && !sc.Policy.Failover.covers(p.Kind):
-			gates[i].Remedy = append(remedy.Remedy{remedy.Run("replace it", sc.Cluster.Plugin("failover", "run"))}, look...)
-		case c.Record != nil && p.Failover.Keeps && !c.Record.Discarded && !m.Up():
-			// It has its replacement, and is waited for only because PD still counts
-			// on its data.
-			gates[i].Remedy = append(remedy.Remedy{remedy.Run("if it never comes back", sc.Cluster.Plugin("failover", "run",
-				"--component", string(p.Kind), "--discard", m.Name))}, look...)
-		}
-	}
 }
 
 // LostMember is a member that is down or was given up, and what happens next.

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"fmt"
 	"path"
 
 	corev1 "k8s.io/api/core/v1"
@@ -88,11 +87,5 @@ func tidbTLS(c topology.Cluster) []setting {
 
 // statusCheck is the command of a readiness probe that asks TiDB's status port.
 func statusCheck(c topology.Cluster) []string {
-	command := []string{"curl", fmt.Sprintf("%s://127.0.0.1:%d/status", c.Scheme(), topology.TiDBStatusPort), "--fail", "--location"}
-	if c.TLS.Members {
-		dir := topology.CertificateDir(topology.TiDB.CertificateVolume())
-		command = append(command, "--cacert", path.Join(dir, topology.KeyCA),
-			"--cert", path.Join(dir, topology.KeyCertificate), "--key", path.Join(dir, topology.KeyPrivate))
-	}
-	return command
+	return c.TiDBStatusCall("/status", "--fail", "--location")
 }

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -16,6 +17,8 @@ type Member struct {
 	// Gone is since when this process has observed that a wanted pod is missing; zero when it is
 	// not.
 	Gone time.Time
+	// Refusal says why Kubernetes has not made the pod that is missing; "" when it is not missing, or that is not known.
+	Refusal string
 	// NotServing is since when this process has observed that the member does not serve; zero while
 	// it serves. It differs between processes: it bounds a wait, and is no evidence of how long the
 	// member is down.
@@ -278,7 +281,7 @@ func (m Member) Trouble() string {
 	case m.Up():
 		return ""
 	case m.Pod == nil:
-		return "no pod"
+		return cmp.Or(m.Refusal, "no pod")
 	case m.Pod.Terminating && m.Database.Draining:
 		return "pod is terminating, and keeps its connections for a while"
 	case m.Pod.Terminating:

@@ -37,6 +37,10 @@ type Set struct {
 	// Template is the fingerprint of the pod template applied last; see
 	// desired.Group.Template.
 	Template string
+	// Writer is the field manager that has written it last, its status apart, and Written is when; "" where the API server
+	// has not recorded it.
+	Writer  string
+	Written time.Time
 	// Volumes are the sizes in its claim templates, by their names.
 	Volumes map[string]topology.Size
 }

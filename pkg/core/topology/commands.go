@@ -1,6 +1,8 @@
 package topology
 
 import (
+	"fmt"
+	"path"
 	"strings"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
@@ -23,4 +25,15 @@ func (c Cluster) Patch(spec string) remedy.Command {
 // pd-ctl, separated by spaces.
 func (c Cluster) PDCtl(pod, words string) remedy.Command {
 	return c.Kubectl(append([]string{"exec", pod, "-c", string(PD), "--", "/pd-ctl"}, strings.Fields(words)...)...)
+}
+
+// TiDBStatusCall returns the command that asks for a page of the status port of a TiDB server, to be run in the
+// container of that server. Its parts are those of a probe as well, so another order would restart pods.
+func (c Cluster) TiDBStatusCall(page string, flags ...string) []string {
+	command := append([]string{"curl", fmt.Sprintf("%s://127.0.0.1:%d%s", c.Scheme(), TiDBStatusPort, page)}, flags...)
+	if c.TLS.Members {
+		dir := CertificateDir(TiDB.CertificateVolume())
+		command = append(command, "--cacert", path.Join(dir, KeyCA), "--cert", path.Join(dir, KeyCertificate), "--key", path.Join(dir, KeyPrivate))
+	}
+	return command
 }

@@ -98,11 +98,19 @@ type ConflictError struct {
 // OwnedField is a field and who manages it.
 type OwnedField struct{ Field, Manager string }
 
+// by says who has set the field. A field of ours was set by a command other than apply, such as scale.
+func (f OwnedField) by() string {
+	if f.Manager == FieldManager {
+		return "another kubectl tidb command"
+	}
+	return f.Manager
+}
+
 func (e *ConflictError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "apply tidbcluster %s/%s: others have set what the manifest sets differently:", e.Namespace, e.Name)
+	fmt.Fprintf(&b, "apply tidbcluster %s/%s: the manifest would change fields that it has not set before:", e.Namespace, e.Name)
 	for _, f := range e.Fields {
-		fmt.Fprintf(&b, "\n  %s, set by %s", f.Field, f.Manager)
+		fmt.Fprintf(&b, "\n  %s, set by %s", f.Field, f.by())
 	}
 	b.WriteString("\ngive these fields the values they have, leave them out of the manifest, " +
 		"or take them over with --force-conflicts")

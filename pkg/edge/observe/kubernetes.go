@@ -34,6 +34,11 @@ func set(s *appsv1.StatefulSet) state.Set {
 		Template:        render.Template(s),
 		Volumes:         templateSizes(s.Spec.VolumeClaimTemplates),
 	}
+	for _, f := range s.ManagedFields {
+		if f.Subresource == "" && f.Time != nil && !f.Time.Time.Before(out.Written) {
+			out.Writer, out.Written = f.Manager, f.Time.Time
+		}
+	}
 	if s.Spec.Replicas != nil {
 		out.Replicas = int(*s.Spec.Replicas)
 	}

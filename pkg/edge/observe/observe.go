@@ -51,6 +51,7 @@ type Observer struct {
 	onPDCall    func(call string, took time.Duration, err error)
 	extras      *extras
 	history     history
+	refusals    memory[map[string]string] // why Kubernetes has not made pods, by the name of their StatefulSet
 	serving     serving
 	asksAll     bool // this observation asks all TiDB servers
 	leaders     leaderCounts
@@ -60,7 +61,7 @@ type Observer struct {
 
 // New returns an observer. The intent function loads the TidbCluster.
 func New(kube kubernetes.Interface, d dial.Dialer, intent func(context.Context) (*v1alpha1.TidbCluster, error), now func() time.Time) *Observer {
-	o := &Observer{kube: kube, live: live{kube, intent}, dialer: d, now: now, history: newHistory()}
+	o := &Observer{kube: kube, live: live{kube, intent}, dialer: d, now: now, history: newHistory(), refusals: memory[map[string]string]{fresh: refusalsKept}}
 	o.unverified = &http.Client{Transport: dial.Transport(d, &tls.Config{InsecureSkipVerify: true})} //nolint:gosec // see askProxies
 	o.identify("http", credentials{})
 	return o
@@ -150,6 +151,7 @@ func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source)
 	}
 	for _, g := range c.Groups {
 		snap.Groups[g.Kind] = o.group(ctx, c, g, seen, base)
+		o.explain(ctx, c, g.Kind, snap.Groups[g.Kind].Members)
 	}
 	snap.PD.Healthy += base.counted(snap.Groups[topology.PD].Members)
 	o.readNodes(ctx, c, &snap)

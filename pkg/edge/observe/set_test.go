@@ -2,8 +2,10 @@ package observe
 
 import (
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // TestSet: fields that are not set have defaults; for pod management it is OrderedReady.
@@ -24,6 +26,13 @@ func TestSet(t *testing.T) {
 	}
 	if got := set(s); got.Manual || got.Partition != 1 {
 		t.Errorf("%+v", got)
+	}
+	at := func(manager, subresource string, minute int) metav1.ManagedFieldsEntry {
+		return metav1.ManagedFieldsEntry{Manager: manager, Subresource: subresource, Time: &metav1.Time{Time: noon.Add(time.Duration(minute) * time.Minute)}}
+	}
+	s.ManagedFields = []metav1.ManagedFieldsEntry{at("kubectl-edit", "", 2), at("kubectl-tidb", "", 1), at("kube-controller-manager", "status", 3), {Manager: "old"}}
+	if got := set(s); got.Writer != "kubectl-edit" || !got.Written.Equal(noon.Add(2*time.Minute)) {
+		t.Errorf("written by %s at %s", got.Writer, got.Written)
 	}
 	if got := set(nil); got.Exists {
 		t.Errorf("%+v", got)

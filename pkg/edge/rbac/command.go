@@ -40,7 +40,7 @@ var commands = []Command{
 	{Name: "failover", Role: Viewer, except: looksOnly},
 	// With --fix it changes what is recorded and marked, and schedulers in PD; without it no right to write is used.
 	{Name: "doctor", Role: Driver, except: []string{
-		readsLogs, readsEvents, watchesEvents, makesSecrets, "apps/statefulsets create", "apps/statefulsets delete", "apps/statefulsets update",
+		readsLogs, watchesEvents, makesSecrets, "apps/statefulsets create", "apps/statefulsets delete", "apps/statefulsets update",
 		"/pods delete", "/persistentvolumeclaims delete", "/services create", "/services update", "/services watch", "/configmaps create",
 		"/configmaps watch", "/events create", "/events patch", "/persistentvolumes patch", "apps/deployments list", "apps/deployments watch",
 	}},
@@ -84,7 +84,7 @@ var commands = []Command{
 		"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "/namespaces list",
 		"/secrets get", makesSecrets, asksIssuers, readsIssued,
 	}},
-	{Name: "tls rotate", Role: Editor, except: []string{creates, deletes, readsBackups, asksIssuers, readsIssued, readsLogs, readsEvents, watchesEvents}},
+	{Name: "tls rotate", Role: Editor, except: []string{creates, deletes, readsBackups, asksIssuers, readsIssued, readsLogs, watchesEvents}},
 	{Name: "init", Role: Installer},
 }
 
@@ -118,7 +118,7 @@ var asksMembers = slices.Concat(connects, []string{"/namespaces list"})
 // observes are the requests that observe a cluster once.
 var observes = slices.Concat(connects, []string{
 	"apps/statefulsets list", "apps/deployments get", "/persistentvolumeclaims list", "/services list", "/configmaps get", "/configmaps list",
-	"coordination.k8s.io/leases get", "coordination.k8s.io/leases list",
+	"coordination.k8s.io/leases get", "coordination.k8s.io/leases list", readsEvents,
 })
 
 // reads are the requests of a verb that looks at one cluster.
@@ -143,8 +143,8 @@ var (
 // whenChanging are the requests that a verb that changes a cluster which exists does not send.
 var whenChanging = slices.Concat([]string{creates, deletes}, seldom)
 
-// shows are the requests of the verbs that show logs and events.
-var shows = []string{readsLogs, readsEvents, watchesEvents}
+// shows are the requests that only the verbs send that show logs and follow events.
+var shows = []string{readsLogs, watchesEvents}
 
 // looksOnly are the requests of a viewer that only status, and the verbs that show logs and events, send.
 var looksOnly = slices.Concat([]string{readsNodes}, shows)

@@ -67,7 +67,7 @@ var rights = []Right{
 	{Viewer, Namespace, "", "services", []string{"list"}, "what there is", ""},
 	{Viewer, Namespace, "", "configmaps", []string{"get", "list"}, "what there is, and what was made in PD for a while", ""},
 	{Viewer, Namespace, "", "pods/log", []string{"get"}, "logs", ""},
-	{Viewer, Namespace, "", "events", []string{"list", "watch"}, "events, and the archive of report --bundle", "the archive has none"},
+	{Viewer, Namespace, "", "events", []string{"list", "watch"}, "events, the archive of report --bundle, and why Kubernetes makes no pod, such as for a quota", "the archive has none, and the reason is not shown"},
 	{Viewer, Namespace, "", "pods/portforward", []string{"create", "get"}, "asking members, but with direct connections (`--dial`); one of the verbs will do with most API servers", ""},
 	{Viewer, Namespace, "", "secrets", []string{"get"}, "the certificates of clusters with TLS, ours among them; whether Secrets exist that the spec names", "clusters with TLS cannot be asked; for others nothing is checked"},
 	{Viewer, Namespace, coordination, "leases", []string{"get", "list"}, "who drives a cluster", ""},

@@ -5,6 +5,7 @@
 package tidb
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -93,9 +94,27 @@ func quoted(name string) string {
 	return "`" + strings.ReplaceAll(name, "`", "``") + "`"
 }
 
+// DDLPaused reports whether DDL statements of users are paused for an upgrade, as a tool asks for it that begins one.
+// The server on host is asked to show that, which changes nothing. One that is too old to know of it says no.
+func (c *Client) DDLPaused(ctx context.Context, host string) (bool, error) {
+	answer, err := c.port().Post(ctx, host, "/upgrade/show", nil)
+	if err != nil {
+		return false, fmt.Errorf("ask TiDB %s whether DDL is paused: %w", host, err)
+	}
+	// While nothing is paused it answers with a text, else with the progress of the upgrade.
+	var progress struct {
+		Upgraded *int `json:"upgraded_percent"`
+	}
+	known := json.NewDecoder(bytes.NewReader(answer.Body)).Decode(&progress) == nil
+	return answer.Code < http.StatusBadRequest && known && progress.Upgraded != nil, nil
+}
+
+func (c *Client) port() ask.Port {
+	return ask.Port{HTTP: c.HTTP, Scheme: c.Scheme, Number: StatusPort, Body: ask.Body{Max: maxBody}}
+}
+
 func (c *Client) get(ctx context.Context, host, path string) (ask.Answer, error) {
-	port := ask.Port{HTTP: c.HTTP, Scheme: c.Scheme, Number: StatusPort, Body: ask.Body{Max: maxBody}}
-	answer, err := port.Get(ctx, host, path)
+	answer, err := c.port().Get(ctx, host, path)
 	if err != nil {
 		return answer, fmt.Errorf("get status of TiDB %s: %w", host, err)
 	}

@@ -44,6 +44,32 @@ func TestHealthy(t *testing.T) {
 	}
 }
 
+// TestDDLPaused: what TiDB answers in both states, and what one answers that does not know of it.
+func TestDDLPaused(t *testing.T) {
+	for body, want := range map[string]bool{
+		`{"servers_num":3,"owner_id":"a","upgraded_percent":0}"success!"`: true,
+		`"The cluster state is normal.""success!"`:                        false,
+		`[schema]wrong operation:`:                                        false,
+		`{}`:                                                              false,
+	} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method != http.MethodPost || r.URL.Path != "/upgrade/show" {
+				t.Errorf("%s %s", r.Method, r.URL.Path)
+			}
+			io.WriteString(w, body)
+		}))
+		c := &Client{HTTP: s.Client()}
+		if got, err := c.DDLPaused(t.Context(), strings.TrimPrefix(s.URL, "http://")); err != nil || got != want {
+			t.Errorf("%s: %t, %v", body, got, err)
+		}
+		s.Close()
+	}
+	c := &Client{HTTP: &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF })}}
+	if _, err := c.DDLPaused(t.Context(), "basic-tidb-0"); err == nil {
+		t.Error("no answer is not an error")
+	}
+}
+
 func TestUnreachableIsNotUnhealthy(t *testing.T) {
 	hc := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 		if r.URL.String() != "https://basic-tidb-0.basic-tidb-peer.ns.svc:10080/status" {

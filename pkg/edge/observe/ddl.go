@@ -1,0 +1,25 @@
+package observe
+
+import (
+	"context"
+	"slices"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// DDLPaused returns the name of the TiDB server that says that DDL statements of users are paused for an upgrade; "" where
+// they are not, or no server can say so. It asks one that was observed to serve, since all of them know the same.
+func (o *Observer) DDLPaused(ctx context.Context, c topology.Cluster, s state.Snapshot) string {
+	servers := s.Groups[topology.TiDB].Running()
+	i := slices.IndexFunc(servers, state.Member.Up)
+	if i < 0 {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	if paused, err := o.tidb.DDLPaused(ctx, c.PodHost(topology.TiDB, servers[i].Ordinal)); err != nil || !paused {
+		return ""
+	}
+	return servers[i].Name
+}
