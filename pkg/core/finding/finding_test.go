@@ -202,32 +202,6 @@ func held(s *sick) {
 	s.Roll(topology.TiDB).Rolled(topology.TiDB, 1)
 }
 
-// named has a user name members of TiDB to be restarted.
-func named(names ...string) func(*sick) {
-	return func(s *sick) {
-		g := s.Want(topology.TiDB)
-		g.Restarts = map[string]topology.MemberRestart{}
-		for _, n := range names {
-			g.Restarts[n] = topology.MemberRestart{Pod: s.Member(n).Pod.UID, At: plantest.Now.Add(-time.Hour)}
-		}
-	}
-}
-
-func restartExamples() []example {
-	one := named("t-tidb-1")
-	ended := func(s *sick) { s.Member("t-tidb-1").Pod.UID = "next" }
-	ends := func(s *sick) { s.Member("t-tidb-1").Pod.Terminating = true }
-	pause := func(s *sick) { s.Wanted.Cluster.Paused = true }
-	const id = "restart-pending"
-	return []example{
-		{id, named("t-tidb-1", "t-tidb-0"), "asked to restart: t-tidb-0, 60m ago; t-tidb-1, 60m ago; no process drives the cluster", "", both(one, pdDriven)},
-		{id, both(named("t-tidb-1", "t-tidb-0"), ended), "asked to restart: t-tidb-0, 60m ago", "", both(one, ended)},
-		{id, one, "asked to restart: t-tidb-1", "", both(one, ends)},
-		{id, one, "asked to restart: t-tidb-1", "", both(one, pause)},
-		{id, one, "asked to restart: t-tidb-1", "", both(named("t-tidb-0"), held)},
-	}
-}
-
 func askedExamples() []example {
 	more := func(s *sick) { s.Want(topology.TiKV).Replicas = 5 }
 	rolls := func(s *sick) { s.Roll(topology.TiDB) }
@@ -381,17 +355,6 @@ func TestPaused(t *testing.T) {
 		if !seen[id] {
 			t.Errorf("%s is not found in a paused cluster", id)
 		}
-	}
-}
-
-// TestRestartPending: both ways out of a restart that nobody carries out can be pasted.
-func TestRestartPending(t *testing.T) {
-	s := healthy()
-	named("t-tidb-1")(s)
-	got := with(s.find(), "restart-pending")
-	const want = "restart what was asked for: kubectl tidb sync t -n ns; or do not restart any of them: kubectl tidb restart t --cancel -n ns"
-	if len(got) != 1 || got[0].Component != topology.TiDB || got[0].Remedy.Line("") != want {
-		t.Errorf("%+v, want %q", got, want)
 	}
 }
 

@@ -36,3 +36,14 @@ func restartsPending(l Look) []Finding {
 	}
 	return all
 }
+
+// restart returns how a person has members restarted that no run restarts by itself. In a paused cluster a
+// run does nothing.
+func (l Look) restart(members []string) remedy.Remedy {
+	c := l.Wanted.Cluster
+	command := c.Plugin("restart", members...)
+	if c.Paused {
+		return remedy.Remedy{remedy.Run("end the pause, and restart them one after another", c.Plugin("resume"), command)}
+	}
+	return remedy.Remedy{remedy.Run("restart them one after another", command)}
+}
