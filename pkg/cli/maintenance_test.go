@@ -55,6 +55,9 @@ func TestMaintenance(t *testing.T) {
 		"/api/v1/nodes/node-1": apierrors.NewForbidden(schema.GroupResource{Resource: "nodes"}, "node-1", errors.New("no")),
 	}
 	broken := map[string]any{"/api/v1/nodes": list("Node", nodeNamed("node-3", map[string]any{"kubectl-tidb/maintenance": "?"}))}
+	marked := tidbcluster("basic")
+	marked["metadata"].(map[string]any)["annotations"] = map[string]any{"kubectl-tidb/maintenance": `{"other":{"by":"ann@desk","since":"2026-03-01T12:00:00Z"}}`}
+	lost := map[string]any{all: clusterList(marked), "/api/v1/nodes": list("Node", nodeNamed("node-1", nil))}
 	for _, c := range []struct {
 		args    string
 		answers map[string]any
@@ -72,6 +75,11 @@ func TestMaintenance(t *testing.T) {
 		{"list", answers, exit.OK, "NODE     SINCE                  BY         CLUSTERS\nnode-2   2026-03-01T12:00:00Z   bob@desk   a/b\n", ""},
 		{"list", map[string]any{"/api/v1/nodes": list("Node")}, exit.OK, "", "No node is under maintenance."},
 		{"list", broken, exit.OK, "NODE     SINCE     BY        CLUSTERS\nnode-3   unknown   unknown   unknown\n", "of node node-3 cannot be read"},
+		{"list", lost, exit.OK, "NODE    SINCE                  BY         CLUSTERS\nother   2026-03-01T12:00:00Z   ann@desk   default/basic\n",
+			"node other was deleted or made again during its maintenance; to end it: kubectl tidb maintenance stop other"},
+		{"list -o jsonpath={.items[0].node}{.items[0].recordLost}", lost, exit.OK, "othertrue", "maintenance stop other"},
+		{"list", map[string]any{"/api/v1/nodes": list("Node")}, exit.OK, "", "warning: nodes under maintenance that do not exist any more are not shown"},
+		{"stop other", answers, exit.Usage, "", "there is no node other"},
 		{"list -o name", answers, exit.OK, "node/node-2\n", ""},
 		{"list -o yaml", answers, exit.OK, nodeUnderMaintenance, ""},
 		{"list -o yaml", map[string]any{"/api/v1/nodes": list("Node")}, exit.OK, "apiVersion: kubectl-tidb/v1\nitems: []\nkind: NodeMaintenanceList\n", ""},

@@ -140,6 +140,9 @@ type Options struct {
 	// Many: the user asks for up to twelve stores and TiDB servers, so that the order of
 	// their names as text is not that of their ordinals.
 	Many bool
+	// ByName: where a gate asks for a restart, the user restarts the member by its name, and does not delete
+	// its pod.
+	ByName bool
 	// Failover: the engine may give members up.
 	Failover bool
 	AtOnce   bool // and need not wait until they are due

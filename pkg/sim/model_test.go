@@ -132,6 +132,20 @@ func TestManualStuckPod(t *testing.T) {
 	}
 }
 
+// With OnDelete a user who follows the first command of each gate restarts all members by their names, and no
+// store loses its leaders at once.
+func TestManualByName(t *testing.T) {
+	for _, k := range []topology.Kind{topology.PD, topology.TiKV, topology.TiDB} {
+		w := settled(Options{ByName: true, PD: 3, TiKV: 4, TiDB: 2})
+		w.Manual(k)
+		w.Upgrade("v2", k)
+		fine(t, w)
+		if !inTranscript(w, "user: restart basic-"+string(k)+"-0") || inTranscript(w, "user: delete pod") || w.Soft.WithLeaders > 0 {
+			t.Errorf("%s: %s", k, w.Transcript())
+		}
+	}
+}
+
 // The founders of a PD that never started all have to start, also those that are not wanted any
 // more, so they are replaced as well.
 func TestManualFounders(t *testing.T) {

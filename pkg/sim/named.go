@@ -11,6 +11,7 @@ import (
 func drawUsers(o *Options) {
 	drawPassword(o)
 	drawNamed(o)
+	drawByName(o)
 }
 
 // drawNamed has users name members to be restarted, in one run of four. That is drawn separately, so that
@@ -20,6 +21,12 @@ func drawNamed(o *Options) {
 	if rng.IntN(4) == 0 {
 		o.Faults.Named = pick(rng, 1./200, 1./60)
 	}
+}
+
+// drawByName has users restart members by their names where a gate offers that and a deletion of the pod, in
+// half of the runs. That is drawn separately, so that the other runs stay as they are.
+func drawByName(o *Options) {
+	o.ByName = rand.New(rand.NewPCG(o.Seed, 22)).IntN(2) == 0
 }
 
 // Restart is the user naming members to be restarted.

@@ -9,8 +9,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// obey does what the plan asks a person to do: with OnDelete, to delete the pods that are to be
-// replaced.
+// obey does what the plan asks a person to do: with OnDelete, to restart the members that are to be
+// restarted, or to delete their pods.
 func (w *Model) obey(p plan.Plan) {
 	for _, g := range p.Gates {
 		if _, asked := advised(g, "delete", "statefulset"); asked && g.Blocked {
@@ -30,18 +30,30 @@ func (w *Model) obey(p plan.Plan) {
 		if g.Blocked && g.Reason == plan.ClaimBeingDeleted {
 			w.Suspend()
 		}
-		args, ok := advised(g, "delete", "pod")
-		if !ok || g.Remedy[0].Text != "" {
-			continue // the gate only says what may help
-		}
-		name := args[2]
-		k := kindOf(g.Component)
-		i, _ := w.cluster.Ordinal(g.Component, name)
-		if p := w.pods[k][i]; p != nil && !p.terminating() {
-			w.note("user: delete pod %s, as asked", name)
-			w.remove(p)
-		}
+		w.replacePod(g)
 	}
+}
+
+// replacePod replaces a pod for which a gate asks a person. Other gates only say that its deletion may help.
+func (w *Model) replacePod(g plan.Gate) {
+	args, asked := advised(g, "delete", "pod")
+	if !asked || g.Remedy[0].Text != "" && g.Reason != plan.ManualRestart {
+		return
+	}
+	name, k := args[2], kindOf(g.Component)
+	i, _ := w.cluster.Ordinal(g.Component, name)
+	p := w.pods[k][i]
+	if p == nil || p.terminating() {
+		return
+	}
+	if _, offered := advised(g, "tidb", "restart"); offered && w.ByName {
+		if !w.isNamed(k, i) {
+			w.Restart(name)
+		}
+		return
+	}
+	w.note("user: delete pod %s, as asked", name)
+	w.remove(p)
 }
 
 // advised returns the words of the first command of a gate's remedy that begins with these.

@@ -84,7 +84,7 @@ var names = regexp.MustCompile(`(-\d+\b|\b\d[\d:TZ-]*\b)`)
 
 // order is when a command is run.
 func order(line string) int {
-	for i, words := range []string{"describe ", "logs ", "get ", "exec ", "patch ", "delete pod ", "sync ", "delete statefulset ", "failover "} {
+	for i, words := range []string{"describe ", "logs ", "get ", "exec ", "patch ", "delete pod ", "tidb restart ", "sync ", "delete statefulset ", "failover "} {
 		if strings.Contains(line, words) && !strings.Contains(line, "&&") {
 			return i
 		}

@@ -33,10 +33,14 @@ func command(run func(options) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "auth role VERB",
 		Short: "Print the rights in Kubernetes that a verb needs",
-		Long: `Print the rights that a verb needs, and no others: a Role for the namespace of -n, and a
-ClusterRole for what has no namespace or is in other ones. Only init and maintenance require
-the ClusterRole; without it other commands do less, as the comments above its rules say. The
-rights are those of the requests in the source of this version, which its tests compare.
+		Long: `Print the rights that a verb needs, and no others, for "kubectl apply":
+
+* a Role, with the rights in the namespace of -n
+* a ClusterRole, with the rights outside of it, as on nodes and volumes
+
+Only init and maintenance need the ClusterRole. Other verbs work with the Role alone, but do
+less: the comments above the ClusterRole say what is missing without each right. With
+--namespaced only the Role is printed.
 
 VERB is one of ` + names() + `. A daemon has
 its rights in "kubectl tidb daemon manifest".`,
@@ -45,7 +49,7 @@ its rights in "kubectl tidb daemon manifest".`,
   kubectl create rolebinding ci -n prod --role kubectl-tidb-upgrade --user ci
   kubectl create clusterrolebinding ci --clusterrole kubectl-tidb-upgrade --user ci
 
-  # Nothing outside of the namespace
+  # Only the Role, where nobody may have rights outside of the namespace
   kubectl tidb auth role upgrade -n prod --namespaced`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 || args[0] != "role" {
@@ -60,7 +64,7 @@ its rights in "kubectl tidb daemon manifest".`,
 		ValidArgsFunction: complete,
 		RunE:              func(*cobra.Command, []string) error { return run(o) },
 	}
-	cmd.Flags().BoolVar(&o.namespaced, "namespaced", false, "Only the Role: no rights outside of the namespace.")
+	cmd.Flags().BoolVar(&o.namespaced, "namespaced", false, "Print only the Role, with no rights outside of the namespace.")
 	return cmd
 }
 
@@ -137,5 +141,8 @@ func (o options) without() string {
 			fmt.Fprintf(&b, "# %s %s: %s. Without it: %s.\n", strings.Join(r.Verbs, ", "), r.Resource, r.For, r.Without)
 		}
 	}
-	return b.String()
+	if b.Len() == 0 {
+		return ""
+	}
+	return "# What each right outside of the namespace is for, and what happens without it:\n" + b.String()
 }

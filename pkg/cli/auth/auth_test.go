@@ -60,6 +60,12 @@ func TestFlags(t *testing.T) {
 	if text, err = printed("role upgrade"); err != nil || !strings.Contains(text, "\n# get nodes: where stores are, for PD to spread replicas by; whether a node is under maintenance. Without it: stores keep the labels that they have, and no maintenance is shown.\n") {
 		t.Errorf("%v: %s", err, text)
 	}
+	if strings.Count(text, "# What each right outside of the namespace is for") != 1 || strings.Contains(text, ": the same") {
+		t.Errorf("the comments cannot be read alone: %s", text)
+	}
+	if text, err = printed("role init"); err != nil || !strings.HasPrefix(text, "apiVersion: ") {
+		t.Errorf("a comment about nothing: %v: %s", err, text)
+	}
 	for args, says := range map[string]string{
 		"":                       "role, and the name of a verb",
 		"roles":                  "role, and the name of a verb",

@@ -5,7 +5,9 @@ package failover
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"github.com/spf13/cobra"
@@ -64,7 +66,7 @@ never will, --discard gives up its data as well: PD moves what it had to other s
 and the pod starts again with an empty volume. That asks for consent, or takes --yes.
 
 "recover" takes the replacements away when the members they stand for are back. PD and
-TiDB do that by themselves.`,
+TiDB do that by themselves. Where no failover is recorded, it says so and changes nothing.`,
 		Example: `  # What is down, and what would happen when?
   kubectl tidb failover basic
 
@@ -161,6 +163,9 @@ func do(ctx context.Context, f *factory.Factory, o options) error {
 		r.Refusal = o.mistaken(now)
 	case toRecover:
 		r.Action = "recovery from failover"
+		if why := o.nothingToRecover(topology.New(now)); why != "" {
+			return s.Unneeded(f, o.Options, r.Action, why)
+		}
 		if change, ok := s.Intent.Recover(now, o.concerned(keepers())...); ok {
 			r.Change = change
 		}
@@ -186,6 +191,25 @@ func keepers() []topology.Kind {
 		}
 	}
 	return kinds
+}
+
+// nothingToRecover returns why there is nothing to recover from, "" where there is a failover. A run would
+// then do what else is left to do in the cluster, which nobody has asked for.
+func (o *options) nothingToRecover(c topology.Cluster) string {
+	for _, g := range c.Groups {
+		if o.concerns(g.Kind) && len(g.Failures) > 0 {
+			return ""
+		}
+	}
+	about := fmt.Sprintf("cluster %s/%s", c.Namespace, c.Name)
+	if len(o.components) > 0 {
+		var titles []string
+		for _, k := range o.only() {
+			titles = append(titles, k.Title())
+		}
+		about = strings.Join(titles, " and ") + " of " + about
+	}
+	return "no failover of " + about + " is recorded, so there is nothing to recover and nothing was changed"
 }
 
 // mistaken refuses to discard data of members whose component keeps none.

@@ -22,10 +22,9 @@ import (
 // find returns the clusters with members on a node: of all namespaces, or of that of -n. It also
 // returns pods that look like members of a cluster that does not exist.
 func find(ctx context.Context, f *factory.Factory, kube kubernetes.Interface, name string) (found []hosts.Cluster, others []string, err error) {
-	given := f.Flags.Namespace != nil && *f.Flags.Namespace != ""
-	namespace, clusters, err := (&target.Found{AllNamespaces: !given}).List(ctx, f)
-	if err != nil && len(clusters) == 0 { // one that cannot be decoded has a name, too
-		return nil, nil, unlisted(err)
+	namespace, clusters, err := listed(ctx, f)
+	if err != nil {
+		return nil, nil, err
 	}
 	pods, err := kube.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector("spec.nodeName", name).String(),
@@ -40,7 +39,7 @@ func find(ctx context.Context, f *factory.Factory, kube kubernetes.Interface, na
 		}
 		known := false
 		for i := range clusters {
-			c := topology.New(&clusters[i])
+			c := clusters[i]
 			if c.Namespace != p.Namespace || c.Instance != p.Labels[topology.LabelInstance] {
 				continue
 			}
@@ -55,6 +54,19 @@ func find(ctx context.Context, f *factory.Factory, kube kubernetes.Interface, na
 	}
 	slices.SortFunc(found, func(a, b hosts.Cluster) int { return cmp.Compare(a.String(), b.String()) })
 	return found, others, nil
+}
+
+// listed returns the clusters of all namespaces, or of that of -n, and which namespace that is.
+func listed(ctx context.Context, f *factory.Factory) (namespace string, all []topology.Cluster, err error) {
+	given := f.Flags.Namespace != nil && *f.Flags.Namespace != ""
+	namespace, clusters, err := (&target.Found{AllNamespaces: !given}).List(ctx, f)
+	if err != nil && len(clusters) == 0 { // one that cannot be decoded has a name, too
+		return "", nil, unlisted(err)
+	}
+	for i := range clusters {
+		all = append(all, topology.New(&clusters[i]))
+	}
+	return namespace, all, nil
 }
 
 // isMember reports whether a pod is one of a cluster's components, and has not ended.

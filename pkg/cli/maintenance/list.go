@@ -23,7 +23,8 @@ func listCommand(f *factory.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the nodes under maintenance",
-		Long:  `List the nodes under maintenance: since when, by whom, and which clusters have members there.`,
+		Long: `List the nodes under maintenance: since when, by whom, and which clusters have members there.
+Nodes that were deleted meanwhile are among them, until "maintenance stop" ends it for the clusters.`,
 		Example: `  kubectl tidb maintenance list
 
   # The members on them
@@ -50,8 +51,10 @@ func list(ctx context.Context, f *factory.Factory, format *output.Objects) error
 		return fmt.Errorf("list nodes: %w", err)
 	}
 	all := []view{}
+	recorded := map[string]bool{}
 	for i := range nodes.Items {
 		h, err := hosts.Of(&nodes.Items[i])
+		recorded[h.Name] = err != nil || h.Record != nil
 		switch {
 		case err != nil: // it hides no others
 			all = append(all, view{Node: h.Name, Clusters: []hosts.Cluster{}, Unread: err.Error()})
@@ -60,6 +63,7 @@ func list(ctx context.Context, f *factory.Factory, format *output.Objects) error
 			all = append(all, viewOf(h))
 		}
 	}
+	all = append(all, unrecorded(ctx, f, recorded)...)
 	switch {
 	case !format.Table():
 		return write(f.Streams.Out, format, all)
@@ -74,6 +78,25 @@ func list(ctx context.Context, f *factory.Factory, format *output.Objects) error
 	return report.Table(f.Streams.Out, []string{"node", "since", "by", "clusters"}, rows)
 }
 
+// unrecorded returns the nodes that clusters are marked with and that have no record: the Node was deleted, or made
+// again. It says how their maintenance ends.
+func unrecorded(ctx context.Context, f *factory.Factory, recorded map[string]bool) []view {
+	_, clusters, err := listed(ctx, f)
+	if err != nil {
+		fmt.Fprintf(f.Streams.ErrOut, "warning: nodes under maintenance that do not exist any more are not shown: %v\n", err)
+		return nil
+	}
+	var all []view
+	for _, h := range hosts.Marked(clusters) {
+		if recorded[h.Name] {
+			continue
+		}
+		fmt.Fprintf(f.Streams.ErrOut, "node %s was deleted or made again during its maintenance; to end it: %s\n", h.Name, stopIt(h.Name).Line(f.Context()))
+		all = append(all, viewOf(h))
+	}
+	return all
+}
+
 // view is the JSON form of one node.
 type view struct {
 	Node  string     `json:"node"`
@@ -83,11 +106,13 @@ type view struct {
 	Cordoned bool            `json:"cordonedBefore"`
 	Clusters []hosts.Cluster `json:"clusters"`
 	Unread   string          `json:"unread,omitempty"` // why the rest is not known
+	// RecordLost: the Node was deleted, or made again, and which members were there is not known.
+	RecordLost bool `json:"recordLost,omitempty"`
 }
 
 func viewOf(h hosts.Host) view {
 	since := h.Record.Since.UTC()
-	v := view{Node: h.Name, Since: &since, By: h.Record.By, Cordoned: h.Record.Cordoned, Clusters: []hosts.Cluster{}}
+	v := view{Node: h.Name, Since: &since, By: h.Record.By, Cordoned: h.Record.Cordoned, Clusters: []hosts.Cluster{}, RecordLost: h.Marked}
 	for _, c := range h.Record.Clusters {
 		if c.Members == nil {
 			c.Members = []string{}

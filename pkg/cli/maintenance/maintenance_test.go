@@ -114,6 +114,13 @@ func (w *world) work(errOut *bytes.Buffer) *work {
 	return &work{
 		node: &node{kube: w.kube, name: "node-0"}, clusters: map[string]cluster{}, errOut: errOut,
 		open: func(namespace, name string) (cluster, error) { return w.clusters[namespace+"/"+name], nil },
+		list: func(context.Context) ([]topology.Cluster, error) {
+			var all []topology.Cluster
+			for _, name := range slices.Sorted(maps.Keys(w.clusters)) {
+				all = append(all, w.clusters[name].Wanted.Cluster)
+			}
+			return all, nil
+		},
 	}
 }
 
@@ -151,15 +158,20 @@ func (c *fakeCluster) mark(_ context.Context, m topology.Maintenance) error {
 	if err := c.w.write("mark " + c.Wanted.Cluster.Name); err != nil {
 		return err
 	}
+	c.forget(m.Node)
 	c.Wanted.Cluster.Maintained = append(c.Wanted.Cluster.Maintained, m)
 	return nil
+}
+
+func (c *fakeCluster) forget(node string) {
+	c.Wanted.Cluster.Maintained = slices.DeleteFunc(c.Wanted.Cluster.Maintained, func(m topology.Maintenance) bool { return m.Node == node })
 }
 
 func (c *fakeCluster) unmark(_ context.Context, node string) error {
 	if err := c.w.write("unmark " + c.Wanted.Cluster.Name); err != nil {
 		return err
 	}
-	c.Wanted.Cluster.Maintained = slices.DeleteFunc(c.Wanted.Cluster.Maintained, func(m topology.Maintenance) bool { return m.Node == node })
+	c.forget(node)
 	return nil
 }
 

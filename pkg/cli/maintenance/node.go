@@ -24,12 +24,17 @@ type node struct {
 	seen *corev1.Node
 }
 
+// absentError says that there is no such node.
+type absentError struct{ node string }
+
+func (e *absentError) Error() string { return "there is no node " + e.node }
+
 // read reads it.
 func (n *node) read(ctx context.Context) (hosts.Host, error) {
 	seen, err := n.kube.CoreV1().Nodes().Get(ctx, n.name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		return hosts.Host{}, remedy.For(exit.Usagef("there is no node %s", n.name), remedy.Run("see which there are", remedy.Kubectl("", "get", "nodes")))
+		return hosts.Host{}, remedy.For(exit.With(exit.Usage, &absentError{n.name}), remedy.Run("see which there are", remedy.Kubectl("", "get", "nodes")))
 	case err != nil:
 		return hosts.Host{}, fmt.Errorf("get node %s: %w", n.name, err)
 	}

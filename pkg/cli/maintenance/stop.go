@@ -2,14 +2,18 @@ package maintenance
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/hosts"
 )
 
 // stop are the flags and the argument of "stop".
@@ -27,7 +31,10 @@ func stopCommand(f *factory.Factory, run func(context.Context, stop) error) *cob
 before stays cordoned, and so does an evict-leader scheduler that was in PD before.
 
 The node takes pods again, then the members that were on it are waited for, and then their
-stores may lead regions again. After an interrupt the same command goes on.`,
+stores may lead regions again. After an interrupt the same command goes on.
+
+A node that does not exist any more needs it, too: what was done for clusters with members
+there is taken back, and no member is waited for.`,
 		Example: `  kubectl tidb maintenance stop node-1
 
   # In a script, which looks for itself what is wrong after ten minutes
@@ -60,16 +67,52 @@ func (o stop) run(ctx context.Context, f *factory.Factory) error {
 
 func (w *work) stop(ctx context.Context, out io.Writer) error {
 	h, err := w.node.read(ctx)
-	if err != nil {
+	_, absent := errors.AsType[*absentError](err)
+	switch {
+	case err != nil && !absent:
 		return err
-	}
-	if h.Record == nil {
-		fmt.Fprintf(out, "%s is not under maintenance; nothing was changed\n", h.Name)
-		return nil
+	case h.Record == nil:
+		return w.stopMarked(ctx, out, err)
 	}
 	if err := w.do(ctx, h.Stop()); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "the maintenance of %s has ended\n", h.Name)
 	return nil
+}
+
+// stopMarked takes back what clusters are marked with, for a node without a record. The error that there is no
+// such node, if that is so, is returned where no cluster is marked: then the name is a wrong one.
+func (w *work) stopMarked(ctx context.Context, out io.Writer, absent error) error {
+	clusters, err := w.list(ctx)
+	if err != nil {
+		return err
+	}
+	marked := hosts.Marked(clusters)
+	i := slices.IndexFunc(marked, func(h hosts.Host) bool { return h.Name == w.node.name })
+	switch {
+	case i < 0 && absent != nil:
+		return absent
+	case i < 0:
+		fmt.Fprintf(out, "%s is not under maintenance; nothing was changed\n", w.node.name)
+		return nil
+	}
+	h, why := marked[i], "its record is gone"
+	if absent != nil {
+		why = "the node does not exist any more"
+	}
+	if err := w.do(ctx, h.Stop()); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "the maintenance of %s has ended for %s; %s, so no member was waited for\n", h.Name, strings.Join(clustersOf(h), ", "), why)
+	return nil
+}
+
+// clustersOf returns the names of the clusters in the record of a node.
+func clustersOf(h hosts.Host) []string {
+	var all []string
+	for _, c := range h.Record.Clusters {
+		all = append(all, c.String())
+	}
+	return all
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/wait"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/hosts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
@@ -20,6 +21,8 @@ import (
 type work struct {
 	node *node
 	open func(namespace, name string) (cluster, error)
+	// list lists the TidbClusters.
+	list func(context.Context) ([]topology.Cluster, error)
 	// clusters are the connections, by namespace and name.
 	clusters map[string]cluster
 	errOut   io.Writer
@@ -30,6 +33,10 @@ func newWork(f *factory.Factory, kube kubernetes.Interface, name string) *work {
 	return &work{
 		node: &node{kube: kube, name: name}, clusters: map[string]cluster{}, errOut: f.Streams.ErrOut,
 		open: func(namespace, name string) (cluster, error) { return open(f, namespace, name) },
+		list: func(ctx context.Context) ([]topology.Cluster, error) {
+			_, all, err := listed(ctx, f)
+			return all, err
+		},
 	}
 }
 

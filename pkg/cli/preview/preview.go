@@ -134,7 +134,7 @@ func (c change) String() string {
 	}
 	switch n := c.Restarts; {
 	case n > 0 && c.Manual:
-		parts = append(parts, fmt.Sprintf("%d to restart when you delete their pods", n))
+		parts = append(parts, fmt.Sprintf("%d to restart only when you ask for it", n))
 	case n > 1:
 		parts = append(parts, fmt.Sprintf("%d to restart, one at a time", n))
 	case n > 0:

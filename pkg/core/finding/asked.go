@@ -99,8 +99,8 @@ func outdated(l Look) []Finding {
 		f := Finding{Component: g.Kind, Remedy: remedy.Remedy{l.drive("restart them one after another")},
 			Seen: fmt.Sprintf("%s: not at revision %s yet", first(names, ", "), got.Set.UpdateRevision)}
 		if got.Set.Manual {
-			f.Seen += "; with OnDelete a person replaces pods"
-			f.Remedy = remedy.Remedy{remedy.Run("replace the first one, when the others serve", l.Wanted.Cluster.Kubectl("delete", "pod", names[len(names)-1]))}
+			f.Seen += "; with OnDelete they restart only when a person asks for it"
+			f.Remedy = l.restart(names)
 		}
 		all = append(all, f)
 	}

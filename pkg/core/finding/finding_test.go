@@ -84,7 +84,7 @@ func reports(r event.NoticeReason) (shows, silent func(*sick)) {
 }
 
 func examples() []example {
-	all := slices.Concat(servingExamples(), roomExamples(), leftExamples(), askedExamples(), redundancyExamples(), unknownExamples())
+	all := slices.Concat(servingExamples(), roomExamples(), leftExamples(), askedExamples(), restartExamples(), redundancyExamples(), unknownExamples())
 	for id, r := range map[finding.ID]event.NoticeReason{
 		"configuration-not-asked": event.ConfigurationNotAsked, "restore-settings": event.RestoreSettings, "newer-template": event.NewerTemplate,
 		"certificate-ends": event.CertificateEnds, "authority-ends": event.AuthorityEnds, "certificate-names": event.CertificateNames,

@@ -73,7 +73,8 @@ func (h Host) Start(all []Sight, by string, at time.Time) []Action {
 	var marks, moves, evictions []Action
 	for _, s := range all {
 		c := h.Record.of(s.Cluster)
-		c.Members, c.Evicting = slices.Clone(c.Members), slices.Clone(c.Evicting)
+		mark, marked := h.mark(s.Cluster)
+		c.Members, c.Evicting = slices.Clone(c.Members), union(c.Evicting, mark.Evicting)
 		for _, m := range h.Members(s) {
 			if !slices.Contains(c.Members, m.Name) {
 				c.Members = append(c.Members, m.Name)
@@ -81,17 +82,15 @@ func (h Host) Start(all []Sight, by string, at time.Time) []Action {
 			if !isStore(m) || m.Database.Evicting {
 				continue
 			}
-			if id := m.Database.ID; !slices.Contains(c.Evicting, id) {
-				c.Evicting = append(c.Evicting, id)
-			}
+			c.Evicting = union(c.Evicting, []uint64{m.Database.ID})
 			evictions = append(evictions, Evict{c, m.Database.ID})
 		}
 		if step, ok := h.moveLeader(s); ok {
 			moves = append(moves, MoveLeader{c, step})
 		}
 		r = r.set(c)
-		if !slices.ContainsFunc(s.Cluster.Maintained, func(m topology.Maintenance) bool { return m.Node == h.Name }) {
-			marks = append(marks, Mark{c, topology.Maintenance{Node: h.Name, By: r.By, Since: r.Since}})
+		if !marked || !slices.Equal(mark.Evicting, c.Evicting) {
+			marks = append(marks, Mark{c, topology.Maintenance{Node: h.Name, By: r.By, Since: r.Since, Evicting: c.Evicting}})
 		}
 	}
 	var actions []Action
@@ -109,6 +108,13 @@ func (h Host) Start(all []Sight, by string, at time.Time) []Action {
 	return append(actions, evictions...)
 }
 
+// union returns the ids that are in one of two lists.
+func union(a, b []uint64) []uint64 {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // moveLeader returns the step that moves the leader of PD off the host.
 func (h Host) moveLeader(s Sight) (plan.MoveLeader, bool) {
 	from, on := h.leader(s)
@@ -118,7 +124,7 @@ func (h Host) moveLeader(s Sight) (plan.MoveLeader, bool) {
 
 // Stop returns what takes the maintenance back. The node takes pods again before members are waited
 // for: those that were deleted while the host was down have no other place if their data is there. The
-// record is removed last.
+// record is removed last. Where it was lost, the members are not known, and none is waited for.
 func (h Host) Stop() []Action {
 	if h.Record == nil {
 		return nil
@@ -134,11 +140,16 @@ func (h Host) Stop() []Action {
 		actions = append(actions, Write{r})
 	}
 	for _, c := range r.Clusters {
-		actions = append(actions, Await{c})
+		if !h.Marked {
+			actions = append(actions, Await{c})
+		}
 		for _, id := range c.Evicting {
 			actions = append(actions, Allow{c, id})
 		}
 		actions = append(actions, Unmark{c, h.Name})
+	}
+	if h.Marked {
+		return actions
 	}
 	return append(actions, Forget{})
 }

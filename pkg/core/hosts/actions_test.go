@@ -22,7 +22,7 @@ func texts(actions []hosts.Action) string {
 				text += fmt.Sprintf(" %s%v%v", c, c.Members, c.Evicting)
 			}
 		case hosts.Mark:
-			text += fmt.Sprintf(" %s %s %s", a.Cluster, a.Maintenance.Node, a.Maintenance.By)
+			text += fmt.Sprintf(" %s %s %s%v", a.Cluster, a.Maintenance.Node, a.Maintenance.By, a.Maintenance.Evicting)
 		case hosts.Unmark:
 			text += fmt.Sprintf(" %s %s", a.Cluster, a.Node)
 		case hosts.MoveLeader:
@@ -47,8 +47,12 @@ func TestStart(t *testing.T) {
 	evicted := led()
 	evicted.Member("t-tikv-1").Database.Evicting = true
 	marked := led()
-	marked.Wanted.Cluster.Maintained = []topology.Maintenance{{Node: "node-1"}}
-	evicted.Wanted.Cluster.Maintained = marked.Wanted.Cluster.Maintained
+	marked.Wanted.Cluster.Maintained = []topology.Maintenance{{Node: "node-1", Evicting: []uint64{2}}}
+	known := led()
+	known.Member("t-tikv-1").Database.Evicting = true
+	known.Wanted.Cluster.Maintained = marked.Wanted.Cluster.Maintained
+	older := led()
+	older.Wanted.Cluster.Maintained = []topology.Maintenance{{Node: "node-1"}}
 	other := led()
 	other.Wanted.Cluster.Name, other.Seen.PD.ClusterID = "u", 8
 	begun := hosts.Cluster{Namespace: "ns", Name: "t", Members: []string{"t-pd-1", "t-tikv-1", "t-tidb-1"}, Evicting: []uint64{2}}
@@ -59,21 +63,25 @@ func TestStart(t *testing.T) {
 		want   string
 	}{
 		{"a node", hosts.Host{Name: "node-1"}, []hosts.Sight{sight(led())},
-			"Write cordoned=true ns/t" + members + "[2]\nMark ns/t node-1 ann@desk\nCordon\nEvict ns/t 2"},
+			"Write cordoned=true ns/t" + members + "[2]\nMark ns/t node-1 ann@desk[2]\nCordon\nEvict ns/t 2"},
 		{"that a person has cordoned", hosts.Host{Name: "node-1", Cordoned: true}, []hosts.Sight{sight(led())},
-			"Write cordoned=false ns/t" + members + "[2]\nMark ns/t node-1 ann@desk\nEvict ns/t 2"},
+			"Write cordoned=false ns/t" + members + "[2]\nMark ns/t node-1 ann@desk[2]\nEvict ns/t 2"},
 		{"with a person's scheduler", hosts.Host{Name: "node-1"}, []hosts.Sight{sight(evicted)},
-			"Write cordoned=true ns/t" + members + "[]\nCordon"},
+			"Write cordoned=true ns/t" + members + "[]\nMark ns/t node-1 ann@desk[]\nCordon"},
 		{"with PD's leader, which moves before anything else is done in PD", hosts.Host{Name: "node-0"}, []hosts.Sight{sight(led())},
-			"Write cordoned=true ns/t[t-pd-0 t-tikv-0 t-tidb-0][1]\nMark ns/t node-0 ann@desk\nCordon\nMoveLeader ns/t: t-pd-0 to t-pd-1"},
+			"Write cordoned=true ns/t[t-pd-0 t-tikv-0 t-tidb-0][1]\nMark ns/t node-0 ann@desk[1]\nCordon\nMoveLeader ns/t: t-pd-0 to t-pd-1"},
 		{"a start that was killed after the record", hosts.Host{Name: "node-1", Record: &hosts.Record{Since: plantest.Now, Cordoned: true, Clusters: []hosts.Cluster{begun}}},
-			[]hosts.Sight{sight(led())}, "Mark ns/t node-1 \nCordon\nEvict ns/t 2"},
+			[]hosts.Sight{sight(led())}, "Mark ns/t node-1 [2]\nCordon\nEvict ns/t 2"},
 		{"a start that was killed after the mark", hosts.Host{Name: "node-1", Record: &hosts.Record{Since: plantest.Now, Cordoned: true, Clusters: []hosts.Cluster{begun}}},
 			[]hosts.Sight{sight(marked)}, "Cordon\nEvict ns/t 2"},
 		{"a start that was killed after the scheduler", hosts.Host{Name: "node-1", Cordoned: true, Record: &hosts.Record{Since: plantest.Now, Cordoned: true, Clusters: []hosts.Cluster{begun}}},
-			[]hosts.Sight{sight(evicted)}, ""},
+			[]hosts.Sight{sight(known)}, ""},
+		{"a start that was killed before the mark had stores", hosts.Host{Name: "node-1", Cordoned: true, Record: &hosts.Record{Since: plantest.Now, Cordoned: true, Clusters: []hosts.Cluster{begun}}},
+			[]hosts.Sight{sight(older)}, "Mark ns/t node-1 [2]\nEvict ns/t 2"},
+		{"whose record was lost, and not what was done", hosts.Host{Name: "node-1"}, []hosts.Sight{sight(known)},
+			"Write cordoned=true ns/t" + members + "[2]\nCordon"},
 		{"two clusters", hosts.Host{Name: "node-1"}, []hosts.Sight{sight(led()), sight(other)},
-			"Write cordoned=true ns/t" + members + "[2] ns/u" + members + "[2]\nMark ns/t node-1 ann@desk\nMark ns/u node-1 ann@desk\nCordon\nEvict ns/t 2\nEvict ns/u 2"},
+			"Write cordoned=true ns/t" + members + "[2] ns/u" + members + "[2]\nMark ns/t node-1 ann@desk[2]\nMark ns/u node-1 ann@desk[2]\nCordon\nEvict ns/t 2\nEvict ns/u 2"},
 		{"nothing on it", hosts.Host{Name: "node-9", Cordoned: true, Record: &hosts.Record{Since: plantest.Now}}, nil, ""},
 	} {
 		if got := texts(c.host.Start(c.sights, "ann@desk", plantest.Now)); got != c.want {
@@ -104,6 +112,23 @@ func TestStop(t *testing.T) {
 	} {
 		if got := texts(c.host.Stop()); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, c.want)
+		}
+	}
+}
+
+// TestMarked: where the record was lost with its Node, what clusters are marked with is taken back, for all of them.
+func TestMarked(t *testing.T) {
+	c, d, e := plantest.New(3, 3, 2).Wanted.Cluster, plantest.New(3, 3, 2).Wanted.Cluster, plantest.New(3, 3, 2).Wanted.Cluster
+	d.Name, e.Name = "u", "v"
+	c.Maintained = []topology.Maintenance{{Node: "node-2", By: "bob"}, {Node: "node-1", By: "ann", Since: plantest.Now, Evicting: []uint64{2}}}
+	d.Maintained = []topology.Maintenance{{Node: "node-1", By: "ann", Since: plantest.Now}}
+	all := hosts.Marked([]topology.Cluster{c, d, e})
+	if len(all) != 2 || all[0].Name != "node-1" || all[0].Record.By != "ann" || !all[0].Record.Since.Equal(plantest.Now) || all[1].Name != "node-2" {
+		t.Fatalf("%+v", all)
+	}
+	for i, want := range []string{"Allow ns/t 2\nUnmark ns/t node-1\nUnmark ns/u node-1", "Unmark ns/t node-2"} {
+		if got := texts(all[i].Stop()); got != want {
+			t.Errorf("%s:\n%s\nwant\n%s", all[i].Name, got, want)
 		}
 	}
 }

@@ -64,6 +64,8 @@ type Host struct {
 	Cordoned bool
 	// Record is nil while it is not under maintenance.
 	Record *Record
+	// Marked: the record was lost with the Node, and is made of the marks of the clusters.
+	Marked bool
 }
 
 // Of reads the Node of a host.

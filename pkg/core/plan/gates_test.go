@@ -115,9 +115,9 @@ func TestUnblock(t *testing.T) {
 		"a pod that is not ready":          {plantest.New(3, 4, 2).Down(time.Hour, "t-tikv-3"), "kubectl describe pod t-tikv-3"},
 		"a server that is not asked":       {unasked, "kubectl logs t-tidb-1"},
 		"a pod that is not deleted":        {removed, "kubectl delete pod t-tikv-3"},
-		"a pod of the user's":              {plantest.New(3, 4, 2).Roll(tidb).Set(tidb, func(s *state.Set) { s.Manual = true }), "kubectl delete pod t-tidb-1"},
-		"and how to have it done": {plantest.New(3, 4, 2).Roll(tidb).Set(tidb, func(s *state.Set) { s.Manual = true }),
-			`; or have it done: kubectl patch statefulset t-tidb -p '{"spec":{"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"partition":2}}}}'`},
+		"a pod of the user's":              {plantest.New(3, 4, 2).Roll(tidb).Set(tidb, func(s *state.Set) { s.Manual = true }), "restart it as a rollout does: kubectl tidb restart t t-tidb-1"},
+		"and how to have all restarted": {plantest.New(3, 4, 2).Roll(tidb).Set(tidb, func(s *state.Set) { s.Manual = true }),
+			`; or have all of them restarted: kubectl patch statefulset t-tidb -p '{"spec":{"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"partition":2}}}}'`},
 		"a stuck pod of the user's": {plantest.New(3, 4, 2).Roll(tidb).Down(time.Minute, "t-tidb-0").Set(tidb, func(s *state.Set) { s.Manual = true }), "kubectl delete pod t-tidb-0"},
 	} {
 		var got []string

@@ -47,6 +47,11 @@ func TestNamed(t *testing.T) {
 		{Name: "the template differs", Cluster: edit(named("t-tidb-2"), func(c *plantest.Cluster) { c.Want(tidb).Set.Drift = desired.Differs })},
 		{Name: "with OnDelete", Cluster: manual(named("t-tidb-1"))},
 		{Name: "with OnDelete, where others are outdated", Cluster: manual(named("t-tidb-1").Roll(tidb))},
+		{Name: "OnDelete was set by hand, and others are outdated", Cluster: byHand(named("t-tidb-1").Roll(tidb))},
+		{Name: "OnDelete was set by hand, and it does not run", Cluster: byHand(named("t-tidb-1").Roll(tidb).Down(time.Hour, "t-tidb-1"))},
+		{Name: "a store, OnDelete was set by hand, and others are outdated", Cluster: edit(named("t-tikv-1").Roll(tikv), func(c *plantest.Cluster) {
+			c.Set(tikv, func(s *state.Set) { s.Manual = true })
+		})},
 		{Name: "it is to leave", Cluster: edit(named("t-tikv-3"), func(c *plantest.Cluster) { c.Want(tikv).Replicas = 3 })},
 		{Name: "restarted pods have to be ready for a while", Cluster: edit(named("t-tidb-0"), func(c *plantest.Cluster) {
 			c.Want(tidb).MinReady = 30 * time.Second
@@ -73,6 +78,11 @@ func name(c *plantest.Cluster, names ...string) *plantest.Cluster {
 func edit(c *plantest.Cluster, change func(*plantest.Cluster)) *plantest.Cluster {
 	change(c)
 	return c
+}
+
+// byHand has a user set OnDelete in the StatefulSet, and not in the spec.
+func byHand(c *plantest.Cluster) *plantest.Cluster {
+	return c.Set(tidb, func(s *state.Set) { s.Manual = true })
 }
 
 func manual(c *plantest.Cluster) *plantest.Cluster {

@@ -170,7 +170,7 @@ var meanings = []Meaning{
 	{SpecObserved, "the StatefulSet controller has to see the new spec", "StatefulSet controller has not seen the new spec", apart},
 	{RolloutQueued, "the rollout waits for an earlier component", "rollout queued", bare},
 	{PodReplaced, "Kubernetes has to replace the pod", "pod not replaced", apart},
-	{ManualRestart, "with OnDelete, the user has to delete the pod", "pod not replaced", apart},
+	{ManualRestart, "with OnDelete, a user has to ask for the restart, or to delete the pod", "pod not replaced", apart},
 	{MinReadyTime, "a restarted pod has to be Ready for spec.minReadySeconds", "not ready for spec.minReadySeconds yet", direct},
 	{RolloutRecorded, "the StatefulSet's status has to show the finished rollout", "StatefulSet status does not show the finished rollout", apart},
 	{CanaryPromoted, "a canary was rolled out, and a person has to promote it", "canary not promoted", apart},

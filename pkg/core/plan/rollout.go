@@ -237,16 +237,20 @@ func (sc Scope) replace(p Profile, m state.Member) verdict {
 	return act(r)
 }
 
-// manualRestartGate returns the gate of a pod that users replace themselves, because the spec says
-// so or the StatefulSet was changed by hand.
+// manualRestartGate returns the gate of a pod that is replaced only when a user asks for it, because the spec
+// says so or the StatefulSet was changed by hand. A restart by name has the checks of a rollout. A tidb-operator
+// that drives the cluster does not know it, so the deletion of the pod is offered, too.
 func (sc Scope) manualRestartGate(m state.Member) Gate {
 	g := Gate{
 		Component: m.Kind, Member: m.Name, Reason: ManualRestart, Want: "pod replaced", Blocked: true,
-		Observed: "update strategy is OnDelete", Remedy: sc.deletePod(m),
+		Observed: "update strategy is OnDelete", Remedy: remedy.Remedy{
+			remedy.Run("restart it as a rollout does", sc.Cluster.Plugin("restart", m.Name)),
+			remedy.Run("delete its pod without the checks of a rollout", sc.Cluster.Kubectl("delete", "pod", m.Name)),
+		},
 	}
 	if !sc.Want.Manual {
 		g.Observed = "the StatefulSet was set to OnDelete by hand"
-		g.Remedy = append(g.Remedy, remedy.Run("have it done", sc.Cluster.Kubectl("patch", "statefulset", sc.Cluster.SetName(m.Kind), "-p",
+		g.Remedy = append(g.Remedy, remedy.Run("have all of them restarted", sc.Cluster.Kubectl("patch", "statefulset", sc.Cluster.SetName(m.Kind), "-p",
 			fmt.Sprintf(`{"spec":{"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"partition":%d}}}}`, sc.Got.Set.Replicas))))
 	}
 	return g

@@ -20,6 +20,9 @@ type Maintenance struct {
 	Node  string    `json:"-"`
 	By    string    `json:"by"` // a person
 	Since time.Time `json:"since"`
+	// Evicting are the ids of stores that get an evict-leader scheduler for it. The Node has them as well, and
+	// may be deleted.
+	Evicting []uint64 `json:"evicting,omitempty"`
 }
 
 // maintenances returns the nodes under maintenance, by their names. An annotation that cannot be read names

@@ -76,7 +76,7 @@ var commands = []Command{
 		"rbac.authorization.k8s.io/clusterrolebindings list", "rbac.authorization.k8s.io/rolebindings list", // a tidb-operator is noticed
 	})},
 	{Name: "maintenance stop", Role: Maintainer, only: slices.Concat(looks, []string{readsNodes, "/nodes patch", "/namespaces list", marksClusters})},
-	{Name: "maintenance list", Role: Maintainer, only: []string{"/nodes list"}},
+	{Name: "maintenance list", Role: Maintainer, only: []string{"/nodes list", "pingcap.com/tidbclusters list", "/namespaces list"}},
 	{Name: "pause", Role: Editor, only: pauses},
 	{Name: "resume", Role: Editor, only: pauses},
 	{Name: "tls check", Role: Viewer, except: looksOnly},

@@ -91,7 +91,7 @@ func (st *Progress) Decided(w desired.State, s state.Snapshot, p plan.Plan) {
 		st.reportNumbers(g, s.Groups[g.Kind])
 	}
 	st.reportFacts(s, p)
-	st.reportGates(s, p)
+	st.reportGates(w, s, p)
 }
 
 // reportFacts reports once what no gate waits for: findings, gaps and unapplied
@@ -116,7 +116,7 @@ func (st *Progress) reportFacts(s state.Snapshot, p plan.Plan) {
 }
 
 // reportGates reports gates that are new, have changed, or hold now.
-func (st *Progress) reportGates(s state.Snapshot, p plan.Plan) {
+func (st *Progress) reportGates(w desired.State, s state.Snapshot, p plan.Plan) {
 	var open []gateSeen
 	for _, g := range p.Gates {
 		seen, known := find(st.gates, g)
@@ -132,7 +132,7 @@ func (st *Progress) reportGates(s state.Snapshot, p plan.Plan) {
 		if _, still := find(open, seen.gate); !still {
 			e := st.waiting(seen.gate, seen.since)
 			e.Type, e.Message, e.Seconds = event.Passed, seen.gate.Passed(), st.now().Sub(seen.since).Seconds()
-			if st.dropped(seen.gate, s, p) {
+			if st.dropped(seen.gate, w, s, p) {
 				e.Outcome = event.OutcomeDropped
 			}
 			st.send(e)
@@ -143,8 +143,9 @@ func (st *Progress) reportGates(s state.Snapshot, p plan.Plan) {
 
 // dropped reports whether a gate is not waited for any more without having been seen to hold. A line that
 // says that a store is without leaders, because PD has stopped answering, misleads.
-func (st *Progress) dropped(g plan.Gate, s state.Snapshot, p plan.Plan) bool {
+func (st *Progress) dropped(g plan.Gate, w desired.State, s state.Snapshot, p plan.Plan) bool {
 	m, _ := s.Groups[g.Component].Member(g.Member)
+	want, _ := w.Group(g.Component)
 	switch {
 	case p.Outcome == plan.Paused:
 		return true
@@ -154,6 +155,8 @@ func (st *Progress) dropped(g plan.Gate, s state.Snapshot, p plan.Plan) bool {
 		return !m.Up()
 	case g.Reason == plan.LeadersEvicted:
 		return m.Database.Presence != state.Present || m.Database.Leaders != 0
+	case g.Reason == plan.CanaryPromoted:
+		return want.Held || want.Set.Drift != desired.None // it goes on to its canary, or was taken back
 	}
 	behindPD := plan.Gate{Component: g.Component, Reason: plan.PDServing}
 	_, before := find(st.gates, behindPD)

@@ -82,6 +82,15 @@ func TestDroppedGate(t *testing.T) {
 		c.Wanted.Groups = c.Wanted.Groups[:2]
 		return c
 	}
+	canary := func(held bool) *plantest.Cluster {
+		c := rest().Roll(topology.TiKV).Rolled(topology.TiKV, 2)
+		c.Want(topology.TiKV).Held, c.Want(topology.TiKV).Canary = held, 1
+		return c
+	}
+	edited := func(c *plantest.Cluster, edit func(*desired.Group)) *plantest.Cluster {
+		edit(c.Want(topology.TiKV))
+		return c
+	}
 	crashed, paused, asked := evicting(), evicting(), evicting()
 	crashed.Down(time.Minute, "t-tikv-2")
 	paused.Wanted.Cluster.Paused = true
@@ -95,6 +104,9 @@ func TestDroppedGate(t *testing.T) {
 		{"PD stops answering before a rollout", queued(), queued().PDUnknown(), event.OutcomeDropped},
 		{"a pause", evicting(), paused, event.OutcomeDropped},
 		{"the leaders have left", evicting(), rest().Roll(topology.TiKV).Evicting("t-tikv-2", time.Minute, 0), ""},
+		{"the canary is promoted", canary(true), canary(false), ""},
+		{"the canary is taken back", canary(true), edited(canary(false), func(g *desired.Group) { g.Set.Drift = desired.Differs }), event.OutcomeDropped},
+		{"the canary has more members now", canary(true), edited(canary(true), func(g *desired.Group) { g.Canary = 2 }), event.OutcomeDropped},
 		{"PD answers again", asked.PDUnknown(), evicting(), ""},
 		{"the store serves again, another one does not", rest().Down(time.Minute, "t-tikv-2"), rest().Down(time.Minute, "t-tikv-1"), ""},
 	} {

@@ -1,5 +1,5 @@
 // Package announce writes what happens to a cluster as Kubernetes Events on its TidbCluster, for
-// "kubectl describe": steps that were taken or failed, waits that need manual action, and the end.
+// "kubectl describe": steps that were taken or failed, waits that a person ends, and the end.
 // What is waited for and how far it has come is in the status.
 //
 // docs/events.md lists the reasons.
@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 )
 
 // Component is the source of our Kubernetes Events.
@@ -33,6 +34,9 @@ const (
 	Blocked       = "Blocked"       // manual action is required
 	Converged     = "Converged"     // the cluster has converged
 	Paused        = "Paused"        // the user has paused the cluster
+	// A canary is what a person waits for, and decides about.
+	CanaryHeld     = "CanaryHeld"     // a rollout has stopped at its canary
+	CanaryPromoted = "CanaryPromoted" // a person has promoted the canary
 )
 
 const (
@@ -98,6 +102,8 @@ func announcement(e event.Event) (kind, reason, text string) {
 		return corev1.EventTypeWarning, reason, e.Step + ": " + e.Error
 	case event.Blocked:
 		return corev1.EventTypeWarning, Blocked, blocked(e)
+	case event.Waiting, event.Passed:
+		return canary(e)
 	case event.Notice:
 		if help := e.Help(); help != "" { // a person can do something
 			return corev1.EventTypeWarning, e.Reason, e.Message + "; " + help
@@ -114,6 +120,19 @@ func announcement(e event.Event) (kind, reason, text string) {
 	return "", "", ""
 }
 
+// canary returns the announcement of a rollout that stops at its canary, or goes on after it. Other waits are
+// not announced.
+func canary(e event.Event) (kind, reason, text string) {
+	switch {
+	case e.Reason != string(plan.CanaryPromoted) || e.Outcome == event.OutcomeDropped:
+		return "", "", ""
+	case e.Type == event.Passed:
+		return corev1.EventTypeNormal, CanaryPromoted, e.Message
+	}
+	return corev1.EventTypeNormal, CanaryHeld, blocked(e)
+}
+
+// blocked returns the text about a gate that a person opens.
 func blocked(e event.Event) string {
 	if help := e.Help(); help != "" {
 		return e.Message + "; " + help

@@ -29,6 +29,13 @@ func TestAnnouncement(t *testing.T) {
 	failed := of(event.Failed, step)
 	failed.Error = "basic-pd-0: no leader"
 	gate := event.Event{Component: "tikv", Member: "basic-tikv-2", Reason: "MemberServing", Message: "basic-tikv-2 not serving: no node fits", Observed: "no node fits", Remedy: []remedy.Advice{{Text: "add a node"}}}
+	canary := event.Event{
+		Component: "tikv", Reason: "CanaryPromoted", Message: "TiKV: canary not promoted: 1 of 3 members updated",
+		Remedy: []remedy.Advice{{Text: "to go on with the others", Command: "kubectl tidb promote basic"}},
+	}
+	promoted := event.Event{Component: "tikv", Reason: "CanaryPromoted", Message: "TiKV: canary promoted"}
+	dropped := promoted
+	dropped.Outcome = event.OutcomeDropped
 	for _, tt := range []struct {
 		e    event.Event
 		want string // "" if it is not announced
@@ -43,6 +50,9 @@ func TestAnnouncement(t *testing.T) {
 		{of(event.Blocked, gate), "Warning Blocked basic-tikv-2 not serving: no node fits; add a node"},
 		{event.Event{Type: event.Blocked, Component: "tikv", Reason: "VolumeResized", Message: "TiKV: volume not resized"}, "Warning Blocked TiKV: volume not resized"},
 		{event.Event{Type: event.Blocked, Message: "a name that fits"}, "Warning Blocked a name that fits"},
+		{of(event.Waiting, canary), "Normal CanaryHeld TiKV: canary not promoted: 1 of 3 members updated; to go on with the others: kubectl tidb promote basic"},
+		{of(event.Passed, promoted), "Normal CanaryPromoted TiKV: canary promoted"},
+		{of(event.Passed, dropped), ""},
 		{of(event.Progress, event.Event{Component: "tikv"}), ""},
 		{event.Event{Type: event.Notice, Message: "another process drives the cluster; following, making no changes"}, ""},
 		{event.Event{Type: event.Notice, Reason: "NotReadable", Message: "cannot read nodes", Remedy: []remedy.Advice{{Text: "get the permission"}}}, "Warning NotReadable cannot read nodes; get the permission"},
@@ -146,7 +156,7 @@ func TestReasons(t *testing.T) {
 	for _, row := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\|").FindAllStringSubmatch(table, -1) {
 		got = append(got, row[1])
 	}
-	if want := []string{StepFailed, ObserveFailed, Blocked, Converged, Paused}; !slices.Equal(got, want) {
+	if want := []string{StepFailed, ObserveFailed, Blocked, Converged, Paused, CanaryHeld, CanaryPromoted}; !slices.Equal(got, want) {
 		t.Errorf("documented are %q, and there are %q", got, want)
 	}
 }
