@@ -46,9 +46,12 @@ func phases(steps []forecast.Step) []phase {
 	return all
 }
 
-// matters reports whether pods depend on a step. Services and ConfigMaps are written before, also while
-// another component is waited for.
+// matters reports whether other components wait for a step, or it waits for them. Services and ConfigMaps are written
+// before, and when the last store has restarted no component waits until it may lead regions again.
 func matters(s forecast.Step) bool {
+	if action := plan.Action(s.Step); small[action] || action == "AllowLeaders" {
+		return false
+	}
 	a, writes := s.Step.(plan.Apply)
 	return !writes || a.Component != "" && a.Object.Kind == "StatefulSet"
 }
