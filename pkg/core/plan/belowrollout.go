@@ -27,16 +27,22 @@ func (sc Scope) failingBelow(p Profile, h hold, v verdict) verdict {
 				why := fmt.Sprintf("the new one reaches it only after %s, which is not restarted as long as a peer is down", next.Name)
 				v.gates[i].Remedy = append(sc.recreateAdvice(m, why), g.Remedy...)
 			}
-		case m.Name == next.Name && g.Blocked && dataBeingDeleted(p, m):
-			v.gates[i].Remedy = append(g.Remedy, sc.removedAdvice(m)...)
 		case m.Name == next.Name && g.Blocked:
-			if failing := sc.failing(); len(failing) > 0 {
-				why := "it is not restarted with the new one, with which " + failing[0].Name + " does not serve"
-				v.gates[i].Remedy = append(g.Remedy, sc.recreateAdvice(m, why)...)
-			}
+			v.gates[i].Remedy = append(g.Remedy, sc.nextAdvice(p, m)...)
 		}
 	}
 	return v
+}
+
+// nextAdvice is what a person can do about the next member, where it fails and is not restarted.
+func (sc Scope) nextAdvice(p Profile, m state.Member) remedy.Remedy {
+	if dataBeingDeleted(p, m) {
+		return sc.removedAdvice(m)
+	}
+	if failing := sc.failing(); len(failing) > 0 {
+		return sc.recreateAdvice(m, "it is not restarted with the new one, with which "+failing[0].Name+" does not serve")
+	}
+	return nil
 }
 
 // removedAdvice is what a person can do about a member whose claim is being deleted while PD does not say whether it

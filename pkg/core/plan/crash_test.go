@@ -125,6 +125,11 @@ func TestBelowRollout(t *testing.T) {
 		{Name: "the next one crashes again and again, and one above it is to go", Cluster: crashed(with(func(c *plantest.Cluster) {
 			c.Roll(tidb).Rolled(tidb, 2).Want(tidb).Replicas = 2
 		}), "t-tidb-1", 6, 12*time.Minute, 5*time.Second, 160*time.Second, 5*time.Second)},
+		{Name: "the next one is down for long, its claim is being deleted, and PD does not answer", Cluster: with(func(c *plantest.Cluster) {
+			c.Roll(pd).Down(time.Hour, "t-pd-2").PDUnknown()
+			m := c.Member("t-pd-2")
+			m.Claims, m.Pod.Claims = []state.Claim{{Name: "pd-t-pd-2", UID: "data", Marked: true, Terminating: true}}, []string{"pd-t-pd-2"}
+		})},
 	})
 	c := with(func(c *plantest.Cluster) { c.Roll(tikv).Down(time.Hour, "t-tikv-1") })
 	want := "it has the old pod template, and the new one reaches it only after t-tikv-3, which is not restarted as long as a peer is down; " +
