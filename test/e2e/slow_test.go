@@ -19,8 +19,8 @@ type slowWaits struct {
 	all []string
 }
 
-// usual is how long a wait of a command takes at most on a node with nothing else to do, nearly: the longest is that
-// for a TiDB server, whose probe begins late.
+// usual is how long a wait of a command may take on a node with nothing else to do. The longest is that for a TiDB
+// server, whose probe begins late.
 const usual = 20 * time.Second
 
 // waited is the end of a line about a wait that is over.
