@@ -36,7 +36,7 @@ func (sc Scope) failingBelow(p Profile, h hold, v verdict) verdict {
 
 // nextAdvice is what a person can do about the next member, where it fails and is not restarted.
 func (sc Scope) nextAdvice(p Profile, m state.Member) remedy.Remedy {
-	if dataBeingDeleted(p, m) {
+	if dataBeingDeleted(p, m) && m.Database.Presence == state.Unknown {
 		return sc.removedAdvice(m)
 	}
 	if failing := sc.failing(); len(failing) > 0 {
