@@ -33,7 +33,7 @@ func (w *Model) anyVersion() int {
 func (w *Model) template(k kind) string {
 	want, is := w.Intent.Template[k], w.sets[k].spec.template
 	switch r := w.records[k]; {
-	case w.sets[k].exists && r.WrittenByNewer(w.version, is) && r.Spec == want:
+	case w.sets[k].exists && r.WrittenByNewer(w.version, func() string { return is }) && r.Spec == want:
 		return is
 	case w.version > 1:
 		return newer + want

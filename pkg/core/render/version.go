@@ -29,7 +29,7 @@ const TemplateVersion = 1
 // If the spec has changed, or seems to have, and has fields that this version does not know, the
 // template is kept as well, and a gate says so: this version would lose these fields.
 func keeps(c topology.Cluster, g topology.Group, live *appsv1.StatefulSet, r state.Template) (*corev1.PodTemplateSpec, []desired.Finding, []desired.Lack) {
-	if live == nil || !r.WrittenByNewer(TemplateVersion, appliedPods(live)) {
+	if live == nil || !r.WrittenByNewer(TemplateVersion, func() string { return appliedPods(live) }) {
 		return nil, nil, nil
 	}
 	applied, ok := lastApplied[appsv1.StatefulSetSpec](live.ObjectMeta)

@@ -118,6 +118,9 @@ func statusPatch(from, to any) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode the new status: %w", err)
 	}
+	if bytes.Equal(before, after) { // as in nearly all turns of a daemon, which need no comparison by fields
+		return nil, nil
+	}
 	patch, err := jsonmergepatch.CreateThreeWayJSONMergePatch(before, after, before)
 	if err != nil {
 		return nil, fmt.Errorf("compare statuses: %w", err)

@@ -23,6 +23,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
 )
 
+// profiles are what all engines decide by. A daemon has an engine for each cluster, and does not keep a copy for each.
+var profiles = component.Profiles()
+
 // Connections are the clients that reach the clusters.
 type Connections struct {
 	Kube   kubernetes.Interface
@@ -42,7 +45,7 @@ func (c Connections) Observer(namespace, name string) *observe.Observer {
 // Follow sets how an engine decides and where it reports to. Without Drive the engine changes
 // nothing. atOnce is how many steps of upkeep it takes at the same time.
 func (c Connections) Follow(e *reconcile.Engine, policy plan.Policy, progress *reconcile.Progress, atOnce int) {
-	e.Want, e.Profiles, e.Policy, e.Progress = render.Want, component.Profiles(), policy, progress
+	e.Want, e.Profiles, e.Policy, e.Progress = render.Want, profiles, policy, progress
 	e.Upkeep = reconcile.NewUpkeep(atOnce, c.Now)
 }
 
