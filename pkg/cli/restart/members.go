@@ -109,11 +109,10 @@ func (o options) takeBack(ctx context.Context, f *factory.Factory, s *drive.Sess
 		return err
 	}
 	left := slices.Sorted(maps.Keys(waiting(now, pods)))
-	r := drive.Request{Action: "cancel of restart " + strings.Join(left, ", ")}
 	if len(left) == 0 {
-		r.Refusal = exit.Refusef("no member of cluster %s/%s waits for a restart by its name; nothing was changed", c.Namespace, c.Name)
-	} else {
-		r.Change, r.Refusal = s.Intent.Restart(now, nil, requests{}, f.Clock.Now())
+		return s.Unneeded(f, o.Options, "cancel of restart", "no member waits for a restart by its name, so nothing was changed")
 	}
+	r := drive.Request{Action: "cancel of restart " + strings.Join(left, ", ")}
+	r.Change, r.Refusal = s.Intent.Restart(now, nil, requests{}, f.Clock.Now())
 	return s.Run(ctx, f, o.Options, r)
 }
