@@ -39,7 +39,7 @@ func (sc Scope) nextAdvice(p Profile, m state.Member) remedy.Remedy {
 	if dataBeingDeleted(p, m) && m.Database.Presence == state.Unknown {
 		return sc.removedAdvice(m)
 	}
-	if failing := sc.failing(); len(failing) > 0 {
+	if failing := sc.failing(m); len(failing) > 0 {
 		return sc.recreateAdvice(m, "it is not restarted with the new one, with which "+failing[0].Name+" does not serve")
 	}
 	return nil

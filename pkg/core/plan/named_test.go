@@ -40,6 +40,7 @@ func TestNamed(t *testing.T) {
 		{Name: "a store that is down", Cluster: named("t-tikv-1").Down(time.Hour, "t-tikv-1")},
 		{Name: "its component is rolled out, and does not reach it yet", Cluster: named("t-tidb-0").Roll(tidb).Rolled(tidb, 2)},
 		{Name: "the rollout has restarted it before", Cluster: named("t-tidb-2").Roll(tidb).Rolled(tidb, 2)},
+		{Name: "the rollout has restarted it, it does not serve since, and neither does the next one", Cluster: named("t-tikv-3").Roll(tikv).Rolled(tikv, 3).Down(3*time.Minute, "t-tikv-2", "t-tikv-3")},
 		{Name: "the rollout is not noted as finished", Cluster: named("t-tidb-2").Roll(tidb).Rolled(tidb, 0, 1, 2)},
 		{Name: "the partition is still open", Cluster: edit(named("t-tidb-2"), func(c *plantest.Cluster) {
 			c.Set(tidb, func(s *state.Set) { s.Partition = 0 })

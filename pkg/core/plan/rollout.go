@@ -71,7 +71,7 @@ func (sc Scope) worthTrying(p Profile, m state.Member) bool {
 	if sc.held(m) || m.Pod != nil && m.Pod.Terminating || dataBeingDeleted(p, m) || sc.goesNext(p, m) || failsAnyway {
 		return false
 	}
-	failing := sc.failing()
+	failing := sc.failing(m)
 	if sc.updateRevisionServes() {
 		failing = nil
 	}
@@ -120,13 +120,14 @@ func (sc Scope) updateRevisionServes() bool {
 	return false
 }
 
-// failing returns the members that have the update revision, keep their pods and do not serve.
-func (sc Scope) failing() []state.Member {
+// failing returns the members beside one that have the update revision and do not serve. A user who
+// has named one of them may only hope that a restart helps.
+func (sc Scope) failing(beside state.Member) []state.Member {
 	var failing []state.Member
 	for _, m := range sc.Got.Running() {
 		removed := removalIrreversible(m) && m.Pod != nil && m.Pod.Ran // it fails for another reason
 		_, queued := sc.before(m)
-		if !sc.ToReplace(m) && (!m.Up() || sc.loops(m)) && !removed && !queued {
+		if m.Ordinal != beside.Ordinal && !sc.Got.Outdated(m) && (!m.Up() || sc.loops(m)) && !removed && !queued {
 			failing = append(failing, m)
 		}
 	}
