@@ -133,13 +133,15 @@ var leaderElsewhere = plan.Hook{
 
 // leaderAhead is the goal that the leader moves to where it stays as soon as a member there was
 // restarted, and not when its own turn comes: a new leader schedules nothing before it has heard of
-// most regions, and it hears of them while the other members restart.
+// most regions, and it hears of them while the other members restart. It does not move to the member
+// that restarts first, the one with the highest ordinal, while another one restarts before its own
+// turn: from there it would have to move twice in the next rollout.
 var leaderAhead = plan.Hook{
 	Reason: plan.PDLeaderRestarted, Want: "PD led by a restarted member",
 	Done: func(sc plan.Scope, m state.Member) bool {
 		from, led := leading(sc)
 		to, ok := successor(sc, m)
-		return !led || !ok || !sc.ToReplace(from) || sc.ToReplace(to)
+		return !led || !ok || !sc.ToReplace(from) || sc.ToReplace(to) || from.Ordinal < m.Ordinal && to.Ordinal == sc.Want.Size()-1
 	},
 	Step: func(sc plan.Scope, _ state.Member) plan.Step {
 		from, _ := leading(sc)

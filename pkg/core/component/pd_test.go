@@ -35,6 +35,11 @@ func TestQuorum(t *testing.T) {
 		c.Member("t-pd-1").Database.Leader = leader == "t-pd-1"
 		return c
 	}
+	five := func(leader string, restarted ...int) *plantest.Cluster {
+		c := plantest.New(5, 3, 1).Roll(pd).Rolled(pd, restarted...)
+		lead(c, leader)
+		return c
+	}
 	none := func(c *plantest.Cluster) { c.Want(pd).Replicas = 0 }
 	down := func(names ...string) func(c *plantest.Cluster) {
 		return func(c *plantest.Cluster) { c.Down(time.Hour, names...) }
@@ -78,6 +83,16 @@ func TestQuorum(t *testing.T) {
 			c.Rolled(pd, 2)
 			lead(c, "t-pd-0")
 		})},
+		{Name: "restart of the leader, one was restarted", Cluster: roll(pd, func(c *plantest.Cluster) {
+			c.Rolled(pd, 2)
+			lead(c, "t-pd-1")
+		})},
+		{Name: "restart of the leader, two were restarted", Cluster: roll(pd, func(c *plantest.Cluster) {
+			c.Rolled(pd, 1, 2)
+			lead(c, "t-pd-0")
+		})},
+		{Name: "restart of another one than the leader, two of five were restarted", Cluster: five("t-pd-0", 3, 4)},
+		{Name: "restart of another one than the leader, one of five was restarted", Cluster: five("t-pd-2", 4)},
 		{Name: "restart of another one than the leader, the one that was restarted does not serve", Cluster: roll(pd, func(c *plantest.Cluster) {
 			c.Rolled(pd, 2).Member("t-pd-2").Database.Healthy = false
 			lead(c, "t-pd-0")
