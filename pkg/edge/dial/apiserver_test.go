@@ -224,12 +224,19 @@ func (a *apiServer) serve(k *kubelet, conn httpstream.Connection, closer io.Clos
 type kubelet struct {
 	a       *apiServer
 	conn    httpstream.Connection
-	streams chan httpstream.Stream
-	errs    map[string]httpstream.Stream
+	streams chan accepted
+	errs    map[string]accepted
+}
+
+// accepted is a stream that is acknowledged when replied is closed. One that is reset before would never end:
+// spdystream has its Close wait for the acknowledgement, which is not sent any more.
+type accepted struct {
+	httpstream.Stream
+	replied <-chan struct{}
 }
 
 func newKubelet(a *apiServer) *kubelet {
-	return &kubelet{a: a, streams: make(chan httpstream.Stream, 16), errs: map[string]httpstream.Stream{}}
+	return &kubelet{a: a, streams: make(chan accepted, 16), errs: map[string]accepted{}}
 }
 
 func (k *kubelet) accept(s httpstream.Stream, replySent <-chan struct{}) error {
@@ -242,7 +249,7 @@ func (k *kubelet) accept(s httpstream.Stream, replySent <-chan struct{}) error {
 	if s.Headers().Get(corev1.PortHeader) == hastyPort {
 		return refuseAtOnce(s, replySent)
 	}
-	k.streams <- s
+	k.streams <- accepted{s, replySent}
 	return nil
 }
 
@@ -281,8 +288,10 @@ func (k *kubelet) run() {
 	}
 }
 
-func (k *kubelet) forward(data, errStream httpstream.Stream) {
-	defer k.conn.RemoveStreams(data, errStream)
+func (k *kubelet) forward(data, errStream accepted) {
+	<-data.replied
+	<-errStream.replied
+	defer k.conn.RemoveStreams(data.Stream, errStream.Stream)
 	defer data.Close()
 	defer errStream.Close()
 	var port int
