@@ -120,14 +120,14 @@ func (sc Scope) updateRevisionServes() bool {
 	return false
 }
 
-// failing returns the members beside one that have the update revision and do not serve. A user who
-// has named one of them may only hope that a restart helps.
-func (sc Scope) failing(beside state.Member) []state.Member {
+// failing returns the members, except one, that have the update revision and do not serve. One that a
+// user has named is among them: it is not known yet whether its restart helps.
+func (sc Scope) failing(except state.Member) []state.Member {
 	var failing []state.Member
 	for _, m := range sc.Got.Running() {
 		removed := removalIrreversible(m) && m.Pod != nil && m.Pod.Ran // it fails for another reason
 		_, queued := sc.before(m)
-		if m.Ordinal != beside.Ordinal && !sc.Got.Outdated(m) && (!m.Up() || sc.loops(m)) && !removed && !queued {
+		if m.Ordinal != except.Ordinal && !sc.Got.Outdated(m) && (!m.Up() || sc.loops(m)) && !removed && !queued {
 			failing = append(failing, m)
 		}
 	}

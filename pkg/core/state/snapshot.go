@@ -159,8 +159,8 @@ type Template struct {
 }
 
 // WrittenByNewer reports whether a newer version of this program has written the pod template that
-// was applied last. It asks for the digest of that template only where the version is newer: making
-// one is a tenth of what a turn of the daemon costs.
+// was applied last. It asks for the digest of that template only where the version is newer: to make
+// one is a tenth of all that a turn of the daemon allocates.
 func (r Template) WrittenByNewer(version int, applied func() string) bool {
 	return r.Version > version && r.Pods == applied()
 }
