@@ -47,6 +47,10 @@ func (w *Model) judgeLeaders(i int, say sayer) {
 		limit = unmoved
 	}
 	if r, ok := w.recordOf(s.id); ok && limit > 0 && w.Now().Sub(r.Since) >= limit {
+		// A time that is over says nothing where PD shows that it evicts no leaders.
+		if w.seen.kept && w.keepsLeaders() && w.Eviction.OnTimeout == plan.Default && w.seen.leaders[i] > 0 {
+			say("leaders", "%s has %d leaders, which PD was set to keep there", w.names[tikv][i], s.leaders)
+		}
 		return
 	}
 	w.note("soft: %s is restarted with %d leaders", w.names[tikv][i], s.leaders)

@@ -32,6 +32,7 @@
 //
 // Faults: a step fails, before or half-way, or each time for half an hour; a person takes a store
 // offline in PD, or back, or deletes the claim of one that serves; PD moves nothing for a while;
+// a person at pd-ctl, or an import, sets for a while what keeps PD from moving leaders or regions although it accepts to;
 // the answer to a step is lost; an observation from the cache is old, as a whole or in PD's half;
 // PD does not answer, or answers without its stores; a pod crashes; a host is lost and the API
 // shows its pods as Ready for a while; time passes between the live observation and the act; PD
@@ -132,7 +133,8 @@
 //     that PD has added and that has never started, takes nothing away.
 //   - leaders: no Restart of a store that serves and has leaders, at both moments,
 //     unless they have nowhere to go, or a time that somebody has set for their
-//     eviction is over, or the run is to proceed and ten minutes have passed.
+//     eviction is over, or the run is to proceed and ten minutes have passed. Where PD shows that it
+//     is set to evict no leaders, only a run that is to proceed restarts it.
 //   - doubtful: no Restart of a member that does not serve, onto a revision of which
 //     another member is known to be unable to run.
 //   - quorum: no Restart or RemoveMember that leaves PD without a majority of

@@ -42,6 +42,7 @@ func (w *Model) evictLeaders(s plan.EvictLeaders) error {
 	if w.evicts[s.StoreID] == nil {
 		w.evicts[s.StoreID] = &scheduler{ours: true}
 	}
+	w.moveAgain()
 	return nil
 }
 

@@ -23,6 +23,9 @@ func (w *Model) learnersMissing() bool {
 // those that are too many, and moves them off stores that leave or are Down. Without another place a
 // replica stays where it is.
 func (w *Model) moveLearners() {
+	if s := w.stalled(); s.Halted || s.NoReplicas {
+		return
+	}
 	for i := range min(tables, len(w.regions)) {
 		r := &w.regions[i]
 		if !r.quorum() {

@@ -176,7 +176,7 @@ func (w *Model) observePD() state.PD {
 	}
 	out.ClusterID, out.SchedulersUnknown = w.pd.id, w.t < w.pd.loadedAt
 	out.Members, out.Healthy = len(w.pd.members), w.healthyMembers()
-	out.PumpsKnown = w.Pump > 0
+	out.PumpsKnown, out.Scheduling = w.Pump > 0, w.schedules()
 	out.MaxReplicas, out.MaxStoreDown, out.RulesDisabled = w.MaxCopy, downAfter*time.Second, w.flash.off
 	if m := w.pd.member(w.pd.leader); m != nil {
 		out.Leader = "elsewhere"

@@ -15,6 +15,7 @@ type pdCluster struct {
 	silentUntil int64 // until when PD does not answer us
 	storeless   int64 // until when it answers, but not about stores
 	idle        int64 // until when it moves neither leaders nor replicas
+	stall       stall
 	limit       leaderLimit
 	startedAt   int64 // when a member started last
 	loadedAt    int64 // when the leader has loaded its schedulers

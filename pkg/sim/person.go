@@ -20,6 +20,7 @@ func (w *Model) obey(p plan.Plan) {
 		w.discardLost(g)
 		w.relaxRules(g)
 		w.enableRulesByHand(g)
+		w.unstallByHand(g)
 		w.relaxTables(g)
 		w.makeRoom(g)
 		w.stopFeeds(g)

@@ -128,7 +128,7 @@ func (w *Model) evictLeadersOff() {
 		n := 0
 		for i := range w.regions {
 			r := &w.regions[i]
-			if r.leader != s {
+			if r.leader != s || w.leadersStay(i) {
 				continue
 			}
 			if to := w.leastLeaders(r, s); to != nil && !w.barred(to) {
@@ -154,13 +154,16 @@ func (w *Model) repairRegions() {
 			continue
 		}
 		for j, s := range r.replicas {
-			if w.leaves(s) && s.moved < perTick && w.t >= s.stays {
+			if w.leaves(s) && s.moved < perTick && w.t >= s.stays && !w.replicasStay(s) {
 				if to := w.taker(r, s); to != nil {
 					s.moved++
 					w.replace(r, j, to)
 					break
 				}
 			}
+		}
+		if stalled := w.stalled(); stalled.Halted || stalled.NoReplicas {
+			continue
 		}
 		if len(r.replicas) < w.MaxCopy {
 			w.short = true
@@ -256,6 +259,9 @@ func (w *Model) extremes(of func(*store) (int, bool)) (least, most *store) {
 
 // spreadReplicas moves one replica from the store with the most to that with the least.
 func (w *Model) spreadReplicas() {
+	if w.stalled().Halted {
+		return
+	}
 	least, most := w.extremes(func(s *store) (int, bool) {
 		return s.regions, s.state == state.StoreUp && s.runs && !w.leaves(s)
 	})
@@ -274,6 +280,9 @@ func (w *Model) spreadReplicas() {
 
 // spreadLeaders moves one leader from the store with the most to that with the least.
 func (w *Model) spreadLeaders() {
+	if s := w.stalled(); s.Halted || s.NoLeaders {
+		return
+	}
 	least, most := w.extremes(func(s *store) (int, bool) { return s.leaders, s.runs && !w.barred(s) })
 	if least == nil || most.leaders <= least.leaders+1 {
 		return

@@ -30,6 +30,7 @@ func Seed(seed uint64, trace bool) *Model {
 	drawUsers(&o)
 	drawOptional(&o)
 	drawEviction(&o)
+	drawStalls(&o)
 	o.Faults.drawReports(seed)
 	w := New(o)
 	w.offsetClocks()

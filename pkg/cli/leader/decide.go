@@ -8,6 +8,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/scheduling"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -65,8 +66,15 @@ func because(m state.Member) string {
 // evict returns the store that is to lead no regions. PD may have its scheduler already.
 func evict(c topology.Cluster, s state.Snapshot, name string) (state.Member, error) {
 	m, err := store(c, s, name)
-	if err != nil || m.Database.Evicting {
+	if err != nil {
 		return m, err
+	}
+	if cause, stalls := scheduling.Leaders(s, false); stalls && m.Database.Leaders != 0 {
+		help := cause.Help(func(words string) remedy.Command { return plan.PDCtl(c, s, words) })
+		return m, remedy.For(exit.Refusef("leaders would not leave %s: %s", m.Name, cause.Text), help...)
+	}
+	if m.Database.Evicting {
+		return m, nil
 	}
 	for _, o := range s.Groups[topology.TiKV].Members {
 		if o.Name != m.Name && o.TakesLeaders() {

@@ -77,6 +77,8 @@ func TestEvict(t *testing.T) {
 			c.Member("t-tikv-0").Database.New, c.Member("t-tikv-2").Database.New = true, true
 		}, says: "no other store"},
 		"it leaves": {change: func(c *plantest.Cluster) { c.Offline("t-tikv-1") }},
+		"PD moves no leaders": {change: func(c *plantest.Cluster) { c.Seen.PD.Scheduling.NoLeaders = true },
+			says: "config set leader-schedule-limit 4"},
 		"it never joined": {change: func(c *plantest.Cluster) {
 			c.Member("t-tikv-1").Database = state.Database{Presence: state.Absent}
 		}, says: "PD has no store"},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/scheduling"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
@@ -25,19 +26,24 @@ const (
 // lose. A store whose heartbeats PD misses may still have all of its leaders.
 var leadersEvicted = plan.Hook{
 	Reason: plan.LeadersEvicted, Want: "leaders evicted",
-	Refuse: leadersStranded,
+	Refuse: func(sc plan.Scope, m state.Member) string {
+		if why := leadersStranded(sc, m); why != "" {
+			return why
+		}
+		return leadersKept(sc, m)
+	},
 	Help: func(sc plan.Scope, m state.Member) remedy.Remedy {
 		if leadersStranded(sc, m) != "" {
 			return remedy.Remedy{remedy.Run("see the schedulers", sc.PDCtl("scheduler config evict-leader-scheduler"))}
 		}
-		return restartHelp(sc)
+		return restartHelp(sc, m)
 	},
-	Done:      func(_ plan.Scope, m state.Member) bool { return plan.Stopped(m) || leaving(m) || drained(m) },
+	Done:      nothingToEvict,
 	Skip:      leadersBound,
 	Schedules: true,
-	Step:      evict, Observed: leadersObserved, Left: leadersToMove, Since: evictingSince,
+	Step:      evictOnce, Observed: evictionObserved, Left: leadersToMove, Since: evictingSince,
 	Timeout: func(sc plan.Scope) (time.Duration, bool) { return evictTimeout(sc, sc.Want.EvictTimeout) },
-	Lapse:   onEvictTimeout,
+	Lapse:   onRestartTimeout,
 }
 
 // leadersLeft is the same before a removal, with a shorter timeout. Leaders that cannot
@@ -47,7 +53,12 @@ var leadersLeft = plan.Hook{
 	Done: func(sc plan.Scope, m state.Member) bool {
 		return !m.Up() || drained(m) || takers(sc, m) <= 0
 	},
-	Skip:      leadersBound,
+	Skip: func(sc plan.Scope, m state.Member) string {
+		if why := leadersBound(sc, m); why != "" {
+			return why
+		}
+		return stalled(sc, m).Text // they move with their regions
+	},
 	Schedules: true, Step: evict, Observed: leadersObserved, Left: leadersToMove, Since: evictingSince,
 	Timeout: func(sc plan.Scope) (time.Duration, bool) { return evictTimeout(sc, new(removeEvictTimeout)) },
 	Lapse:   onEvictTimeout,
@@ -63,11 +74,17 @@ var leadersCannotGo = remedy.Say("see where leaders cannot go: every region need
 
 // restartHelp returns what a person can do about leaders that do not leave a store that is to be
 // restarted.
-func restartHelp(sc plan.Scope) remedy.Remedy {
-	help := remedy.Remedy{leadersCannotGo, remedy.Run("see which leaders PD moves", sc.PDCtl("operator show leader"))}
+func restartHelp(sc plan.Scope, m state.Member) remedy.Remedy {
+	cause := stalled(sc, m)
+	help := cause.Help(sc.PDCtl)
+	if cause.Text == "" {
+		help = remedy.Remedy{leadersCannotGo, remedy.Run("see which leaders PD moves", sc.PDCtl("operator show leader"))}
+	}
 	with := "restart the store with them"
 	if _, limited := evictTimeout(sc, sc.Want.EvictTimeout); !limited {
-		help = append(help, remedy.Run("wait for them without a limit", sc.Cluster.Plugin("sync", "--on-evict-timeout=wait")))
+		if cause.Text == "" || cause.Passes {
+			help = append(help, remedy.Run("wait for them without a limit", sc.Cluster.Plugin("sync", "--on-evict-timeout=wait")))
+		}
 		with += ", if none leaves for ten minutes more"
 	}
 	return append(help, remedy.Run(with, sc.Cluster.Plugin("sync", "--on-evict-timeout=proceed")))
@@ -143,7 +160,9 @@ func drained(m state.Member) bool {
 // evict asks for a scheduler where PD has none. It asks for a record where others have created the
 // scheduler, or the record cannot be read: without a time of its start the wait would have no end.
 func evict(sc plan.Scope, m state.Member) plan.Step {
-	if e, recorded := evicting(sc, m); recorded && !e.Since.IsZero() && m.Database.Evicting {
+	e, recorded := evicting(sc, m)
+	idle := sc.All.PD.Scheduling.NoBatch && scheduling.Ours(*sc.All) // the step has our own scheduler move leaders again
+	if recorded && !e.Since.IsZero() && m.Database.Evicting && !idle {
 		return nil
 	}
 	step := plan.EvictLeaders{Member: m.Name, StoreID: m.Database.ID, Leaders: m.Database.Leaders}

@@ -23,7 +23,7 @@ func TiFlash() plan.Profile {
 		Floor:    leastForTables,
 		Standing: []plan.Hook{storeRestored},
 		BeforeRemove: []plan.Hook{
-			notJoining, newStoresHeard, pdLetsGo, stateKnown, rulesRead, tablesKept, storeOffline, copiesMoved, plan.LeftoverMarked,
+			notJoining, newStoresHeard, pdLetsGo, stateKnown, rulesRead, tablesKept, regionsMayMove, storeOffline, copiesMoved, plan.LeftoverMarked,
 		},
 		BeforeRenew:   []plan.Hook{plan.LeftoverMarked},
 		BeforeSuspend: []plan.Hook{tombstoneMarked, claimsKept, removalsSettled},
@@ -31,7 +31,7 @@ func TiFlash() plan.Profile {
 		Failover: &plan.Failover{
 			Period:             func(sc plan.Scope) time.Duration { return sc.All.PD.MaxStoreDown + failoverPeriod },
 			Spare:              spareStore,
-			RemoveFromDatabase: []plan.Hook{newStoresHeard, pdLetsGo, stateKnown, rulesRead, tablesKept, storeOffline, copiesMoved},
+			RemoveFromDatabase: []plan.Hook{newStoresHeard, pdLetsGo, stateKnown, rulesRead, tablesKept, regionsMayMove, storeOffline, copiesMoved},
 			Keeps:              true,
 		},
 	}

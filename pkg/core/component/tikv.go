@@ -24,7 +24,7 @@ func TiKV() plan.Profile {
 		BeforeRestart: []plan.Hook{leadersBack, leadersEvicted},
 		BeforeHold:    []plan.Hook{leadersBack},
 		BeforeRemove: []plan.Hook{
-			notJoining, newStoresHeard, enoughStores, othersRun, rulesRead, rulesKept, leadersLeft, storeOffline, storeTombstone, evictionEnded, plan.LeftoverMarked,
+			notJoining, newStoresHeard, enoughStores, othersRun, rulesRead, rulesKept, regionsMayMove, leadersLeft, storeOffline, storeTombstone, evictionEnded, plan.LeftoverMarked,
 		},
 		BeforeRenew:   []plan.Hook{evictionEnded, plan.LeftoverMarked},
 		BeforeSuspend: []plan.Hook{tombstoneMarked, claimsKept, removalsSettled, evictionsEnded},
@@ -32,7 +32,7 @@ func TiKV() plan.Profile {
 		Failover: &plan.Failover{
 			Period:             func(sc plan.Scope) time.Duration { return sc.All.PD.MaxStoreDown + failoverPeriod },
 			Spare:              spareStore,
-			RemoveFromDatabase: []plan.Hook{newStoresHeard, enoughStores, othersRun, rulesRead, rulesKept, storeOffline, storeTombstone, evictionEnded},
+			RemoveFromDatabase: []plan.Hook{newStoresHeard, enoughStores, othersRun, rulesRead, rulesKept, regionsMayMove, storeOffline, storeTombstone, evictionEnded},
 			Keeps:              true,
 		},
 	}
@@ -184,6 +184,12 @@ var storeTombstone = regionsMoved(nowhereToGo)
 func regionsMoved(stuck func(plan.Scope, state.Member) string) plan.Hook {
 	return plan.Hook{
 		Reason: plan.RegionsMoved, Want: "all regions moved away",
+		Refuse: func(sc plan.Scope, m state.Member) string {
+			if cause, stays := regionsStay(sc, m); stays && m.Database.State == state.StoreOffline && m.Database.Regions > 0 {
+				return remedy.Count(m.Database.Regions, "region", "regions") + " left; " + cause.Text
+			}
+			return ""
+		},
 		Done: func(_ plan.Scope, m state.Member) bool { return m.Database.State != state.StoreOffline },
 		Observed: func(_ plan.Scope, m state.Member) string {
 			return remedy.Count(m.Database.Regions, "region", "regions") + " left"
@@ -193,7 +199,8 @@ func regionsMoved(stuck func(plan.Scope, state.Member) string) plan.Hook {
 		Patience: plan.Moving,
 		Stuck:    stuck,
 		Help: func(sc plan.Scope, m state.Member) remedy.Remedy {
-			return slices.Concat(rulesHelp(sc, m), callOff(sc, m), findRoom(sc, m))
+			cause, _ := regionsStay(sc, m)
+			return slices.Concat(cause.Help(sc.PDCtl), rulesHelp(sc, m), callOff(sc, m), findRoom(sc, m))
 		},
 	}
 }

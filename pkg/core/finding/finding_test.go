@@ -170,7 +170,10 @@ func leftExamples() []example {
 		}
 	}
 	ddl := func(s *sick) { s.look.DDLPaused = "t-tidb-1" }
+	pd := func(c state.Scheduling) func(*sick) { return func(s *sick) { s.Seen.PD.Scheduling = c } }
 	return []example{
+		{"leaders-not-moved", pd(state.Scheduling{NoLeaders: true}), "its leader-schedule-limit is 0", "", pd(state.Scheduling{NoReplicas: true})},
+		{"regions-not-moved", pd(state.Scheduling{NoRemoving: []uint64{2}}), "PD takes no regions off store 2", "", pd(state.Scheduling{NoLeaders: true, NoRemoving: []uint64{99}})},
 		{"evict-scheduler-left", evicted, "an evict-leader scheduler for store 3, which this plugin made 90m ago", "allow region leaders on t-tikv-2", both(evicted, pdDriven)},
 		{"evict-scheduler-left", func(s *sick) { s.Recorded("t-tikv-2", 90*minute) }, "only the record is left", "allow region leaders on t-tikv-2", func(*sick) {}},
 		{"evict-scheduler-left", both(evicted, func(s *sick) { s.PDUnknown() }), "PD could not be asked", "", func(s *sick) { s.PDUnknown() }},

@@ -65,6 +65,8 @@ var room = []rule{
 var leftOver = []rule{
 	{"evict-scheduler-left", Warning, "PD keeps all region leaders off the store for ever, so the others carry its load.", notNow, undriven(schedulersLeft)},
 	{"evict-scheduler-of-others", Warning, "PD keeps all region leaders off the store as long as the scheduler is there.", byOther, reported(event.ForeignScheduler)},
+	{"leaders-not-moved", Warning, "PD accepts the eviction of a store and does not carry it out, so that no store restarts without its leaders, and leaders do not spread.", byOther, leadersKept},
+	{"regions-not-moved", Warning, "No store that is removed becomes empty, and the copies of a store that is lost are not made again.", byOther, regionsKept},
 	{"ddl-paused", Warning, "DDL statements of users wait until the pause ends.", byOther, ddlPaused},
 	{"removal-record-left", Info, "The record is of no use any more.", notNow, undriven(removalsLeft)},
 	{"drain-record-left", Info, "The record is of no use any more.", notNow, undriven(drainsLeft)},

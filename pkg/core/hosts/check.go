@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/placement"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/scheduling"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -29,7 +31,7 @@ type Refusal struct {
 type check func(h Host, s Sight, same []Sight) (Refusal, bool)
 
 // checks are in the order in which they are told: later ones may follow from earlier ones.
-var checks = []check{Host.othersServe, Host.noRun, Host.quorumOfPD, Host.leaderOfPD, Host.quorumOfRegions, Host.leadersOfRegions}
+var checks = []check{Host.othersServe, Host.noRun, Host.quorumOfPD, Host.leaderOfPD, Host.quorumOfRegions, Host.leadersOfRegions, Host.evictionsWork}
 
 // Check returns why the host cannot be taken down; nothing where it can. Others are hosts that may be
 // under maintenance.
@@ -264,6 +266,19 @@ func (h Host) leadersOfRegions(s Sight, same []Sight) (Refusal, bool) {
 	return Refusal{
 		Text:   "no store on another host may lead regions, so their leaders could not leave this one",
 		Remedy: remedy.Remedy{remedy.Run("see which stores have evict-leader schedulers", s.Cluster.Plugin("status"))},
+	}, true
+}
+
+// evictionsWork: PD accepts evict-leader schedulers also where it will move no leaders.
+func (h Host) evictionsWork(s Sight, _ []Sight) (Refusal, bool) {
+	cause, stalls := scheduling.Leaders(s.Snapshot, false)
+	leads := func(m state.Member) bool { return isStore(m) && m.Database.Leaders != 0 }
+	if _, any := first(h.Members(s), leads); !stalls || !any {
+		return Refusal{}, false
+	}
+	return Refusal{
+		Text:   "leaders would not leave its stores: " + cause.Text,
+		Remedy: cause.Help(func(words string) remedy.Command { return plan.PDCtl(s.Cluster, s.Snapshot, words) }),
 	}, true
 }
 

@@ -75,7 +75,12 @@ func TestCheck(t *testing.T) {
 			c.Member("t-tikv-1").Database.Evicting, c.Member("t-tikv-2").Database.Evicting = true, true
 		}}, says: "no store on another host may lead regions"},
 		"schedulers are not loaded": {cluster: plantest.New(3, 3, 2), change: []func(*plantest.Cluster){func(c *plantest.Cluster) { c.Seen.PD.SchedulersUnknown = true }}, says: "has not loaded its schedulers"},
-		"a run was interrupted":     {cluster: plantest.New(3, 3, 2).Evicting("t-tikv-2", time.Minute, 0), says: "evicted region leaders from t-tikv-2"},
+		"PD moves no leaders":       {cluster: plantest.New(3, 3, 2), change: []func(*plantest.Cluster){func(c *plantest.Cluster) { c.Seen.PD.Scheduling.NoLeaders = true }}, says: "leader-schedule-limit is 0"},
+		"an import runs":            {cluster: plantest.New(3, 3, 2), change: []func(*plantest.Cluster){func(c *plantest.Cluster) { c.Seen.PD.Scheduling.Denied = []string{"a"} }}, says: "the region label a"},
+		"PD moves no leaders, and it has none": {cluster: plantest.New(3, 3, 2), change: []func(*plantest.Cluster){func(c *plantest.Cluster) {
+			c.Seen.PD.Scheduling.NoLeaders, c.Member("t-tikv-0").Database.Leaders = true, 0
+		}}},
+		"a run was interrupted": {cluster: plantest.New(3, 3, 2).Evicting("t-tikv-2", time.Minute, 0), says: "evicted region leaders from t-tikv-2"},
 		"a person's scheduler": {cluster: plantest.New(3, 3, 2).Evicting("t-tikv-2", time.Minute, 0), change: []func(*plantest.Cluster){func(c *plantest.Cluster) {
 			c.Seen.Evictions[0].Foreign = true
 		}}},

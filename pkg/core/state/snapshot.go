@@ -91,6 +91,8 @@ type PD struct {
 	// about them then is wrong, so that Database.Evicting is unknown for every store, and no
 	// scheduler can be made or removed.
 	SchedulersUnknown bool
+	// Scheduling is what keeps PD from moving leaders or regions.
+	Scheduling Scheduling
 	// OtherPumps is how many Pumps are online that are no members here, as those in another Kubernetes
 	// cluster, and PumpsKnown whether Pumps were read.
 	OtherPumps int

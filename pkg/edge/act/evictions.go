@@ -44,7 +44,7 @@ func (a *Actor) evictLeaders(ctx context.Context, s plan.EvictLeaders) error {
 		}
 	}
 	if evicting {
-		return nil
+		return a.moveLeadersAgain(ctx, client, s.StoreID)
 	}
 	if err := client.AddEvictLeader(ctx, s.StoreID); err != nil {
 		return fmt.Errorf("add evict-leader scheduler of store %d: %w", s.StoreID, err)
@@ -54,6 +54,32 @@ func (a *Actor) evictLeaders(ctx context.Context, s plan.EvictLeaders) error {
 	}
 	if !evicting {
 		return fmt.Errorf("add evict-leader scheduler of store %d: PD does not list it", s.StoreID)
+	}
+	return a.moveLeadersAgain(ctx, client, s.StoreID)
+}
+
+// moveLeadersAgain corrects an evict-leader scheduler that moves 0 leaders at a time, as PD makes one of it that was made
+// before an upgrade to v8.5.0, v8.5.1 or v8.5.2. It does so only if all stores of the scheduler are there because of us,
+// since a scheduler of others is theirs.
+func (a *Actor) moveLeadersAgain(ctx context.Context, client pd.Client, storeID uint64) error {
+	got, err := client.Scheduling(ctx)
+	if err != nil {
+		return fmt.Errorf("read evict-leader scheduler: %w", err)
+	}
+	if got.Batch != 0 {
+		return nil
+	}
+	book, err := a.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range got.Evicting {
+		if r, known := ledger.Decode(book, state.RecordEviction, id); !known || r.Foreign || !r.Ended.IsZero() {
+			return nil
+		}
+	}
+	if err := client.SetEvictBatch(ctx, storeID); err != nil {
+		return fmt.Errorf("have the evict-leader scheduler move leaders again: %w", err)
 	}
 	return nil
 }

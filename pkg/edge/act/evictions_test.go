@@ -372,3 +372,29 @@ func TestAdoptEviction(t *testing.T) {
 	other.PodUID = "another"
 	w.isStale(t, other)
 }
+
+// TestOwnSchedulerMovesNoLeaders: a scheduler that moves 0 leaders at a time is corrected, but not one that has a store of
+// others.
+func TestOwnSchedulerMovesNoLeaders(t *testing.T) {
+	for name, tc := range map[string]struct {
+		ledger   map[string]string
+		evicting []uint64
+		batch    int
+		want     bool
+	}{
+		"it is made now":               {nil, nil, 0, true},
+		"it was there, and is ours":    {map[string]string{"evict-leader.2": fromThisRun}, []uint64{2}, 0, true},
+		"it moves leaders":             {map[string]string{"evict-leader.2": fromThisRun}, []uint64{2}, 3, false},
+		"PD does not say":              {map[string]string{"evict-leader.2": fromThisRun}, []uint64{2}, -1, false},
+		"it has a store of others too": {map[string]string{"evict-leader.2": fromThisRun}, []uint64{1, 2}, 0, false},
+		"it is another user's":         {nil, []uint64{2}, 0, false},
+	} {
+		w := newFixture(t, ledgerMap(tc.ledger))
+		w.pd.Update(evicting(tc.evicting...))
+		w.pd.Update(func(s *pd.FakeState) { s.Scheduling.Batch = tc.batch })
+		w.do(t, evict)
+		if got := slices.Contains(w.pd.Writes(), "SetEvictBatch(2)"); got != tc.want {
+			t.Errorf("%s: %q", name, w.pd.Writes())
+		}
+	}
+}

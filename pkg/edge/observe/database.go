@@ -138,8 +138,9 @@ type answers struct {
 	unasked     bool // the health check did not end in time
 	stores      []pd.Store
 	listedAt    time.Time // when PD answered with the stores
-	evicting    []uint64
-	unloaded    bool // PD has not loaded its schedulers
+	scheduling  pd.Scheduling
+	denied      []string // region labels that keep leaders where they are
+	unloaded    bool     // PD has not loaded its schedulers
 	replication *pd.ReplicationConfig
 	storeDown   time.Duration
 	placement   state.Placement
@@ -177,6 +178,7 @@ func (o *Observer) base(ctx context.Context, c topology.Cluster, seen objects) d
 	}
 	o.readPumps(short, client, c, &got)
 	o.placement(ctx, client, c, seen, &got)
+	o.denials(short, client, c, seen, &got)
 	return got.sort(c)
 }
 
@@ -206,7 +208,7 @@ func refusal(err error) string {
 }
 
 func ask(ctx context.Context, client pd.Client, now func() time.Time, renewed bool) (answers, error) {
-	var a answers
+	a := answers{scheduling: pd.Scheduling{Batch: -1, LeaderLimit: -1, ReplicaLimit: -1}}
 	whole := ctx
 	all, ctx := errgroup.WithContext(ctx)
 	all.Go(func() (err error) { a.members, err = client.Members(ctx); return })
@@ -219,11 +221,14 @@ func ask(ctx context.Context, client pd.Client, now func() time.Time, renewed bo
 		a.listedAt = now()
 		return err
 	})
-	all.Go(func() (err error) {
-		a.evicting, err = client.EvictLeaderStores(ctx)
+	all.Go(func() error {
+		got, err := client.Scheduling(ctx)
 		a.unloaded = errors.Is(err, pd.ErrSchedulersNotLoaded)
-		if errors.Is(err, pd.ErrNotBootstrapped) || a.unloaded {
-			return nil
+		switch {
+		case err == nil:
+			a.scheduling = *got
+		case errors.Is(err, pd.ErrNotBootstrapped) || a.unloaded:
+			err = nil
 		}
 		return err
 	})
@@ -252,6 +257,7 @@ func (a answers) sort(c topology.Cluster) database {
 			MaxReplicas:  a.replication.MaxReplicas,
 
 			SchedulersUnknown: a.unloaded,
+			Scheduling:        a.scheduled(),
 
 			LocationLabels: a.replication.LocationLabels,
 			IsolationLevel: a.replication.IsolationLevel,
@@ -332,7 +338,7 @@ func (a answers) sortStore(c topology.Cluster, d *database, s *pd.Store) {
 	d.list(k, n, listed{
 		Database: state.Database{
 			Presence: state.Present, ID: s.ID, Healthy: up, State: state.StoreState(s.StateName),
-			Evicting: slices.Contains(a.evicting, s.ID),
+			Evicting: slices.Contains(a.scheduling.Evicting, s.ID),
 			Leaders:  s.LeaderCount, Regions: s.RegionCount, Version: s.Version,
 			Capacity: topology.Size(s.Capacity), Available: topology.Size(s.Available),
 		},

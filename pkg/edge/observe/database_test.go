@@ -128,7 +128,7 @@ func TestSort(t *testing.T) {
 			{ID: 10, Address: "10.0.0.5:3930", StateName: "Up", Labels: map[string]string{"engine": "tiflash_compute"}},
 			{ID: 8, Address: "10.0.0.4:20160", State: pd.StoreTombstone, StateName: "Tombstone"},
 		},
-		evicting: []uint64{5}, unloaded: true,
+		scheduling: pd.Scheduling{Evicting: []uint64{5}, Halted: true, NoAdding: []uint64{6}, KeepsOffline: true, Paused: true}, denied: []string{"import/1"}, unloaded: true,
 		replication: &pd.ReplicationConfig{MaxReplicas: 3, LocationLabels: []string{"zone"}, IsolationLevel: "zone", EnablePlacementRules: true},
 		storeDown:   time.Hour, placement: state.Placement{Unread: "why"}, gaps: []state.Gap{{What: "rules"}},
 	}
@@ -137,6 +137,10 @@ func TestSort(t *testing.T) {
 			ClusterID: 77, Members: 4, Healthy: 1, Leader: "basic-pd-0", Stores: 3, UpStores: 2, MaxReplicas: 3,
 			LocationLabels: []string{"zone"}, IsolationLevel: "zone", Placement: state.Placement{Unread: "why"}, MaxStoreDown: time.Hour,
 			SchedulersUnknown: true, Bootstrapped: true,
+			Scheduling: state.Scheduling{
+				Halted: true, NoLeaders: true, NoReplicas: true, KeepsOffline: true, Evicting: []uint64{5}, NoBatch: true, EvictionPaused: true,
+				Denied: []string{"import/1"}, NoAdding: []uint64{6},
+			},
 		},
 		listed: map[topology.Kind]map[int]listed{
 			topology.PD: {
@@ -245,7 +249,7 @@ func TestPDsClock(t *testing.T) {
 // TestAsk: if one request to PD fails, PD is unknown, except for requests that a PD without stores,
 // or with a new leader, cannot answer.
 func TestAsk(t *testing.T) {
-	for _, call := range []string{"Stores()", "Members()", "Health()", "ReplicationConfig()", "EvictLeaderStores()"} {
+	for _, call := range []string{"Stores()", "Members()", "Health()", "ReplicationConfig()", "Scheduling()"} {
 		f := pd.NewFake(1, 1)
 		f.Update(func(s *pd.FakeState) { s.Stores[0].StateName = "Disconnected" }) // which asks for more
 		stores := &listing{Client: f, done: make(chan struct{})}

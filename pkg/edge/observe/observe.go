@@ -57,6 +57,7 @@ type Observer struct {
 	leaders     leaderCounts
 	patience    patience
 	rules       rules
+	denied      denied
 }
 
 // New returns an observer. The intent function loads the TidbCluster.

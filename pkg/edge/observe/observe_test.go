@@ -271,8 +271,8 @@ func TestSchedulersNotLoaded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := a.sort(basic).state; got.SchedulersUnknown != unloaded || got.Stores != 1 || len(a.evicting) == 0 != unloaded {
-			t.Errorf("got %+v, %v", got, a.evicting)
+		if got := a.sort(basic).state; got.SchedulersUnknown != unloaded || got.Stores != 1 || len(a.scheduling.Evicting) == 0 != unloaded {
+			t.Errorf("got %+v, %v", got, a.scheduling.Evicting)
 		}
 	}
 }

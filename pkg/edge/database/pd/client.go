@@ -37,6 +37,13 @@ type Client interface {
 	Schedulers(ctx context.Context) ([]string, error)
 	// EvictLeaderStores lists the stores from which region leaders are being evicted, ascending.
 	EvictLeaderStores(ctx context.Context) ([]uint64, error)
+	// Scheduling returns how PD moves leaders and regions, and what keeps it from that.
+	Scheduling(ctx context.Context) (*Scheduling, error)
+	// DeniedRanges lists the region labels that keep leaders in some ranges of keys where they are.
+	DeniedRanges(ctx context.Context) ([]string, error)
+	// SetEvictBatch has the evict-leader scheduler, which has the store already, move as many leaders at a time as PD
+	// does by default.
+	SetEvictBatch(ctx context.Context, storeID uint64) error
 	// AddEvictLeader starts evicting region leaders from a store, and verifies that PD lists it.
 	AddEvictLeader(ctx context.Context, storeID uint64) error
 	// RemoveEvictLeader ends evicting region leaders from a store, and verifies that PD does not list it.

@@ -34,7 +34,11 @@ type FakeState struct {
 	Unhealthy map[string]bool
 	Stores    []Store
 	// Evicting are the stores under leader eviction.
-	Evicting    map[uint64]bool
+	Evicting map[uint64]bool
+	// Scheduling is how PD moves leaders and regions; its stores are those of Evicting.
+	Scheduling Scheduling
+	// Denied are the region labels that keep leaders where they are.
+	Denied      []string
 	Replication ReplicationConfig
 	// Rules are groups of placement rules besides that of the default rule, which follows Replication.
 	Rules []RuleGroup
@@ -56,6 +60,7 @@ func NewFake(members, stores int) *Fake {
 		Leader:         "pd-0",
 		Unhealthy:      map[string]bool{},
 		Evicting:       map[uint64]bool{},
+		Scheduling:     Scheduling{Batch: evictBatch, LeaderLimit: 4, ReplicaLimit: 64},
 		Replication:    ReplicationConfig{MaxReplicas: 3, EnablePlacementRules: true},
 		MaxStoreDown:   30 * time.Minute,
 	}}

@@ -181,6 +181,40 @@ func (f *Fake) EvictLeaderStores(ctx context.Context) (out []uint64, err error) 
 	return out, nil
 }
 
+// Scheduling implements Client.
+func (f *Fake) Scheduling(ctx context.Context) (out *Scheduling, err error) {
+	err = f.do(ctx, "Scheduling()", func(s *FakeState) error {
+		c := s.Scheduling
+		c.Evicting = slices.Sorted(maps.Keys(s.Evicting))
+		out = &c
+		return s.loaded()
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// DeniedRanges implements Client.
+func (f *Fake) DeniedRanges(ctx context.Context) (out []string, err error) {
+	err = f.do(ctx, "DeniedRanges()", func(s *FakeState) error {
+		out = slices.Clone(s.Denied)
+		return nil
+	})
+	return out, err
+}
+
+// SetEvictBatch implements Client.
+func (f *Fake) SetEvictBatch(ctx context.Context, storeID uint64) error {
+	return f.do(ctx, fmt.Sprintf("SetEvictBatch(%d)", storeID), func(s *FakeState) error {
+		if !s.Evicting[storeID] {
+			return refuse(404, "scheduler not found")
+		}
+		s.Scheduling.Batch = evictBatch
+		return nil
+	})
+}
+
 // AddEvictLeader implements Client.
 func (f *Fake) AddEvictLeader(ctx context.Context, storeID uint64) error {
 	return f.do(ctx, fmt.Sprintf("AddEvictLeader(%d)", storeID), func(s *FakeState) error {

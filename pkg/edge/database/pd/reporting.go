@@ -73,6 +73,18 @@ func (t reportingClient) EvictLeaderStores(ctx context.Context) ([]uint64, error
 	return timed(t, "EvictLeaderStores", func() ([]uint64, error) { return t.to.EvictLeaderStores(ctx) })
 }
 
+func (t reportingClient) Scheduling(ctx context.Context) (*Scheduling, error) {
+	return timed(t, "Scheduling", func() (*Scheduling, error) { return t.to.Scheduling(ctx) })
+}
+
+func (t reportingClient) DeniedRanges(ctx context.Context) ([]string, error) {
+	return timed(t, "DeniedRanges", func() ([]string, error) { return t.to.DeniedRanges(ctx) })
+}
+
+func (t reportingClient) SetEvictBatch(ctx context.Context, storeID uint64) error {
+	return t.do("SetEvictBatch", func() error { return t.to.SetEvictBatch(ctx, storeID) })
+}
+
 func (t reportingClient) AddEvictLeader(ctx context.Context, storeID uint64) error {
 	return t.do("AddEvictLeader", func() error { return t.to.AddEvictLeader(ctx, storeID) })
 }

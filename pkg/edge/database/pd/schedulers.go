@@ -15,37 +15,37 @@ const evictLeader = "evict-leader-scheduler"
 func (c *client) Schedulers(ctx context.Context) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.budget)
 	defer cancel()
-	return c.loadedSchedulers(ctx)
+	running, _, err := c.loadedSchedulers(ctx)
+	return running, err
 }
 
 // loadedSchedulers comes before every other call about schedulers: it returns them only when PD runs as many as its
-// configuration enables. PD has its configuration at once after a leader change, but not its schedulers.
-func (c *client) loadedSchedulers(ctx context.Context) ([]string, error) {
-	var running []string
-	err := c.call(ctx, "list schedulers", func(ctx context.Context, m member) (err error) {
+// configuration enables. PD has its configuration at once after a leader change, but not its schedulers. It returns that
+// configuration as well.
+func (c *client) loadedSchedulers(ctx context.Context) (running []string, conf map[string]any, err error) {
+	err = c.call(ctx, "list schedulers", func(ctx context.Context, m member) (err error) {
 		running, err = m.api.GetSchedulers(ctx)
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	c.setBootstrapped()
-	var conf map[string]any
 	err = c.call(ctx, "get schedule config", func(ctx context.Context, m member) (err error) {
 		conf, err = m.api.GetScheduleConfig(ctx)
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	enabled, err := enabledSchedulers(conf)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(running) < enabled {
-		return nil, &SchedulersNotLoadedError{Running: running, Configured: enabled}
+		return nil, nil, &SchedulersNotLoadedError{Running: running, Configured: enabled}
 	}
-	return running, nil
+	return running, conf, nil
 }
 
 func enabledSchedulers(conf map[string]any) (int, error) {
@@ -70,33 +70,49 @@ func (c *client) EvictLeaderStores(ctx context.Context) ([]uint64, error) {
 	return c.evicting(ctx)
 }
 
-// evicting calls loadedSchedulers again when PD does not know the scheduler: after a leader change in between PD does
-// not know it for a while, and the answer must not be "none" then.
 func (c *client) evicting(ctx context.Context) ([]uint64, error) {
-	running, err := c.loadedSchedulers(ctx)
+	_, scheduler, err := c.evictions(ctx)
+	return scheduler.stores, err
+}
+
+// eviction is the evict-leader scheduler.
+type eviction struct {
+	running bool
+	stores  []uint64 // ascending
+	// batch is how many leaders it moves at a time; -1 where PD does not say that, as before v8.3.
+	batch int
+}
+
+// evictions returns PD's configuration and the evict-leader scheduler. It calls loadedSchedulers again when PD does not
+// know the scheduler: after a leader change in between PD does not know it for a while, and the answer must not be
+// "none" then.
+func (c *client) evictions(ctx context.Context) (conf map[string]any, scheduler eviction, err error) {
+	running, conf, err := c.loadedSchedulers(ctx)
 	if err != nil {
-		return nil, err
+		return nil, eviction{}, err
 	}
 	if !slices.Contains(running, evictLeader) {
-		return nil, nil
+		return conf, eviction{batch: -1}, nil
 	}
 	const op = "list stores under leader eviction"
-	var conf any
+	var own any
 	err = c.call(ctx, op, func(ctx context.Context, m member) (err error) {
-		conf, err = m.api.GetSchedulerConfig(ctx, evictLeader)
+		own, err = m.api.GetSchedulerConfig(ctx, evictLeader)
 		return err
 	})
 	if errors.Is(err, ErrNotFound) { // removed a moment ago, or not loaded: the next loop finds out
-		running, err = c.loadedSchedulers(ctx)
+		running, conf, err = c.loadedSchedulers(ctx)
 		if err == nil && slices.Contains(running, evictLeader) {
 			err = fmt.Errorf("%s: %w: the scheduler is listed without a configuration", op, ErrNotReady)
 		}
-		return nil, err
+		return conf, eviction{batch: -1}, err
 	}
 	if err != nil {
-		return nil, err
+		return nil, eviction{}, err
 	}
-	return storeIDs(op, conf)
+	ids, err := storeIDs(op, own)
+	m, _ := own.(map[string]any)
+	return conf, eviction{running: true, stores: ids, batch: numberOf(m["batch"])}, err
 }
 
 func storeIDs(op string, conf any) ([]uint64, error) {
