@@ -211,7 +211,7 @@ func (o Files) read(ctx context.Context, f *factory.Factory) (*intent.Manifest, 
 	case len(all) == 0:
 		return nil, nil, exit.Usagef("there is no TidbCluster in %s%s", o, beside(others))
 	case len(all) > 1:
-		return nil, nil, exit.Usagef("%s has %d TidbClusters, %s; apply takes one at a time", o, len(all), names(all))
+		return nil, nil, exit.Usagef("%s has %d TidbClusters, %s; apply takes one at a time: write each into a file of its own", o, len(all), names(all))
 	}
 	explicit := *f.Flags.Namespace != ""
 	if err := all[0].InNamespace(namespace, explicit); err != nil {
@@ -229,7 +229,11 @@ func beside(others []intent.Other) string {
 	for i, o := range others {
 		texts[i] = o.String()
 	}
-	return ", and other kinds are for kubectl to apply: " + strings.Join(texts, ", ")
+	text := ", and other kinds are for kubectl to apply: " + strings.Join(texts, ", ")
+	if slices.ContainsFunc(others, intent.Other.Undriven) {
+		text += "; clusters of tidb-operator v2 (core.pingcap.com) and of DM are not driven by kubectl tidb"
+	}
+	return text
 }
 
 func names(all []*intent.Manifest) string {

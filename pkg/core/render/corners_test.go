@@ -194,17 +194,25 @@ func TestUnstartable(t *testing.T) {
 		edit  func(*v1alpha1.TidbCluster)
 		field string
 	}{
-		"a mount without a volume":   {mounts(corev1.VolumeMount{Name: "certs", MountPath: "/certs"}), "spec.tikv.additionalVolumeMounts[certs].name"},
-		"a mount of a claim":         {mounts(corev1.VolumeMount{Name: "tikv", MountPath: "/data"}), ""},
-		"a path that is taken":       {mounts(corev1.VolumeMount{Name: "tikv", MountPath: "/etc/tikv"}), "spec.tikv.additionalVolumeMounts[tikv].mountPath"},
-		"a volume that is there":     {kv(func(s *v1alpha1.TiKVSpec) { s.AdditionalVolumes = []corev1.Volume{emptyDir("config")} }), "spec.tikv.additionalVolumes[config].name"},
-		"two containers of one name": {kv(func(s *v1alpha1.TiKVSpec) { s.AdditionalContainers = []corev1.Container{{Name: "x"}, {Name: "x"}} }), "spec.tikv.additionalContainers[x].name"},
+		"a mount without a volume": {mounts(corev1.VolumeMount{Name: "certs", MountPath: "/certs"}), "spec.tikv.additionalVolumeMounts[certs].name"},
+		"a mount of a claim":       {mounts(corev1.VolumeMount{Name: "tikv", MountPath: "/data"}), ""},
+		"a path that is taken":     {mounts(corev1.VolumeMount{Name: "tikv", MountPath: "/etc/tikv"}), "spec.tikv.additionalVolumeMounts[tikv].mountPath"},
+		"a volume that is there":   {kv(func(s *v1alpha1.TiKVSpec) { s.AdditionalVolumes = []corev1.Volume{emptyDir("config")} }), "spec.tikv.additionalVolumes[config].name"},
+		"two containers of one name": {kv(func(s *v1alpha1.TiKVSpec) {
+			s.AdditionalContainers = []corev1.Container{{Name: "x", Image: "i"}, {Name: "x", Image: "i"}}
+		}), "spec.tikv.additionalContainers[x].name"},
 		"one of the name of an init container": {kv(func(s *v1alpha1.TiKVSpec) {
-			s.InitContainers, s.AdditionalContainers = []corev1.Container{{Name: "x"}}, []corev1.Container{{Name: "x"}}
+			s.InitContainers, s.AdditionalContainers = []corev1.Container{{Name: "x", Image: "i"}}, []corev1.Container{{Name: "x", Image: "i"}}
 		}), "spec.tikv.additionalContainers[x].name"},
 		"a mount of another container": {kv(func(s *v1alpha1.TiKVSpec) {
-			s.AdditionalContainers = []corev1.Container{{Name: "x", VolumeMounts: []corev1.VolumeMount{{Name: "certs", MountPath: "/certs"}}}}
+			s.AdditionalContainers = []corev1.Container{{Name: "x", Image: "i", VolumeMounts: []corev1.VolumeMount{{Name: "certs", MountPath: "/certs"}}}}
 		}), "spec.tikv.additionalContainers[x].volumeMounts[certs].name"},
+		"a container without an image": {kv(func(s *v1alpha1.TiKVSpec) {
+			s.AdditionalContainers = []corev1.Container{{Name: "x"}}
+		}), "spec.tikv.additionalContainers[x].image"},
+		"an init container without an image": {kv(func(s *v1alpha1.TiKVSpec) {
+			s.InitContainers = []corev1.Container{{Name: "x"}}
+		}), "spec.tikv.initContainers[x].image"},
 		"a patch": {kv(func(s *v1alpha1.TiKVSpec) {
 			s.AdditionalContainers = []corev1.Container{{Name: "tikv", ImagePullPolicy: corev1.PullAlways}}
 		}), ""},

@@ -25,7 +25,7 @@ func unstartable(comp component, wanted *appsv1.StatefulSet) field.ErrorList {
 	return slices.DeleteFunc(flaws(comp, wanted.Spec), func(e *field.Error) bool { return known[e.Error()] })
 }
 
-// flaws returns mounts without a volume, and duplicate names and paths.
+// flaws returns mounts without a volume, containers without an image, and duplicate names and paths.
 func flaws(comp component, spec appsv1.StatefulSetSpec) field.ErrorList {
 	pod := spec.Template.Spec
 	at := field.NewPath("spec", string(comp.Kind))
@@ -50,6 +50,9 @@ func flaws(comp component, spec appsv1.StatefulSetSpec) field.ErrorList {
 			errs = append(errs, field.Duplicate(list.Key(c.Name).Child("name"), c.Name))
 		}
 		names[c.Name] = true
+		if c.Image == "" {
+			errs = append(errs, field.Required(list.Key(c.Name).Child("image"), "must name an image: no container of the pod has this name, so the entry adds one"))
+		}
 		mounts := list.Key(c.Name).Child("volumeMounts")
 		if c.Name == string(comp.Kind) {
 			mounts = at.Child("additionalVolumeMounts")

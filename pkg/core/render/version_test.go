@@ -241,7 +241,10 @@ func TestKeptConfigurationIsGone(t *testing.T) {
 // version would take it for a change that it has to roll out.
 func TestRecordIsBroughtUpToDate(t *testing.T) {
 	const k = topology.PD
-	c := load(t, "basic", func(tc *v1alpha1.TidbCluster) { tc.Spec.Helper = &v1alpha1.HelperSpec{Image: new(string)} })
+	c := load(t, "basic", func(tc *v1alpha1.TidbCluster) {
+		image := "busybox:1.37"
+		tc.Spec.Helper = &v1alpha1.HelperSpec{Image: &image}
+	})
 	in := inKubernetes{created(t, want(t, load(t, "basic"), nothing(), state.Snapshot{})), map[topology.Kind]state.Template{}}
 	if g := groupOf(t, in.older(t, c), k); g.Set.Drift != desired.None {
 		t.Fatal("written for a record, and there was none")

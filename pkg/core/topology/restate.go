@@ -33,7 +33,6 @@ var unsaid = []struct {
 }{
 	{field.ErrorTypeRequired, "].name", "must have a name"},
 	{field.ErrorTypeRequired, "Ref.key", "must name a key of it"},
-	{field.ErrorTypeRequired, ".image", "must name an image; also where the entry only changes a built-in container"},
 	{field.ErrorTypeRequired, ".requests.storage", "must say how much storage a member gets, such as 10Gi"},
 	{field.ErrorTypeInvalid, ".requests.storage", "must say how much storage a member gets, such as 10Gi"},
 	{field.ErrorTypeInvalid, ".evictLeaderTimeout", "must be a positive duration such as 25m"},
@@ -43,12 +42,16 @@ var unsaid = []struct {
 	{field.ErrorTypeInvalid, ".storageClaims", "must have one entry or more, each with a storage request"},
 }
 
+// imageOfPatch matches the image of an additional container. One with the name of a built-in container is merged
+// into that, and needs none; which names those are is known when the pod is rendered.
+var imageOfPatch = regexp.MustCompile(`\.additionalContainers\[\d+\]\.image$`)
+
 // restate returns errors of the API module with the right path, and with what to do about them. Its
 // errors about volumes are left out: validateVolumes reports them with paths.
 func restate(errs field.ErrorList, tc *v1alpha1.TidbCluster) field.ErrorList {
 	var out field.ErrorList
 	for _, e := range errs {
-		if e.Field == "" || strings.HasSuffix(e.Field, ".volumeName") {
+		if e.Field == "" || strings.HasSuffix(e.Field, ".volumeName") || imageOfPatch.MatchString(e.Field) {
 			continue
 		}
 		for _, m := range misplaced {

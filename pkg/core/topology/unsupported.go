@@ -46,8 +46,16 @@ func driven() string {
 	for _, k := range Kinds() {
 		titles = append(titles, k.Title())
 	}
-	last := len(titles) - 1
-	return fmt.Sprintf("this version drives %s and %s only", strings.Join(titles[:last], ", "), titles[last])
+	return fmt.Sprintf("this version drives %s only", enumerate(titles))
+}
+
+// enumerate returns names as a sentence has them: "A, B and C".
+func enumerate(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
 // unfinished returns errors for operations that an operator has begun and recorded in the status.

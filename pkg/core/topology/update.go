@@ -14,7 +14,7 @@ import (
 // on how far the cluster has come with the old one.
 func ValidateUpdate(was *Cluster, c Cluster) field.ErrorList {
 	if was == nil {
-		return append(validateCreate(c.Written), validateCanary(was, c)...)
+		return append(validateCreate(c), validateCanary(was, c)...)
 	}
 	old, tc := was.Written, c.Written
 	errs := append(validateInstance(was.Instance, c.Instance), validateCanary(was, c)...)
@@ -38,13 +38,24 @@ func ValidateUpdate(was *Cluster, c Cluster) field.ErrorList {
 	return errs
 }
 
-// validateCreate refuses fields that would have no effect on a new cluster.
-func validateCreate(tc *v1alpha1.TidbCluster) field.ErrorList {
+// validateCreate refuses what would have no effect on a new cluster, or would keep it from ever serving. A
+// cluster that is there may have found a way to live with it: a claim of a hundred bytes is bound to a volume
+// that was made by hand, for example.
+func validateCreate(c Cluster) field.ErrorList {
 	var errs field.ErrorList
+	tc := c.Written
 	for _, k := range Kinds() {
 		if spec, ok := part(tc, k); ok && spec.Image != "" {
 			errs = append(errs, field.Forbidden(field.NewPath("spec", string(k), "image"),
 				"has no effect: write the image without its tag as baseImage, and the tag as version"))
+		}
+	}
+	if tc.Spec.TiDB != nil && tc.Spec.TiKV == nil && tc.Spec.Cluster == nil {
+		errs = append(errs, field.Required(field.NewPath("spec", "tikv"), "TiDB keeps its data in TiKV, and would wait for it"))
+	}
+	for _, g := range c.Groups {
+		for _, v := range tiny(g) {
+			errs = append(errs, &field.Error{Type: field.ErrorTypeInvalid, Field: v.Field, BadValue: v.Size.String(), Detail: tooSmall(v)})
 		}
 	}
 	return errs

@@ -21,6 +21,7 @@ func Validate(c Cluster) field.ErrorList {
 	errs = append(errs, validateName(c)...)
 	errs = append(errs, validateAnnotations(tc)...)
 	errs = append(errs, unsupported(c.Source)...)
+	errs = append(errs, validateWords(tc)...)
 	errs = append(errs, validateComponents(c)...)
 	errs = append(errs, validateSuspension(c)...)
 	return errs
@@ -51,17 +52,25 @@ func validateName(c Cluster) field.ErrorList {
 func validateComponents(c Cluster) field.ErrorList {
 	var errs field.ErrorList
 	spec, at := c.Source.Spec, field.NewPath("spec")
+	var versionless []string
 	for _, g := range c.Groups {
 		own, _ := part(c.Source, g.Kind)
 		errs = append(errs, validateGroup(g, own, spec.Version, at)...)
+		if own.Version == nil && spec.Version == "" {
+			versionless = append(versionless, g.Kind.Title())
+		}
 		errs = append(errs, validateVolumes(own, at.Child(string(g.Kind)))...)
+	}
+	if len(versionless) > 0 {
+		errs = append(errs, field.Required(at.Child("version"), enumerate(versionless)+" would run whatever the newest image is"))
 	}
 	for _, problem := range utilvalidation.IsDNS1123Subdomain(spec.ClusterDomain) {
 		if spec.ClusterDomain != "" {
 			errs = append(errs, field.Invalid(at.Child("clusterDomain"), spec.ClusterDomain, problem))
 		}
 	}
-	if pd, ok := c.Group(PD); !ok && len(c.Groups) > 0 {
+	elsewhere := spec.Cluster != nil || len(spec.PDAddresses) > 0 // PD may be in another part of the cluster
+	if pd, ok := c.Group(PD); !ok && len(c.Groups) > 0 && !elsewhere {
 		errs = append(errs, field.Required(at.Child("pd"), "all other components need PD"))
 	} else if ok && pd.Replicas == 0 && len(c.Groups) > 1 {
 		errs = append(errs, field.Invalid(at.Child("pd", "replicas"), 0, "all other components need PD"))
@@ -90,6 +99,7 @@ func validateGroup(g Group, spec component, version string, root *field.Path) fi
 		version, from = *spec.Version, at.Child("version")
 	}
 	switch {
+	case version == "" && spec.Version == nil: // validateComponents says this once for all components
 	case version == "":
 		errs = append(errs, field.Required(from, fmt.Sprintf("%s would run whatever the newest image is", g.Kind.Title())))
 	case !tagPattern.MatchString(version):

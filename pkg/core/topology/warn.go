@@ -39,6 +39,13 @@ func Warnings(old *Cluster, c Cluster) []Warning {
 		warnings = append(warnings, warn(at.Child("preferIPv6"), "has an effect on TiKV, TiFlash and the Services only: PD and TiDB listen on IPv4"))
 	}
 	warnings = append(warnings, warningsOfStart(old, c)...)
+	warnings = append(warnings, warningsOfImages(old, c)...)
+	warnings = append(warnings, warningsOfSchedulers(tc)...)
+	for _, g := range c.Groups {
+		for _, v := range tiny(g) {
+			warnings = append(warnings, Warning{Field: field.NewPath(v.Field), Text: tooSmall(v)})
+		}
+	}
 	for _, r := range readings {
 		if _, ok := r.spec(tc); ok && r.warnings != nil {
 			warnings = append(warnings, r.warnings(old, c, at.Child(string(r.kind)))...)

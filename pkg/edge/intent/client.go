@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"strings"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
@@ -181,6 +183,15 @@ func undecodable(u *unstructured.Unstructured, cause error) error {
 			bad := &MalformedError{Namespace: u.GetNamespace(), Name: u.GetName(), Problems: problems, Cluster: tc}
 			return remedy.For(bad, bad.Remedy()...)
 		}
+	}
+	var wrong []string
+	for _, m := range misfits(rest.Object, reflect.TypeFor[v1alpha1.TidbCluster]()) {
+		if !m.unknown {
+			wrong = append(wrong, m.field()+" "+m.what)
+		}
+	}
+	if len(wrong) > 0 {
+		return fmt.Errorf("tidbcluster %s/%s cannot be read: %s", u.GetNamespace(), u.GetName(), strings.Join(wrong, "; "))
 	}
 	return fmt.Errorf("decode tidbcluster %s/%s: %w", u.GetNamespace(), u.GetName(), cause)
 }

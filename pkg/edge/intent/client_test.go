@@ -120,7 +120,7 @@ func TestLoadUndecodable(t *testing.T) {
 	_ = unstructured.SetNestedField(u.Object, "three", "spec", "tikv", "replicas")
 	c, dyn := client(t, u)
 	_ = dyn.Tracker().Add(named(t, "db", "other"))
-	if _, err := c.Load(t.Context(), "db", "basic"); err == nil || !strings.Contains(err.Error(), "decode tidbcluster db/basic") {
+	if _, err := c.Load(t.Context(), "db", "basic"); err == nil || !strings.Contains(err.Error(), `tidbcluster db/basic cannot be read: spec.tikv.replicas is the text "three", must be a whole number`) {
 		t.Errorf("got %v", err)
 	}
 	list, err := c.List(t.Context(), "db", "")

@@ -81,6 +81,9 @@ func (d document) items() ([]item, []Problem) {
 	// Values are read as kubectl reads them: to this parser, "on" is a boolean.
 	body, err := yaml.YAMLToJSON(d.text)
 	if err != nil {
+		if left := d.leftOvers(tree, ""); len(left) > 0 {
+			return nil, left
+		}
 		return nil, []Problem{d.syntax(err)}
 	}
 	u := &unstructured.Unstructured{}

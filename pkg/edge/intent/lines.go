@@ -12,8 +12,13 @@ import (
 // line returns the line of a field such as "spec.tidb.slowLog[0].size" in the file; if the field is
 // not in the file, the line of the nearest field around it.
 func (d document) line(node *yamlv3.Node, path string) int {
+	return d.lineOf(node, strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }))
+}
+
+// lineOf returns the line of a field by the parts of its path: a key of a map may have dots.
+func (d document) lineOf(node *yamlv3.Node, path []string) int {
 	line := node.Line
-	for _, part := range strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
+	for _, part := range path {
 		for node.Kind == yamlv3.AliasNode {
 			node = node.Alias
 		}
@@ -70,8 +75,12 @@ func (d document) duplicates(node *yamlv3.Node, path string) []Problem {
 
 var yamlLine = regexp.MustCompile(`line (\d+): `)
 
-// syntax returns a parser's error, with the line counted from the beginning of the file.
+// syntax returns a parser's error, with the line counted from the beginning of the file, or the cause of it
+// that the parser does not know.
 func (d document) syntax(err error) Problem {
+	if found, ok := d.foreign(); ok {
+		return found
+	}
 	text := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
 	text = strings.TrimPrefix(text, "yaml: ")
 	found := yamlLine.FindStringSubmatch(text)

@@ -1,8 +1,12 @@
 package intent
 
 import (
+	stdjson "encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -62,7 +66,7 @@ func malformed(object map[string]any) []Problem {
 			continue
 		}
 		if err := readable(value, path); err != nil {
-			problems = append(problems, Problem{Field: strings.Join(path, "."), What: invalid(err)})
+			problems = append(problems, unreadable(strings.Join(path, "."), err))
 			unstructured.RemoveNestedField(object, path...)
 		}
 	}
@@ -92,6 +96,51 @@ func readable(value any, path []string) error {
 		return err
 	}
 	return json.Unmarshal(data, &v1alpha1.TidbCluster{})
+}
+
+// unreadable returns a configuration's error in words for users. That of the decoder names Go types.
+func unreadable(field string, err error) Problem {
+	if wrong, ok := errors.AsType[*stdjson.UnmarshalTypeError](err); ok {
+		value, _, _ := strings.Cut(wrong.Value, " ")
+		return Problem{Field: strings.TrimSuffix(field+"."+plain(wrong.Field), "."), What: fmt.Sprintf("is %s, must be %s", inWords[value], ofType(wrong.Type))}
+	}
+	if strings.Contains(err.Error(), "unknown type: ") {
+		return Problem{Field: field, What: "must be text in TOML: write \"config: |\", and the settings in the lines after it"}
+	}
+	return Problem{Field: field, What: invalid(err)}
+}
+
+// inWords has the kinds of values as the decoder of JSON calls them.
+var inWords = map[string]string{
+	"object": "an object", "array": "a list", "string": "text", "number": "a number", "bool": "true or false",
+}
+
+// ofType returns what a value of a type is.
+func ofType(t reflect.Type) string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "text"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice, reflect.Array:
+		return "a list"
+	case reflect.Struct, reflect.Map:
+		return "an object with fields"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	}
+	return "a whole number"
+}
+
+// plain removes the names of embedded Go structs, which begin with a capital, from a path.
+func plain(path string) string {
+	parts := slices.DeleteFunc(strings.Split(path, "."), func(s string) bool {
+		return s != "" && s[0] >= 'A' && s[0] <= 'Z'
+	})
+	return strings.Join(parts, ".")
 }
 
 // nearLine is how the parser of TOML begins an error.

@@ -4,12 +4,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	yamlv3 "go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
 	strict "sigs.k8s.io/json"
 )
 
@@ -30,7 +33,13 @@ type Source struct {
 }
 
 // Other is an object of another kind in a file with manifests.
-type Other struct{ Kind, Name, File string }
+type Other struct{ Group, Kind, Name, File string }
+
+// Undriven reports whether the object is a cluster of tidb-operator that no TidbCluster describes: one of its
+// version 2, or of DM. A user who reads only "for kubectl to apply" would wait for a cluster.
+func (o Other) Undriven() bool {
+	return o.Group == "core.pingcap.com" || o.Group == "pingcap.com" && o.Kind == "DMCluster"
+}
 
 func (o Other) String() string { return fmt.Sprintf("%s %s (%s)", o.Kind, o.Name, o.File) }
 
@@ -98,8 +107,9 @@ func (s Source) parse() (all []*Manifest, others []Other, problems []Problem) {
 		items, wrong := d.items()
 		problems = append(problems, wrong...)
 		for _, i := range items {
-			if i.GetKind() != kind && i.GetKind() != "" {
-				others = append(others, Other{Kind: i.GetKind(), Name: i.GetName(), File: s.Name})
+			if i.GetKind() != "" && !i.nearlyOurs() {
+				group, _, _ := strings.Cut(i.GetAPIVersion(), "/")
+				others = append(others, Other{Group: group, Kind: i.GetKind(), Name: i.GetName(), File: s.Name})
 				continue
 			}
 			m, wrong := i.parse()
@@ -128,64 +138,67 @@ func (m *Manifest) InNamespace(namespace string, explicit bool) error {
 	return nil
 }
 
+// nearlyOurs reports whether an object is a TidbCluster, or has a kind that a user has misspelt.
+func (i item) nearlyOurs() bool {
+	return distance(strings.ToLower(i.GetKind()), strings.ToLower(kind)) <= 1
+}
+
 // parse reads a TidbCluster.
 func (i item) parse() (*Manifest, []Problem) {
 	if i.GetAPIVersion() != apiVersion || i.GetKind() != kind {
+		write := "apiVersion: " + apiVersion
+		if i.GetKind() != kind {
+			write = "kind: " + kind
+		}
 		return nil, []Problem{{
 			Line: i.line(i.tree, "kind"), Field: "kind",
-			What: fmt.Sprintf("%q of %q is not a %s of %s", i.GetKind(), i.GetAPIVersion(), kind, apiVersion),
+			What: fmt.Sprintf("%q of %q is not a %s of %s; write %s", i.GetKind(), i.GetAPIVersion(), kind, apiVersion, write),
 		}}
 	}
-	body, err := i.MarshalJSON()
-	if err != nil {
-		return nil, []Problem{{Line: i.before + i.tree.Line, What: err.Error()}}
-	}
 	tc := &v1alpha1.TidbCluster{}
-	problems := i.decode(i.tree, body, tc)
-	if i.GetName() == "" {
-		problems = append(problems, Problem{Line: i.line(i.tree, "metadata"), Field: "metadata.name", What: "missing"})
+	problems := i.decode(i.tree, i.Object, tc)
+	line := i.line(i.tree, "metadata.name")
+	switch name := i.GetName(); {
+	case len(problems) > 0:
+	case name == "":
+		problems = append(problems, Problem{Line: line, Field: "metadata.name", What: "missing: give the cluster a name, e.g. name: basic"})
+	case len(validation.IsDNS1035Label(name)) > 0:
+		problems = append(problems, Problem{Line: line, Field: "metadata.name", What: fmt.Sprintf(
+			"%q is no name of a cluster, since Services are named after it: use up to 63 lower case letters, digits and '-', and a letter first", name)})
 	}
 	written(i.Unstructured)
 	return &Manifest{Cluster: tc, object: i.Unstructured}, problems
 }
 
 // decode reads a document into the type, and reports fields that the type does
-// not have and of values that are not of a field's type.
-func (d document) decode(tree *yamlv3.Node, body []byte, tc *v1alpha1.TidbCluster) []Problem {
-	unknown, err := strict.UnmarshalStrict(body, tc, strict.DisallowUnknownFields)
+// not have and values that are not of a field's type.
+func (d document) decode(tree *yamlv3.Node, object map[string]any, tc *v1alpha1.TidbCluster) []Problem {
+	if left := d.leftOvers(tree, ""); len(left) > 0 {
+		return left // other errors may be about the same values
+	}
+	body, err := json.Marshal(object)
 	if err != nil {
-		if problems := d.malformed(tree, body); len(problems) > 0 {
-			return problems
-		}
-		p := Problem{What: err.Error()}
-		// Only the error of the standard library names the field.
-		var wrong *json.UnmarshalTypeError
-		if errors.As(json.Unmarshal(body, &v1alpha1.TidbCluster{}), &wrong) {
-			p.Field = plain(wrong.Field)
-			p.What = fmt.Sprintf("is a %s, must be a %s", wrong.Value, wrong.Type)
-			p.Line = d.line(tree, p.Field)
-		}
-		return []Problem{p}
+		return []Problem{{What: err.Error()}}
 	}
-	var problems []Problem
-	for _, e := range unknown {
-		p := Problem{What: e.Error()}
-		var at strict.FieldError
-		if errors.As(e, &at) {
-			p.Field, p.What = at.FieldPath(), unknownField
-			p.Line = d.line(tree, p.Field)
-		}
-		problems = append(problems, p)
+	unknown, err := strict.UnmarshalStrict(body, tc, strict.DisallowUnknownFields)
+	if err == nil && len(unknown) == 0 {
+		return nil
 	}
+	problems := d.malformed(tree, body)
+	readable := runtime.DeepCopyJSON(object)
+	malformed(readable)
+	for _, m := range misfits(readable, reflect.TypeFor[v1alpha1.TidbCluster]()) {
+		parts := make([]string, len(m.path))
+		for i, part := range m.path {
+			parts[i] = strings.Trim(part, "[]")
+		}
+		problems = append(problems, Problem{Line: d.lineOf(tree, parts), Field: m.field(), What: m.what})
+	}
+	if len(problems) == 0 {
+		problems = append(problems, Problem{What: "cannot be read as a " + kind + ": " + errors.Join(append(unknown, err)...).Error()})
+	}
+	slices.SortStableFunc(problems, func(a, b Problem) int { return a.Line - b.Line })
 	return problems
 }
 
 const unknownField = "unknown field"
-
-// plain removes the names of embedded Go structs, which begin with a capital, from a path.
-func plain(path string) string {
-	parts := slices.DeleteFunc(strings.Split(path, "."), func(s string) bool {
-		return s != "" && s[0] >= 'A' && s[0] <= 'Z'
-	})
-	return strings.Join(parts, ".")
-}
