@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/telemetry/announce"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/telemetry/endpoint"
@@ -51,7 +52,7 @@ func runDaemon(ctx context.Context, o options) error {
 		return err
 	}
 	d, err := daemon.New(daemon.Config{
-		Connections: start.Connections{Kube: c.kube, Intent: intent.New(c.dyn), Dialer: backend(o.backend)},
+		Connections: start.Connections{Kube: c.kube, Intent: intent.New(c.dyn), Dialer: dial.Any(backend(o.backend))},
 		Scope:       daemon.Scope{Namespace: o.namespace, Shard: shard}, Policy: plan.Policy{Failover: plan.Failing{Members: true}},
 		Workers: 16, Poll: time.Minute, Resync: 10 * time.Hour,
 		Reporter: func(cache.ObjectName) reconcile.Reporter { return reconcile.Reporters{log, meter} },

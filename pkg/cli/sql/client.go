@@ -54,7 +54,7 @@ func (s session) open(ctx context.Context) error {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		dial.Forward(forwarding, local, func(ctx context.Context) (net.Conn, error) { return s.dialer.DialContext(ctx, "tcp", login.Addr) },
+		dial.Forward(forwarding, local, func(ctx context.Context) (net.Conn, error) { return s.members.DialContext(ctx, "tcp", login.Addr) },
 			func(err error) { fmt.Fprintln(s.Streams.ErrOut, "connect to TiDB:", err) })
 	}()
 	defer func() { stop(); <-ended }()

@@ -114,7 +114,7 @@ func (s session) login(ctx context.Context) (*dbsql.DB, tidb.Login, error) {
 	var last error
 	for _, host := range hosts {
 		l := tidb.Login{
-			Addr: fmt.Sprintf("%s:%d", host, topology.TiDBServerPort), User: s.user, Password: password, Database: s.database, Dial: s.dialer.DialContext,
+			Addr: fmt.Sprintf("%s:%d", host, topology.TiDBServerPort), User: s.user, Password: password, Database: s.database, Dial: s.members.DialContext,
 		}
 		if l.TLS, err = own.Config(host); err != nil {
 			return nil, l, err

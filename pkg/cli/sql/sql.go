@@ -129,7 +129,7 @@ type session struct {
 	*factory.Factory
 	options
 	kube    kubernetes.Interface
-	dialer  dial.Dialer
+	members *dial.Members
 	cluster topology.Cluster
 }
 
@@ -155,10 +155,12 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 		return err
 	}
 	s.cluster = topology.New(tc)
-	if s.dialer, err = f.Dialer(); err != nil {
+	dialer, err := f.Dialer()
+	if err != nil {
 		return err
 	}
-	defer s.dialer.Close()
+	defer dialer.Close()
+	s.members = dial.Of(dialer, s.cluster)
 	statements := o.execute
 	if len(statements) == 0 && !f.Interactive() {
 		text, err := f.Input(ctx, io.ReadAll)

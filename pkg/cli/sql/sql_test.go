@@ -22,6 +22,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tidb/tidbtest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
 )
 
 // dialer reaches servers by the names of their pods.
@@ -68,7 +69,7 @@ func connected(t *testing.T, in io.Reader, d *dialer, objects []runtime.Object, 
 	out = &bytes.Buffer{}
 	f := factory.New(genericiooptions.IOStreams{In: in, Out: out, ErrOut: io.Discard}, func(string) string { return "" }, "")
 	cmd := command(f, func(_ context.Context, o options) error {
-		s = session{Factory: f, options: o, kube: fake.NewClientset(objects...), dialer: d, cluster: cluster()}
+		s = session{Factory: f, options: o, kube: fake.NewClientset(objects...), members: dial.Of(dial.Any(d), cluster()), cluster: cluster()}
 		return nil
 	})
 	cmd.SetArgs(append([]string{"basic"}, flags...))

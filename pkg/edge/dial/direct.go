@@ -44,7 +44,7 @@ func DirectFrom(pod func(ctx context.Context, namespace, name string) (*corev1.P
 	return &Direct{pod: pod}
 }
 
-// DialContext connects to the pod and port that addr names; see Dialer.
+// DialContext connects to the pod and port that addr names; see Members.
 func (d *Direct) DialContext(ctx context.Context, _, addr string) (net.Conn, error) {
 	t, err := parseAddress(addr)
 	if err != nil {

@@ -41,7 +41,7 @@ func port(t *testing.T, s *httptest.Server) string {
 func TestDirect(t *testing.T) {
 	a, d := newDirect(t, "127.0.0.1")
 	at := port(t, echoPath())
-	tr := Transport(d, nil)
+	tr := Transport(d.DialContext, nil)
 	defer tr.CloseIdleConnections()
 	hc := &http.Client{Transport: tr}
 	for _, suffix := range []string{"", ".svc", ".svc.cluster.local", ".svc.cluster.local.", ".svc.corp.example"} {

@@ -9,6 +9,8 @@
 //
 // The contract of both:
 //
+//   - Members, which is made of one of them, connects to the members of one cluster only. Client is
+//     the only maker of HTTP clients for members, and follows no redirect.
 //   - Every dial asks the API server for the pod first, unless its caller has just read the pod and
 //     told it; see Told. So for a pod that is gone or not running the error comes at once and names
 //     the reason, and no connection goes to a pod that only has its former address, or to a former

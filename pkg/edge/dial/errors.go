@@ -9,6 +9,8 @@ type Reason string
 const (
 	// BadAddress: the address does not name a pod.
 	BadAddress Reason = "address does not name a pod"
+	// Foreign: the address is not that of a member of the cluster that is asked.
+	Foreign Reason = "no member of the cluster"
 	// PodNotFound: there is no pod of that name.
 	PodNotFound Reason = "pod not found"
 	// PodNotRunning: the pod exists and has no running container to connect to.
@@ -60,5 +62,5 @@ func (e *ForwardError) Refused() bool { return e.Reason == Refused }
 
 // Permanent reports whether another attempt cannot succeed until a person changes something.
 func (e *ForwardError) Permanent() bool {
-	return e.Reason == Forbidden || e.Reason == BadAddress || e.Reason == Closed
+	return e.Reason == Forbidden || e.Reason == BadAddress || e.Reason == Foreign || e.Reason == Closed
 }

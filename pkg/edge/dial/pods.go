@@ -67,7 +67,7 @@ func unlimited(config *rest.Config) (*rest.Config, *corev1client.CoreV1Client, e
 	return config, core, err
 }
 
-// DialContext connects to the pod and port that addr names; see Dialer.
+// DialContext connects to the pod and port that addr names; see Members.
 func (p *Pods) DialContext(ctx context.Context, _, addr string) (net.Conn, error) {
 	t, err := parseAddress(addr)
 	if err != nil {

@@ -38,7 +38,7 @@ func get(hc *http.Client, url string) (string, error) {
 }
 
 func client(t *testing.T, p *Pods) *http.Client {
-	tr := Transport(p, nil)
+	tr := Transport(p.DialContext, nil)
 	t.Cleanup(tr.CloseIdleConnections)
 	return &http.Client{Transport: tr}
 }
@@ -58,7 +58,7 @@ func wantReason(t *testing.T, err error, reason Reason) *ForwardError {
 func TestManyRequestsOneUpgrade(t *testing.T) {
 	a, p := newAPIServer(t)
 	a.listen(2379, echoPath())
-	tr := Transport(p, nil)
+	tr := Transport(p.DialContext, nil)
 	defer tr.CloseIdleConnections()
 	var dials sync.WaitGroup // a transport still dials for requests that got another connection
 	defer dials.Wait()

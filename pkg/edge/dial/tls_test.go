@@ -52,7 +52,7 @@ func TestMutualTLS(t *testing.T) {
 	s.TLS = &tls.Config{Certificates: []tls.Certificate{cert}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool}
 	s.StartTLS()
 	a.listen(2379, s)
-	tr := Transport(p, &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{cert}})
+	tr := Transport(p.DialContext, &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{cert}})
 	defer tr.CloseIdleConnections()
 	got, err := get(&http.Client{Transport: tr}, "https://"+pd0)
 	if err != nil || got != "basic-pd-0.basic-pd-peer.ns.svc" {

@@ -37,14 +37,14 @@ func TestTold(t *testing.T) {
 			a.set(func() { a.deny["GET pods"] = 500 })
 			over := d.Tell(told0("uid-1", "127.0.0.1"))
 			for range 2 {
-				conn, err := d.DialContext(t.Context(), "tcp", addr)
+				conn, err := d.connect(t.Context(), "tcp", addr)
 				if err != nil {
 					t.Fatal(err)
 				}
 				conn.Close()
 			}
 			over()
-			_, err := d.DialContext(t.Context(), "tcp", addr)
+			_, err := d.connect(t.Context(), "tcp", addr)
 			wantReason(t, err, Unreachable)
 		})
 	}

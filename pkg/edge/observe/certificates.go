@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/certificate"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -89,15 +90,18 @@ func (o *Observer) readCertificate(ctx context.Context, namespace string, w topo
 	}}, true
 }
 
-// identify has all requests to members use these credentials. With others than before, all
+// identify has all requests go to members of this cluster, with these credentials. With others than before, all
 // connections are replaced by new ones.
-func (o *Observer) identify(scheme string, own credentials) {
-	if own.secret == o.credentials.secret && scheme == o.tidb.Scheme {
+func (o *Observer) identify(c topology.Cluster, own credentials) {
+	scheme, of := c.Scheme(), types.NamespacedName{Namespace: c.Namespace, Name: c.Name}
+	if own.secret == o.credentials.secret && scheme == o.tidb.Scheme && of == o.of {
 		return
 	}
 	o.Close()
-	o.credentials, o.urls, o.pd = own, nil, nil
-	o.http = &http.Client{Transport: dial.Transport(o.dialer, own.config), Timeout: readTimeout}
+	o.credentials, o.urls, o.pd, o.of = own, nil, nil, of
+	o.members = dial.Of(o.dialer, c)
+	o.http = dial.Client(o.members.DialContext, own.config, readTimeout)
+	o.unverified = dial.Client(o.members.DialContext, &tls.Config{InsecureSkipVerify: true}, 0) //nolint:gosec // see askProxies
 	o.tikv = tikv.Client{HTTP: o.http, Scheme: scheme}
 	o.tidb = tidb.Client{HTTP: o.http, Scheme: scheme}
 }
@@ -106,6 +110,6 @@ func (o *Observer) identify(scheme string, own credentials) {
 // it has TLS, and the scheme of their addresses.
 func (o *Observer) HTTP(ctx context.Context, c topology.Cluster) (*http.Client, string) {
 	_, own := o.readCertificates(ctx, c)
-	o.identify(c.Scheme(), own)
+	o.identify(c, own)
 	return o.http, c.Scheme()
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/certificate"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/issue"
 )
 
@@ -64,7 +65,7 @@ func newOverTLS(t *testing.T) *overTLS {
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: trusted}
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	w.observer = New(w.kube, &network{to: server.Listener.Addr().String()},
+	w.observer = New(w.kube, dial.Any(&network{to: server.Listener.Addr().String()}),
 		func(context.Context) (*v1alpha1.TidbCluster, error) { return w.cluster, nil }, time.Now)
 	return w
 }
@@ -238,20 +239,23 @@ type closing struct {
 
 func (c *closing) CloseIdleConnections() { c.times++ }
 
-// TestIdentify: with another certificate or scheme all clients are new, and connections with the former one are closed.
+// TestIdentify: with another certificate, scheme or cluster all clients are new, and connections with the former ones are closed.
 func TestIdentify(t *testing.T) {
-	o := New(fake.NewClientset(), &network{}, nil, time.Now)
+	o := New(fake.NewClientset(), dial.Any(&network{}), nil, time.Now)
 	former, unverified := &closing{}, &closing{}
 	o.unverified = &http.Client{Transport: unverified}
 	o.http = &http.Client{Transport: former}
 	for _, step := range []struct {
-		scheme, secret     string
-		closed, unverified int
+		cluster, secret string
+		renewed         bool
 	}{
-		{"https", "uid 1", 1, 1}, {"https", "uid 1", 1, 1}, {"https", "uid 2", 1, 2},
+		{"basic", "uid 1", true}, {"basic", "uid 1", false}, {"basic", "uid 2", true}, {"other", "uid 2", true},
 	} {
-		o.identify(step.scheme, credentials{secret: step.secret})
-		if o.tikv.Scheme != "https" || o.tidb.Scheme != "https" || o.tikv.HTTP != o.http || o.tidb.HTTP != o.http || former.times != step.closed || unverified.times != step.unverified {
+		c := topology.Cluster{Namespace: "db", Name: step.cluster}
+		c.TLS.Members = true
+		was, wasUnverified := o.http, o.unverified
+		o.identify(c, credentials{secret: step.secret})
+		if (o.http != was) != step.renewed || (o.unverified != wasUnverified) != step.renewed || former.times != 1 || unverified.times != 1 || o.tikv.Scheme != "https" || o.tidb.Scheme != "https" || o.tikv.HTTP != o.http || o.tidb.HTTP != o.http {
 			t.Errorf("%+v: %+v, closed %d and %d times", step, o.tikv, former.times, unverified.times)
 		}
 	}

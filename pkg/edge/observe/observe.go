@@ -6,13 +6,13 @@ package observe
 
 import (
 	"context"
-	"crypto/tls"
 	"net/http"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"golang.org/x/sync/errgroup"
@@ -39,6 +39,8 @@ type Observer struct {
 	// changes keeps what was read until it may have changed; nil where everything is read each time.
 	changes *Unchanged
 	dialer  dial.Dialer
+	members *dial.Members // of the cluster that was observed last
+	of      types.NamespacedName
 	now     func() time.Time
 
 	http        *http.Client // for requests to members
@@ -63,8 +65,7 @@ type Observer struct {
 // New returns an observer. The intent function loads the TidbCluster.
 func New(kube kubernetes.Interface, d dial.Dialer, intent func(context.Context) (*v1alpha1.TidbCluster, error), now func() time.Time) *Observer {
 	o := &Observer{kube: kube, live: live{kube, intent}, dialer: d, now: now, history: newHistory(), refusals: memory[map[string]string]{fresh: refusalsKept}}
-	o.unverified = &http.Client{Transport: dial.Transport(d, &tls.Config{InsecureSkipVerify: true})} //nolint:gosec // see askProxies
-	o.identify("http", credentials{})
+	o.identify(topology.Cluster{}, credentials{}) // it has no members
 	return o
 }
 
@@ -118,10 +119,8 @@ func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source)
 	if err != nil {
 		return state.Observation{}, err
 	}
-	o.identify(c.Scheme(), own)
-	if d, ok := o.dialer.(dial.Told); ok {
-		defer d.Tell(all.Pods)()
-	}
+	o.identify(c, own)
+	defer o.members.Tell(all.Pods)()
 	seen := all.sort(c)
 	if err := o.readConfigs(ctx, c, seen.existing); err != nil {
 		return state.Observation{}, err
@@ -183,7 +182,7 @@ func (o *Observer) client(urls []string) pd.Client {
 		o.pd.Close()
 	}
 	o.urls = urls
-	o.pd = pd.New(pd.Config{URLs: urls, Dial: o.dialer.DialContext, OnCall: o.onPDCall, TLS: o.credentials.config})
+	o.pd = pd.New(pd.Config{URLs: urls, Dial: o.members.DialContext, OnCall: o.onPDCall, TLS: o.credentials.config})
 	return o.pd
 }
 

@@ -25,6 +25,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
 )
 
 // slow is an API server that takes a second for each answer. Unlike client-go's fake one it answers
@@ -65,7 +66,7 @@ func (s *slow) of(t *testing.T) *Observer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := New(kube, &network{}, nil, func() time.Time { return noon })
+	o := New(kube, dial.Any(&network{}), nil, func() time.Time { return noon })
 	o.ReadForUpkeep(Fresh)
 	return o
 }
@@ -160,7 +161,8 @@ func TestCountedWithoutPD(t *testing.T) {
 		s.Leader, s.Unhealthy = "basic-pd-0", map[string]bool{"basic-pd-1": true}
 	})
 	for id, want := range map[string]int{"2": 2, "9": 1} {
-		o := New(fake.NewClientset(), &network{}, nil, func() time.Time { return noon })
+		o := New(fake.NewClientset(), dial.Any(&network{}), nil, func() time.Time { return noon })
+		o.identify(topology.New(small()), credentials{})
 		o.http = &http.Client{Transport: port(func(r *http.Request) (*http.Response, error) {
 			member := id
 			if strings.HasPrefix(r.URL.Host, "basic-pd-0.") {

@@ -44,6 +44,7 @@ func ReadServed(ctx context.Context, d dial.Dialer, c topology.Cluster, snap sta
 	if !c.TLS.Members {
 		return nil
 	}
+	members := dial.Of(d, c)
 	var found []Served
 	var mu sync.Mutex
 	var all errgroup.Group
@@ -57,7 +58,7 @@ func ReadServed(ctx context.Context, d dial.Dialer, c topology.Cluster, snap sta
 			all.Go(func() error {
 				ctx, cancel := context.WithTimeout(ctx, readTimeout)
 				defer cancel()
-				leaf, err := shown(ctx, d, net.JoinHostPort(c.PodHost(g.Kind, m.Ordinal), strconv.Itoa(port)))
+				leaf, err := shown(ctx, members, net.JoinHostPort(c.PodHost(g.Kind, m.Ordinal), strconv.Itoa(port)))
 				mu.Lock()
 				defer mu.Unlock()
 				found = append(found, Served{Kind: g.Kind, Member: m.Name, Leaf: leaf, Err: err, Of: snap.Certificates[c.MemberSecret(g.Kind)]})
@@ -75,8 +76,8 @@ var errSeen = errors.New("the certificate is known")
 
 // shown begins a handshake, and ends it when the other side has shown its certificate. Whether that is
 // valid is not asked here.
-func shown(ctx context.Context, d dial.Dialer, addr string) (*x509.Certificate, error) {
-	conn, err := d.DialContext(ctx, "tcp", addr)
+func shown(ctx context.Context, members *dial.Members, addr string) (*x509.Certificate, error) {
+	conn, err := members.DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err
 	}

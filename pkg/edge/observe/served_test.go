@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
 )
 
 // unreachable is a Dialer that records which addresses are dialed, and reaches none.
@@ -40,7 +41,7 @@ func TestWhereCertificatesAreShown(t *testing.T) {
 		}}
 	}
 	d := &unreachable{}
-	found := ReadServed(t.Context(), d, c, snap)
+	found := ReadServed(t.Context(), dial.Any(d), c, snap)
 	slices.Sort(d.dialed)
 	want := []string{
 		"basic-pd-0.basic-pd-peer.db.svc:2379", "basic-pump-0.basic-pump.db.svc:8250", "basic-ticdc-0.basic-ticdc-peer.db.svc:8301",
@@ -54,7 +55,7 @@ func TestWhereCertificatesAreShown(t *testing.T) {
 			t.Errorf("%s was not reached: %+v", s.Member, s)
 		}
 	}
-	if c.TLS.Members = false; ReadServed(t.Context(), d, c, snap) != nil || len(d.dialed) != len(want) {
+	if c.TLS.Members = false; ReadServed(t.Context(), dial.Any(d), c, snap) != nil || len(d.dialed) != len(want) {
 		t.Error("asked members of a cluster without TLS")
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
 )
 
 // network is a Dialer that connects every address to one server.
@@ -90,10 +91,11 @@ func TestWholeObservation(t *testing.T) {
 		s.Members[0].PeerURLs, s.Members[0].ClientURLs = []string{peer("pd", "0", "2380")}, []string{peer("pd", "0", "2379")}
 	})
 	now := noon
-	o := New(kube, dialer, func(context.Context) (*v1alpha1.TidbCluster, error) { return tc, nil }, func() time.Time { return now })
+	o := New(kube, dial.Any(dialer), func(context.Context) (*v1alpha1.TidbCluster, error) { return tc, nil }, func() time.Time { return now })
 	calls := 0
 	o.OnPDCall(func(string, time.Duration, error) { calls++ })
 	o.ReadForUpkeep(Fresh)
+	o.identify(c, credentials{})
 	o.pd, o.urls = f, []string{peer("pd", "0", "2379")}
 	seen, err := o.Observe(t.Context(), true)
 	s := seen.Snapshot

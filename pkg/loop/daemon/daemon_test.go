@@ -26,6 +26,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/start"
@@ -142,7 +143,7 @@ func (s *fixture) run(t *testing.T, name string) func() {
 	t.Helper()
 	m := meter{s, name}
 	d, err := New(Config{
-		Connections: start.Connections{Kube: s.kube, Intent: intent.New(s.dyn), Dialer: nowhere{}, Now: s.now},
+		Connections: start.Connections{Kube: s.kube, Intent: intent.New(s.dyn), Dialer: dial.Any(nowhere{}), Now: s.now},
 		Scope:       Scope{Namespace: "db"}, Workers: 2, Poll: time.Minute, Resync: time.Hour, Meter: m,
 		Reporter: func(cache.ObjectName) reconcile.Reporter { return m },
 	})

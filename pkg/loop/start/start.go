@@ -52,11 +52,14 @@ func (c Connections) Follow(e *reconcile.Engine, policy plan.Policy, progress *r
 // Drive has an engine change the cluster that o observes. It is valid for the TidbCluster that was
 // read and not for its name: new objects belong to its UID. The status is written through status.
 func (c Connections) Drive(e *reconcile.Engine, o *observe.Observer, cluster topology.Cluster, status act.Intent) {
-	e.Actor = act.New(c.Kube, c.Intent, o.PD, cluster, c.Now).OnTiCDC(o.TiCDC).OnPump(o.Pump).OnTiDB(c.root)
+	e.Actor = act.New(c.Kube, c.Intent, o.PD, cluster, c.Now).OnTiCDC(o.TiCDC).OnPump(o.Pump).OnTiDB(c.root(cluster))
 	e.Recorder = act.NewRecorder(status)
 }
 
-// root returns a client that logs in to a TiDB server as root.
-func (c Connections) root(addr string, with *tls.Config) act.Root {
-	return tidb.Root{Addr: addr, Dial: c.Dialer.DialContext, TLS: with}
+// root returns what makes a client that logs in to a TiDB server of a cluster as root.
+func (c Connections) root(cluster topology.Cluster) func(addr string, with *tls.Config) act.Root {
+	members := dial.Of(c.Dialer, cluster)
+	return func(addr string, with *tls.Config) act.Root {
+		return tidb.Root{Addr: addr, Dial: members.DialContext, TLS: with}
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 )
 
 // Answer is what a member has answered, with whatever code.
@@ -60,6 +61,11 @@ func (p Port) request(ctx context.Context, method, host, path string, body io.Re
 	return http.NewRequestWithContext(ctx, method, scheme+"://"+host+path, body)
 }
 
+// status returns a code with its text. The text that the member has sent with it is not used: it can be anything.
+func status(code int) string {
+	return strings.TrimSpace(fmt.Sprintf("%d %s", code, http.StatusText(code)))
+}
+
 // Body says how the body of an answer is read.
 type Body struct {
 	// Max is how many bytes of it are read: an answer must not use up the memory.
@@ -89,5 +95,5 @@ func (b Body) Of(client *http.Client, req *http.Request) (Answer, error) {
 	case in.N <= 0:
 		return Answer{}, fmt.Errorf("read the answer: it has more than %d bytes", b.Max)
 	}
-	return Answer{Code: resp.StatusCode, Status: resp.Status, Body: body}, nil
+	return Answer{Code: resp.StatusCode, Status: status(resp.StatusCode), Body: body}, nil
 }

@@ -89,7 +89,7 @@ type DialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
 type Config struct {
 	// URLs are the members to start from, scheme included. Others are found in their answers.
 	URLs []string
-	// Dial opens connections; nil dials directly, for use inside the cluster.
+	// Dial opens connections. It connects to members of this cluster only: URLs come from PD's answers. See dial.Members.
 	Dial DialFunc
 	// TLS holds the CA and the client certificate of a cluster with TLS between its components.
 	TLS *tls.Config

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/ask"
 )
 
 // The kinds of failure. Test with errors.Is.
@@ -28,11 +30,14 @@ var (
 	ErrSchedulersNotLoaded = errors.New("PD has not loaded its schedulers")
 )
 
-// StatusError is PD's answer when it is not a success, in its own words.
+// StatusError is PD's answer when it is not a success.
 type StatusError struct {
 	Method, URL string
 	Code        int
-	Message     string
+	// Message is what PD says, by which failures are told apart.
+	Message string
+	// foreign: the answer has not the shape of PD's, so that its text is not shown.
+	foreign bool
 
 	// bootstrapped: the cluster is known to be, whatever the message says.
 	bootstrapped bool
@@ -40,7 +45,12 @@ type StatusError struct {
 
 // Error names the request and what PD said.
 func (e *StatusError) Error() string {
-	return fmt.Sprintf("%s %s: %d %s: %s", e.Method, e.URL, e.Code, http.StatusText(e.Code), e.Message)
+	message := ask.Words(e.Message)
+	if e.foreign {
+		message = ""
+	}
+	status := strings.TrimSpace(fmt.Sprintf("%d %s", e.Code, http.StatusText(e.Code)))
+	return fmt.Sprintf("%s %s: %s", e.Method, e.URL, ask.With(status, message))
 }
 
 // Is makes a StatusError that is neither transient nor about bootstrapping an ErrRefused, and a missing object an

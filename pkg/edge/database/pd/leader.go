@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/pingcap/kvproto/pkg/pdpb"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/ask"
 )
 
 // stragglers is how much later than the first one a member may answer in a search for the leader. A member that hangs
@@ -164,10 +166,8 @@ func (s *search) take(a answer) bool {
 		return false
 	}
 	s.errs = append(s.errs, fmt.Errorf("%s says that the leader is %q, which does not confirm it",
-		a.url, a.leader.GetName()))
-	for _, url := range a.leader.GetClientUrls() {
-		s.ask(strings.TrimRight(url, "/"))
-	}
+		a.url, ask.Words(a.leader.GetName())))
+	s.ask(addresses(a.leader.GetClientUrls())...)
 	return false
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/pingcap/kvproto/pkg/pdpb"
@@ -32,9 +31,7 @@ func (c *client) Members(ctx context.Context) (*Members, error) {
 	var urls []string
 	for _, m := range info.Members {
 		out.Members = append(out.Members, *memberOf(m))
-		for _, u := range m.GetClientUrls() {
-			urls = append(urls, strings.TrimRight(u, "/"))
-		}
+		urls = append(urls, addresses(m.GetClientUrls())...)
 	}
 	if info.Leader.GetMemberId() != 0 { // an election shows as an empty leader
 		out.Leader = memberOf(info.Leader)

@@ -2,7 +2,6 @@ package pd
 
 import (
 	"context"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -61,22 +60,7 @@ func New(cfg Config) Client {
 	for _, u := range cfg.URLs {
 		c.seeds = append(c.seeds, strings.TrimRight(u, "/"))
 	}
-	connect := cfg.Dial
-	if connect == nil {
-		connect = (&net.Dialer{Timeout: c.attempt, KeepAlive: 15 * time.Second}).DialContext
-	}
-	c.hc = &http.Client{
-		Transport: &http.Transport{
-			DialContext:         dial.Lazy(connect),
-			TLSClientConfig:     cfg.TLS.Clone(),
-			Proxy:               nil, // a proxy cannot resolve in-cluster names
-			MaxIdleConnsPerHost: 4,
-			IdleConnTimeout:     dial.Idle,
-			TLSHandshakeTimeout: c.attempt,
-		},
-		// PD's followers forward requests to the leader themselves; no redirect is expected.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	c.hc = dial.Client(cfg.Dial, cfg.TLS, 0) // PD's followers forward requests to the leader themselves
 	if cfg.OnCall != nil {
 		return reportingClient{c, cfg.OnCall}
 	}

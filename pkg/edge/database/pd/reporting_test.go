@@ -3,6 +3,7 @@ package pd
 import (
 	"context"
 	"errors"
+	"net"
 	"reflect"
 	"testing"
 	"time"
@@ -18,8 +19,8 @@ func TestReporting(t *testing.T) {
 		err  error
 	}
 	var reported []call
-	plain := New(Config{URLs: []string{"http://127.0.0.1:1"}})
-	c := New(Config{URLs: []string{"http://127.0.0.1:1"}, OnCall: func(name string, took time.Duration, err error) {
+	plain := New(Config{Dial: new(net.Dialer).DialContext, URLs: []string{"http://127.0.0.1:1"}})
+	c := New(Config{Dial: new(net.Dialer).DialContext, URLs: []string{"http://127.0.0.1:1"}, OnCall: func(name string, took time.Duration, err error) {
 		reported = append(reported, call{name, err})
 		if took < 0 {
 			t.Errorf("%s took %s", name, took)

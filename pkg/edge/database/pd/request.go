@@ -70,9 +70,10 @@ func readResponse(resp *http.Response, out any) error {
 		return fmt.Errorf("read answer of %s: %w", resp.Request.URL, err)
 	}
 	if resp.StatusCode/100 != 2 {
+		message, foreign := messageOf(body)
 		return &StatusError{
 			Method: resp.Request.Method, URL: resp.Request.URL.String(),
-			Code: resp.StatusCode, Message: messageOf(body),
+			Code: resp.StatusCode, Message: message, foreign: foreign,
 		}
 	}
 	if out == nil {
@@ -86,18 +87,37 @@ func readResponse(resp *http.Response, out any) error {
 
 // messageOf returns PD's message in an error body. That is a JSON string, which schedulers encode twice, and plain text
 // for an unknown path; from v5.4 to v7.1 a refused scheduler is answered by two JSON strings, the second of which
-// claims success. So only the first value counts, and what is no JSON is taken as it is.
-func messageOf(body []byte) string {
+// claims success. So only the first value counts, and what is no JSON is taken as it is. That is foreign, unless it is one
+// of the texts that PD writes so: what else answers with a page of its own is no PD.
+func messageOf(body []byte) (message string, foreign bool) {
 	text := strings.TrimSpace(string(body))
+	foreign = true
 	for range 2 {
 		var s string
 		if err := json.NewDecoder(strings.NewReader(text)).Decode(&s); err != nil {
 			break
 		}
-		text = strings.TrimSpace(s)
+		text, foreign = strings.TrimSpace(s), false
+	}
+	if foreign {
+		foreign = !plain(text)
 	}
 	if len(text) > 1024 {
 		text = text[:1024] + "…"
 	}
-	return text
+	return text, foreign
+}
+
+// plain reports whether a text is one that PD or its etcd answers as it is, without JSON.
+func plain(text string) bool {
+	line, _, _ := strings.Cut(text, "\n")
+	if line == "404 page not found" || strings.HasPrefix(line, "[PD:") {
+		return true
+	}
+	for known := range transientTexts {
+		if strings.HasPrefix(line, known) {
+			return true
+		}
+	}
+	return false
 }

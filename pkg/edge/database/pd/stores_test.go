@@ -149,7 +149,7 @@ func TestMessageOf(t *testing.T) {
 		`{"error":"x"}`:  `{"error":"x"}`,
 		"\"unterminated": "\"unterminated",
 	} {
-		if got := messageOf([]byte(body)); got != want {
+		if got, _ := messageOf([]byte(body)); got != want {
 			t.Errorf("messageOf(%q) = %q, want %q", body, got, want)
 		}
 	}

@@ -39,7 +39,7 @@ func (c *Client) Close(ctx context.Context, id string) error {
 	}
 	err := c.do(ctx, http.MethodPut, "/state/"+url.PathEscape(id)+"/close", &answer)
 	if err == nil && answer.Code != http.StatusOK && !strings.Contains(answer.Message, alreadyClosing) {
-		return fmt.Errorf("close Pump %s: %w: %s (code %d)", id, ErrRefused, answer.Message, answer.Code)
+		return fmt.Errorf("close Pump %s: %w: %s (code %d)", id, ErrRefused, ask.Words(answer.Message), answer.Code)
 	}
 	return err
 }
@@ -55,7 +55,7 @@ func (c *Client) do(ctx context.Context, method, path string, out any) error {
 		return fail(err)
 	}
 	if answer.Code/100 != 2 {
-		return fail(fmt.Errorf("%s: %s", answer.Status, answer.Body[:min(len(answer.Body), 200)]))
+		return fail(errors.New(ask.With(answer.Status, ask.Message(answer.Body, "message"))))
 	}
 	if err := json.Unmarshal(answer.Body, out); err != nil {
 		return fail(err)

@@ -5,7 +5,6 @@
 package running
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -88,7 +87,7 @@ func (c Client) Change(ctx context.Context, k topology.Kind, host string, settin
 	}
 	answer, err := c.port(at).Post(ctx, host, at.path, body)
 	if err == nil && answer.Code != http.StatusOK {
-		err = fmt.Errorf("it answered %s: %s", answer.Status, bytes.TrimSpace(answer.Body))
+		err = fmt.Errorf("it answered %s", ask.With(answer.Status, ask.Text(answer.Body, "failed to ")))
 	}
 	if err != nil {
 		return fmt.Errorf("set settings of %s %s: %w", k.Title(), host, err)

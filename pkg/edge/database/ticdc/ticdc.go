@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/ask"
 )
@@ -140,7 +139,7 @@ func (c *Client) do(ctx context.Context, method, path string, in, out any) error
 	case answer.Code == http.StatusServiceUnavailable:
 		return fail(ErrBusy)
 	case answer.Code/100 != 2:
-		return fail(fmt.Errorf("%s: %s", answer.Status, reason(answer.Body)))
+		return fail(errors.New(ask.With(answer.Status, ask.Message(answer.Body, "error_msg"))))
 	case out == nil:
 		return nil
 	}
@@ -148,16 +147,4 @@ func (c *Client) do(ctx context.Context, method, path string, in, out any) error
 		return fail(err)
 	}
 	return nil
-}
-
-// reason returns what TiCDC says of an error.
-func reason(body []byte) string {
-	var answer struct {
-		Message string `json:"error_msg"`
-	}
-	if json.Unmarshal(body, &answer) == nil && answer.Message != "" {
-		return answer.Message
-	}
-	text, _, _ := strings.Cut(strings.TrimSpace(string(body)), "\n")
-	return text[:min(len(text), 200)]
 }

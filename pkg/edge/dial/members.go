@@ -1,0 +1,89 @@
+package dial
+
+import (
+	"context"
+	"fmt"
+	"net"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// Members opens connections to the members of one cluster, and to nothing else.
+//
+// Addresses come from members: PD reports who leads it, and every member can answer with one. A member that is broken, or
+// whose image a tenant has chosen, can report any address. Without this check our requests would go to pods of other
+// namespaces, with our rights and past the NetworkPolicies that let us in, and what those answer would come back in errors.
+type Members struct {
+	way     Dialer
+	cluster topology.Cluster // its name and its namespace
+}
+
+// Of returns what connects to the members of a cluster. It is the only way to a connection for other packages.
+func Of(d Dialer, c topology.Cluster) *Members {
+	return &Members{way: d, cluster: topology.Cluster{Name: c.Name, Namespace: c.Namespace}}
+}
+
+// DialContext connects to addr, which is <pod>.<peer service>.<namespace>[.svc[.<cluster domain>]]:<port> of a member. For
+// any other address it fails with Foreign or BadAddress before anything is asked.
+func (m *Members) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	t, err := parseAddress(addr)
+	if err != nil {
+		return nil, err
+	}
+	if !m.has(t.namespace, t.pod) {
+		return nil, t.fail(Foreign, fmt.Errorf("not a member of TidbCluster %s/%s", m.cluster.Namespace, m.cluster.Name))
+	}
+	return m.way.connect(ctx, network, addr)
+}
+
+// Tell implements Told. It tells only members.
+func (m *Members) Tell(pods []*corev1.Pod) (over func()) {
+	to, ok := m.way.(Told)
+	if !ok {
+		return func() {}
+	}
+	var own []*corev1.Pod
+	for _, p := range pods {
+		if m.has(p.Namespace, p.Name) {
+			own = append(own, p)
+		}
+	}
+	return to.Tell(own)
+}
+
+// has reports whether a pod is one of a member. The name is enough: only the cluster's own StatefulSets make pods with it.
+func (m *Members) has(namespace, pod string) bool {
+	_, _, ok := m.cluster.Member(pod)
+	return ok && namespace == m.cluster.Namespace
+}
+
+// Any returns a Dialer that connects as d does, for a fake of a test.
+func Any(d interface {
+	DialContext(ctx context.Context, network, addr string) (net.Conn, error)
+	Close() error
+}) Dialer {
+	return fake{d}
+}
+
+type fake struct {
+	to interface {
+		DialContext(ctx context.Context, network, addr string) (net.Conn, error)
+		Close() error
+	}
+}
+
+func (f fake) connect(ctx context.Context, network, addr string) (net.Conn, error) {
+	return f.to.DialContext(ctx, network, addr)
+}
+
+func (f fake) Close() error { return f.to.Close() }
+
+// Tell implements Told where the fake does.
+func (f fake) Tell(pods []*corev1.Pod) (over func()) {
+	if told, ok := f.to.(Told); ok {
+		return told.Tell(pods)
+	}
+	return func() {}
+}
