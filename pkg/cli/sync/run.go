@@ -15,6 +15,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/resident"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/telemetry/announce"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/telemetry/endpoint"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/telemetry/logs"
@@ -63,6 +64,7 @@ func watch(ctx context.Context, f *factory.Factory, o options) error {
 // serve runs the daemon, and the server of its probes and metrics. It listens before any cluster is
 // driven.
 func serve(ctx context.Context, d *daemon.Daemon, c daemon.Config, address string, at endpoint.Config) error {
+	resident.LimitMemory()
 	all, ctx := errgroup.WithContext(ctx)
 	if address != "" {
 		server, err := endpoint.Listen(address, at)

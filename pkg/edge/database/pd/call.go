@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/ask"
 )
 
 const (
@@ -104,7 +106,7 @@ func kindOf(err error) error {
 		return status.transient()
 	}
 	var decode *decodeError
-	if errors.As(err, &decode) {
+	if errors.As(err, &decode) || errors.Is(err, ask.ErrTooLarge) {
 		return nil
 	}
 	return ErrUnreachable

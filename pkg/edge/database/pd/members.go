@@ -21,7 +21,9 @@ func (c *client) Members(ctx context.Context) (*Members, error) {
 	var info *pdhttp.MembersInfo
 	// PD collects the versions and priorities of all members, which took 13 s (measured) while one hung.
 	err := c.callWithin(ctx, "list PD members", patience*c.attempt, func(ctx context.Context, m member) (err error) {
-		info, err = m.api.GetMembers(ctx)
+		if info, err = m.api.GetMembers(ctx); err == nil {
+			err = atMost(maxMembers, len(info.Members), "members")
+		}
 		return err
 	})
 	if err != nil {
@@ -60,7 +62,9 @@ func memberOf(m *pdpb.Member) *Member {
 func (c *client) Health(ctx context.Context) ([]MemberHealth, error) {
 	var list []pdhttp.Health
 	err := c.callWithin(ctx, "get PD health", patience*c.attempt, func(ctx context.Context, m member) (err error) {
-		list, err = m.api.GetHealthStatus(ctx)
+		if list, err = m.api.GetHealthStatus(ctx); err == nil {
+			err = atMost(maxMembers, len(list), "members")
+		}
 		return err
 	})
 	if err != nil {

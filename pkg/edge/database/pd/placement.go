@@ -53,7 +53,11 @@ func (c *client) PlacementRules(ctx context.Context) ([]RuleGroup, error) {
 	if err != nil {
 		return nil, err
 	}
+	all := 0
 	for _, g := range groups {
+		if all += len(g.Rules); all > maxRules {
+			return nil, fmt.Errorf("%s: %w", op, atMost(maxRules, all, "rules"))
+		}
 		for _, r := range g.Rules {
 			if r.Count < 1 {
 				// With a count of zero every store could be removed.

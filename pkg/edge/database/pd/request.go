@@ -4,15 +4,18 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/ask"
 )
 
-// maxBody bounds an answer; a list of ten thousand stores is about 10 MB.
-const maxBody = 64 << 20
+// maxError bounds the body of an error.
+const maxError = 64 << 10
 
 // request is a request for which the library has no method.
 type request struct {
@@ -56,33 +59,73 @@ type decodeError struct {
 func (e *decodeError) Error() string { return fmt.Sprintf("decode answer of %s: %v", e.url, e.err) }
 func (e *decodeError) Unwrap() error { return e.err }
 
-// readResponse decodes an answer, for the library's requests and ours. It always reads the whole body: otherwise the
-// connection cannot be reused, and over a port-forward other streams of the pod would block.
+// streamed is an answer that is decoded while it is read, as it would take too much memory as a whole.
+type streamed interface {
+	decode(from *json.Decoder) error
+}
+
+// readResponse decodes an answer, for the library's requests and ours. It reads the whole body of an answer that can be
+// used: otherwise the connection cannot be reused, and over a port-forward other streams of the pod would block.
 func readResponse(resp *http.Response, out any) error {
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
-	if cerr := resp.Body.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil && len(body) > maxBody {
-		err = fmt.Errorf("answer exceeds %d bytes", maxBody)
-	}
-	if err != nil {
-		return fmt.Errorf("read answer of %s: %w", resp.Request.URL, err)
-	}
+	defer resp.Body.Close()
+	asked := resp.Request.URL
 	if resp.StatusCode/100 != 2 {
+		body, err := io.ReadAll(io.LimitReader(resp.Body, maxError))
+		if err != nil {
+			return fmt.Errorf("read answer of %s: %w", asked, err)
+		}
 		message, foreign := messageOf(body)
 		return &StatusError{
-			Method: resp.Request.Method, URL: resp.Request.URL.String(),
+			Method: resp.Request.Method, URL: asked.String(),
 			Code: resp.StatusCode, Message: message, foreign: foreign,
 		}
 	}
-	if out == nil {
+	limits := limitsOf(asked.Path)
+	whole := &whole{from: resp.Body}
+	var err error
+	switch out := out.(type) {
+	case nil:
+		_, err = io.Copy(io.Discard, io.LimitReader(whole, limits.Bytes))
+	case streamed:
+		from := json.NewDecoder(ask.Within(whole, limits))
+		if err = out.decode(from); err == nil {
+			err = ended(from)
+		}
+	default:
+		err = ask.Decode(resp.Request.Context(), whole, limits, out)
+	}
+	switch {
+	case err == nil:
+		return nil
+	case whole.err != nil:
+		return fmt.Errorf("read answer of %s: %w", asked, whole.err)
+	case resp.Request.Context().Err() != nil:
+		return resp.Request.Context().Err()
+	}
+	return &decodeError{url: asked.String(), err: err}
+}
+
+// whole notes why a body could not be read up to its end: the same request may succeed then, other than where its text is
+// wrong.
+type whole struct {
+	from io.Reader
+	err  error
+}
+
+func (w *whole) Read(p []byte) (int, error) {
+	n, err := w.from.Read(p)
+	if err != nil && err != io.EOF {
+		w.err = err
+	}
+	return n, err
+}
+
+// ended returns an error if there is more after a JSON text.
+func ended(from *json.Decoder) error {
+	if _, err := from.Token(); err == io.EOF {
 		return nil
 	}
-	if err := json.Unmarshal(body, out); err != nil {
-		return &decodeError{url: resp.Request.URL.String(), err: err}
-	}
-	return nil
+	return errors.New("there is more after the answer")
 }
 
 // messageOf returns PD's message in an error body. That is a JSON string, which schedulers encode twice, and plain text

@@ -23,22 +23,18 @@ func (c *client) Stores(ctx context.Context, states ...StoreState) ([]Store, err
 	for _, s := range states {
 		query.Add("state", strconv.Itoa(int(s)))
 	}
-	var info pdhttp.StoresInfo
+	out := storeList{}
 	var answered time.Time
 	err := c.call(ctx, "list stores", func(ctx context.Context, m member) error {
-		info = pdhttp.StoresInfo{}
 		path := pdhttp.Stores + "?" + query.Encode()
-		return m.raw(ctx, request{method: http.MethodGet, path: path, out: &info, date: &answered})
+		return m.raw(ctx, request{method: http.MethodGet, path: path, out: &out, date: &answered})
 	})
 	if err != nil {
 		return nil, err
 	}
 	c.setBootstrapped()
-	out := make([]Store, 0, len(info.Stores))
-	for i := range info.Stores {
-		s := storeOf(&info.Stores[i])
-		s.Answered = answered
-		out = append(out, *s)
+	for i := range out {
+		out[i].Answered = answered
 	}
 	return out, nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/ask"
 )
 
-const maxBody = 8 << 20
+const maxBody = 64 << 10
 
 // alreadyClosing is in the answer of a Pump that was asked to close before.
 const alreadyClosing = "state is closing"

@@ -17,8 +17,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/ask"
 )
 
-// maxBody bounds an answer; TiKV's configuration has about 30 kB.
-const maxBody = 4 << 20
+// limits bound an answer. TiKV's configuration has about 30 kB; PD's has a limit for each store.
+var limits = ask.Limits{Bytes: 4 << 20, Elements: 10_000, Keys: 200_000}
 
 // page is where the members of a component show their configuration.
 type page struct {
@@ -53,7 +53,7 @@ func (c Client) Settings(ctx context.Context, k topology.Kind, host string) (map
 	}
 	var tables map[string]any
 	if err == nil {
-		err = json.Unmarshal(answer.Body, &tables)
+		err = ask.Unmarshal(ctx, answer.Body, limits, &tables)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("get the configuration of %s %s: %w", k.Title(), host, err)
@@ -62,7 +62,7 @@ func (c Client) Settings(ctx context.Context, k topology.Kind, host string) (map
 }
 
 func (c Client) port(p page) ask.Port {
-	return ask.Port{HTTP: c.HTTP, Scheme: c.Scheme, Number: p.port, Body: ask.Body{Max: maxBody}}
+	return ask.Port{HTTP: c.HTTP, Scheme: c.Scheme, Number: p.port, Body: ask.Body{Max: limits.Bytes}}
 }
 
 // ErrNotKept says that members of a component do not keep a setting themselves, so that it cannot be

@@ -16,7 +16,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/ask"
 )
 
-const maxBody = 8 << 20
+// limits bound an answer. A changefeed has about ten keys.
+var limits = ask.Limits{Bytes: 4 << 20, Elements: 10_000, Keys: 200_000}
 
 var (
 	// ErrUnsupported means that this version has no such request.
@@ -130,7 +131,7 @@ func (c *Client) do(ctx context.Context, method, path string, in, out any) error
 	if in != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	answer, err := ask.Body{Max: maxBody}.Of(c.HTTP, req)
+	answer, err := ask.Body{Max: limits.Bytes}.Of(c.HTTP, req)
 	switch {
 	case err != nil:
 		return fail(err)
@@ -143,7 +144,7 @@ func (c *Client) do(ctx context.Context, method, path string, in, out any) error
 	case out == nil:
 		return nil
 	}
-	if err := json.Unmarshal(answer.Body, out); err != nil {
+	if err := ask.Unmarshal(ctx, answer.Body, limits, out); err != nil {
 		return fail(err)
 	}
 	return nil

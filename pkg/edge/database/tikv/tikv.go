@@ -30,6 +30,7 @@ const metric = "tikv_raftstore_region_count"
 const (
 	maxBody = 64 << 20
 	maxLine = 1 << 20
+	maxKept = 64 << 10 // of the one metric
 )
 
 // Client asks TiKV stores. Scheme "" means http.
@@ -85,6 +86,9 @@ func linesOf(r io.Reader) ([]byte, error) {
 		if ok && len(rest) > 0 && (rest[0] == '{' || rest[0] == ' ') {
 			kept.Write(lines.Bytes())
 			kept.WriteByte('\n')
+			if kept.Len() > maxKept {
+				return nil, fmt.Errorf("%w: metric %s", ask.ErrTooLarge, metric)
+			}
 		}
 	}
 	return kept.Bytes(), lines.Err()
