@@ -16,6 +16,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
 )
 
 // findings are objects that a spec names and Kubernetes does not have, as far as they may be read.
@@ -43,7 +44,7 @@ func look(ctx context.Context, kube kubernetes.Interface, c topology.Cluster) (f
 		all.Go(func() error {
 			err := read(reading, kube, c.Namespace, r)
 			gone[i] = apierrors.IsNotFound(err)
-			if err == nil || gone[i] || apierrors.IsForbidden(err) {
+			if err == nil || gone[i] || denial.Missing(err) {
 				return nil
 			}
 			return fmt.Errorf("read %s %s, which %s names: %w", r.Kind, r.Name, r.Field, err)

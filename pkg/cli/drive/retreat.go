@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
 )
 
 // retreat is a component that is to go back to an older release, with the release that its
@@ -46,7 +47,7 @@ func revision(ctx context.Context, kube kubernetes.Interface, namespace, name st
 	}
 	r, err := kube.AppsV1().ControllerRevisions(namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
-	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
+	case apierrors.IsNotFound(err), denial.Missing(err):
 		return "", nil
 	case err != nil:
 		return "", fmt.Errorf("read which version %s had before: %w", k.Title(), err)

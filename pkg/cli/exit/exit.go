@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/act"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
@@ -117,14 +118,14 @@ func Of(err error) Code {
 
 // forbidden reports whether Kubernetes does not permit it, whichever call returned that.
 func forbidden(err error) bool {
-	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || errors.Is(err, dial.Forbidden)
+	return denial.Of(err).Permission() || apierrors.IsUnauthorized(err) || errors.Is(err, dial.Forbidden)
 }
 
 // refused reports whether another attempt gives the same answer until a person changes something.
 func refused(err error) bool {
 	return is[*intent.NoResourceError](err) || is[*intent.ConflictError](err) || is[*intent.ChangedError](err) || is[*intent.MalformedError](err) ||
 		is[*intent.NoComponentError](err) ||
-		is[*render.RefusedError](err) || is[*act.Foreign](err) || apierrors.IsInvalid(err)
+		is[*render.RefusedError](err) || is[*act.Foreign](err) || apierrors.IsInvalid(err) || denial.Of(err).Refused()
 }
 
 func is[E error](err error) bool {

@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
 )
 
 // Error explains an error of a command.
@@ -33,7 +34,7 @@ func Error(err error) error {
 	if call, ok := errors.AsType[*url.Error](err); ok {
 		return unanswered(server(call.URL), call, err)
 	}
-	return err
+	return denial.Explain("", err)
 }
 
 // view is the command that shows the kubeconfig's current context.

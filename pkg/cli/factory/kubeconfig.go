@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
 )
 
 // nowhere is the server that the libraries use when none is configured.
@@ -39,6 +40,7 @@ func (f *Factory) load() (*rest.Config, error) {
 	// Warnings about API versions are for authors of manifests, and would break a live screen.
 	c.WarningHandler = rest.NoWarnings{}
 	c.Wrap(f.Clock.Listen)
+	c.Wrap(denial.Transport)
 	c.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return &genericclioptions.CommandHeaderRoundTripper{Delegate: next, Headers: f.headers}
 	})

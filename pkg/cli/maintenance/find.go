@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/kubernetes"
@@ -17,6 +16,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/hosts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
 )
 
 // find returns the clusters with members on a node: of all namespaces, or of that of -n. It also
@@ -77,7 +77,7 @@ func isMember(p corev1.Pod) bool {
 
 // unlisted adds to an error without rights in all namespaces what helps.
 func unlisted(err error) error {
-	if !apierrors.IsForbidden(err) {
+	if !denial.Missing(err) {
 		return err
 	}
 	return remedy.For(err, remedy.Run("see which rights are needed", remedy.Plugin("", "auth", "role", "maintenance", "start")),

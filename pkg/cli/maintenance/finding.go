@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/hosts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
 )
 
 // Findings returns the maintenances of nodes with members of a cluster, as far as nodes may be read.
@@ -93,7 +93,7 @@ func readNodes(ctx context.Context, kube kubernetes.Interface, names []string) m
 			}
 			node, err := kube.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 			switch {
-			case apierrors.IsForbidden(err):
+			case denial.Missing(err):
 				return err // for one as for all
 			case err == nil:
 				mu.Lock()

@@ -23,6 +23,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tidb"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
 )
 
 // root is the user that the first password is for.
@@ -76,7 +77,7 @@ func (s session) password(ctx context.Context) (password, secret string, err err
 	name := s.cluster.InitSecret()
 	got, err := s.kube.CoreV1().Secrets(s.cluster.Namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
-	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
+	case apierrors.IsNotFound(err), denial.Missing(err):
 		return "", "", nil // TiDB says whether root has a password
 	case err != nil:
 		return "", "", fmt.Errorf("get secret %s: %w", name, err)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
@@ -18,6 +17,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/backup"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
@@ -47,7 +47,7 @@ func backedUp(ctx context.Context, dyn dynamic.Interface, tc *v1alpha1.TidbClust
 			exit.Refusef("whether cluster %s/%s has a backup cannot be checked: %w, which tidb-operator makes; nothing was changed", c.Namespace, c.Name, none),
 			without)
 	}
-	if apierrors.IsForbidden(err) {
+	if denial.Missing(err) {
 		return remedy.For(
 			fmt.Errorf("whether cluster %s/%s has a backup may not be read, so nothing was changed: %w", c.Namespace, c.Name, err),
 			remedy.Run("see which rights this needs", remedy.Plugin(c.Namespace, "auth", "role", "upgrade")), without)

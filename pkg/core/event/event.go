@@ -18,7 +18,7 @@ const (
 	Planned  Type = "planned"  // the first decision: Outcome, before anything is done
 	Started  Type = "started"  // a step is about to be taken
 	Finished Type = "finished" // a step was taken
-	Failed   Type = "failed"   // a step failed and will be tried again
+	Failed   Type = "failed"   // a step failed; it will be tried again unless Final is set
 	Waiting  Type = "waiting"  // a gate is closed: Reason, Message, Observed
 	Passed   Type = "passed"   // a gate that was closed is open now, or matters no more
 	Blocked  Type = "blocked"  // a gate is closed and only a person can open it
@@ -124,7 +124,9 @@ type Event struct {
 	Updated *int `json:"updated,omitempty"`
 	Wanted  *int `json:"wanted,omitempty"`
 
-	Error    string `json:"error,omitempty"`
+	Error string `json:"error,omitempty"`
+	// Final is set on failed where the run ends with this failure, so that nothing is tried again.
+	Final    bool   `json:"final,omitempty"`
 	Outcome  string `json:"outcome,omitempty"`
 	ExitCode *int   `json:"exitCode,omitempty"`
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pump"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/ticdc"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
 )
 
@@ -55,6 +56,10 @@ func New(kube kubernetes.Interface, intent PauseEnder, pd func() pd.Client, c to
 
 // Do takes one step.
 func (a *Actor) Do(ctx context.Context, step plan.Step) error {
+	return denial.Explain(a.cluster.Namespace, a.take(ctx, step))
+}
+
+func (a *Actor) take(ctx context.Context, step plan.Step) error {
 	switch s := step.(type) {
 	case plan.Apply:
 		return a.apply(ctx, s)

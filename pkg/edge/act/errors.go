@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
 )
 
 // Stale reports that the cluster has changed since a step was decided. Nothing was
@@ -53,17 +55,12 @@ func (e *callError) Unwrap() error { return e.err }
 // Final implements reconcile.Final.
 func (e *callError) Final() bool { return e.final }
 
-// failed returns the error of a call that failed. Forbidden is final: it covers
-// missing permissions, an exceeded quota, a namespace that is terminating and a
-// refusal by an admission policy, which all need a person. An expired credential is
-// not final, as the next call renews it; nor is an admission webhook that is down,
-// which is an internal error of the API server.
+// failed returns the error of a call that failed. Package denial says whether it is final. An expired
+// credential is not, because the next call renews it.
 func failed(verb, object string, err error) error {
 	return &callError{
 		call: verb + " " + object, err: err,
-		final: apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) ||
-			apierrors.IsMethodNotSupported(err) || apierrors.IsRequestEntityTooLargeError(err) ||
-			// For a create this means that the namespace does not exist.
-			verb == "create" && apierrors.IsNotFound(err),
+		// For a create NotFound means that the namespace does not exist.
+		final: denial.Of(err).Final() || verb == "create" && apierrors.IsNotFound(err),
 	}
 }

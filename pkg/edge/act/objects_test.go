@@ -243,6 +243,8 @@ func TestFinalErrors(t *testing.T) {
 		final bool
 	}{
 		{"forbidden", apierrors.NewForbidden(resource, "basic-tikv", errors.New("no")), true},
+		{"quota", apierrors.NewForbidden(resource, "basic-tikv", errors.New("exceeded quota: team")), true},
+		{"quota not known yet", apierrors.NewForbidden(resource, "basic-tikv", errors.New("status unknown for quota: team")), false},
 		{"invalid", apierrors.NewInvalid(schema.GroupKind{}, "basic-tikv", nil), true},
 		{"no such namespace", apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "db"), true},
 		{"credentials expired", apierrors.NewUnauthorized("expired"), false},

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
 )
 
 // Resource is the resource of Backups.
@@ -39,7 +41,7 @@ type Backups struct {
 // server does not know Backups.
 func List(ctx context.Context, dyn dynamic.Interface, namespace string) (Backups, error) {
 	all, err := list(ctx, dyn.Resource(Resource))
-	if apierrors.IsForbidden(err) {
+	if denial.Missing(err) {
 		all, err = list(ctx, dyn.Resource(Resource).Namespace(namespace))
 	} else {
 		all.Everywhere = true

@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
 )
 
 // connectTimeout bounds asking for a pod and upgrading a connection to it. When the pod's node is
@@ -237,7 +239,7 @@ func classify(closed context.Context, verbs, resource string, err error) *Forwar
 		return &ForwardError{Reason: PodNotFound}
 	case apierrors.IsUnauthorized(err):
 		return &ForwardError{Reason: Forbidden, Err: fmt.Errorf("the API server takes no such credentials: %w", err)}
-	case apierrors.IsForbidden(err):
+	case denial.Missing(err):
 		return &ForwardError{Reason: Forbidden, Err: fmt.Errorf(
 			`%w (needs an RBAC rule with apiGroups [""], resources [%s], verbs [%s])`, err, resource, verbs)}
 	}

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
 )
 
 // operatorLease is the name under which tidb-operator elects its leader; an
@@ -238,7 +238,7 @@ func (o *Operators) list(ctx context.Context, t Target, f *Finding) ([]coordinat
 	// Every node renews a lease of its own, all in one namespace: in a big cluster these would be
 	// most of the answer.
 	items, err := o.leasesIn(ctx, metav1.NamespaceAll, "metadata.namespace!=kube-node-lease")
-	if apierrors.IsForbidden(err) {
+	if denial.Missing(err) {
 		f.Hidden = true
 		items, f.Unlisted, err = o.usualLeases(ctx, t.Namespace)
 	}
@@ -265,7 +265,7 @@ func (o *Operators) usualLeases(ctx context.Context, namespace string) (items []
 	for _, ns := range searched {
 		some, err := o.leasesIn(ctx, ns, "")
 		switch {
-		case apierrors.IsForbidden(err):
+		case denial.Missing(err):
 			unlisted = append(unlisted, ns)
 		case err != nil:
 			return nil, nil, err
@@ -280,7 +280,7 @@ func (o *Operators) leasesIn(ctx context.Context, namespace, fields string) ([]c
 		return nil, f.err
 	}
 	l, err := o.kube.CoordinationV1().Leases(namespace).List(ctx, metav1.ListOptions{FieldSelector: fields})
-	if apierrors.IsForbidden(err) {
+	if denial.Missing(err) {
 		o.forbidden[namespace] = forbidden{err, time.Now()}
 	}
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tidb"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tikv"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
 )
 
@@ -70,7 +71,7 @@ func (o *Observer) readCertificate(ctx context.Context, namespace string, w topo
 	switch {
 	case apierrors.IsNotFound(err):
 		return pair{secret: certificate.Secret{Name: w.Secret, Missing: true}}, false
-	case apierrors.IsForbidden(err):
+	case denial.Missing(err):
 		return pair{secret: certificate.Secret{Name: w.Secret, Unread: fmt.Sprintf("the right to get Secret %s is missing", w.Secret)}}, true
 	case err != nil:
 		return pair{secret: certificate.Secret{Name: w.Secret, Unread: err.Error()}}, false

@@ -6,12 +6,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
 )
 
 // refusalsKept is how long the events of a StatefulSet are not read again. A pod is missing for a moment in each
@@ -43,7 +43,7 @@ func (o *Observer) readRefusals(ctx context.Context, namespace, set string) (map
 	about := fields.Set{"involvedObject.kind": "StatefulSet", "involvedObject.name": set}.String()
 	list, err := o.kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: about})
 	switch {
-	case apierrors.IsForbidden(err):
+	case denial.Missing(err):
 		return nil, &state.Gap{What: "events"}, err
 	case err != nil:
 		return nil, nil, nil //nolint:nilerr // it is asked again after a while, and not at once

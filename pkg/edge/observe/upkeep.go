@@ -18,6 +18,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
 )
 
 // Fresh is how long a foreground run does not read again what only upkeep needs. Volumes and nodes
@@ -68,7 +69,7 @@ func (m *memory[T]) recall(now time.Time, key string, get func() (T, *state.Gap,
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
-	case apierrors.IsForbidden(err):
+	case denial.Of(err) == denial.NotPermitted: // a role that is not loaded yet may be in a moment
 		m.denied = gap
 	case err == nil:
 		if m.read == nil {
@@ -163,7 +164,7 @@ func (o *Observer) readVolume(ctx context.Context, name string, c *state.Claim) 
 	defer cancel()
 	v, err := o.kube.CoreV1().PersistentVolumes().Get(ctx, name, metav1.GetOptions{})
 	switch {
-	case apierrors.IsForbidden(err):
+	case denial.Missing(err):
 		return nil, &state.Gap{What: "volumes", Problem: "not permitted, so their reclaim policies and labels stay as they are"}, err
 	case apierrors.IsNotFound(err):
 		return nil, &state.Gap{
@@ -232,7 +233,7 @@ func (o *Observer) readNode(ctx context.Context, name string) (map[string]string
 	defer cancel()
 	n, err := o.kube.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 	switch {
-	case apierrors.IsForbidden(err):
+	case denial.Missing(err):
 		return nil, &state.Gap{What: "nodes", Problem: "not permitted, so stores keep the location labels that they have"}, err
 	case err != nil:
 		return nil, nil, err

@@ -117,7 +117,11 @@ func (p *plain) failure(e event.Event) {
 		return
 	}
 	p.failed[key] = e.Time
-	p.line(e.Time, "failed: "+f.phrase()+"; will be tried again")
+	again := "; will be tried again"
+	if e.Final {
+		again = ""
+	}
+	p.line(e.Time, "failed: "+f.phrase()+again)
 }
 
 // gate shows a gate when it is new or says something else, and a new number

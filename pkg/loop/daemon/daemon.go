@@ -295,7 +295,6 @@ func (d *Daemon) work(ctx context.Context) bool {
 
 // again puts the cluster on the queue for its next turn.
 func (d *Daemon) again(dr *driver, p plan.Plan, pause time.Duration, err error) {
-	var final reconcile.Final
 	gone := &intent.NotFoundError{}
 	switch {
 	case err == nil:
@@ -307,7 +306,7 @@ func (d *Daemon) again(dr *driver, p plan.Plan, pause time.Duration, err error) 
 	case isHeld(err):
 		d.queue.Forget(dr.key)
 		d.queue.AddAfter(dr.key, jitter(heldPause))
-	case errors.As(err, &final) && final.Final():
+	case reconcile.IsFinal(err):
 		dr.progress.Failed(err)
 		d.queue.AddAfter(dr.key, jitter(finalPause))
 	default:

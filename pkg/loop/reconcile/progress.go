@@ -15,6 +15,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
 )
 
 // Progress reports each turn as events. It remembers what it has reported, so that
@@ -30,6 +31,8 @@ type Progress struct {
 	// endless: reports begin when there is something to do, end when the cluster
 	// has converged, and can begin again.
 	endless bool
+	// last: a failure in this turn ends the run.
+	last    bool
 	planned bool
 	gates   []gateSeen
 	counts  map[topology.Kind]counts
@@ -229,6 +232,7 @@ func (st *Progress) Started(step plan.Step) func(error) {
 		e.Type, e.Seconds = event.Finished, st.now().Sub(begun).Seconds()
 		if err != nil {
 			e.Type, e.Error = event.Failed, remedy.Text(err, st.context)
+			e.Final = !st.endless && (st.last || IsFinal(err))
 		}
 		st.send(e)
 	}
@@ -258,7 +262,7 @@ func (st *Progress) UpkeepFailed(step plan.Step, err error) {
 	}
 	about := step.String()
 	var status *apierrors.StatusError
-	if apierrors.IsForbidden(err) && errors.As(err, &status) && status.ErrStatus.Details != nil {
+	if denial.Missing(err) && errors.As(err, &status) && status.ErrStatus.Details != nil {
 		about = fmt.Sprintf("%T of %s", step, status.ErrStatus.Details.Kind)
 		e.Component, e.Member = "", ""
 		e.Message = fmt.Sprintf("could not %s: not permitted for %s; nothing else waits for it", step, status.ErrStatus.Details.Kind)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
 )
 
 // Waiter waits between two turns: it returns when the next one is due. The error is that of the
@@ -59,7 +60,7 @@ func (e Engine) undoWithRetries(ctx context.Context, w Waiter) error {
 		err := e.Undo(ctx)
 		undo, _ := errors.AsType[*UndoError](err)
 		switch {
-		case err == nil || isFinal(err) || isHandsOff(err):
+		case err == nil || IsFinal(err) || isHandsOff(err):
 			return err
 		case undo != nil && len(undo.gates) > 0:
 			if w.Wait(ctx, plan.Plan{Outcome: plan.Wait, Gates: undo.gates}, nil) != nil {
@@ -76,6 +77,7 @@ func (e Engine) undoWithRetries(ctx context.Context, w Waiter) error {
 func (e Engine) untilSettled(ctx context.Context, w Waiter) (plan.Plan, error) {
 	var p plan.Plan
 	for failures := 0; ; {
+		e.Progress.last = failures == giveUp-1
 		next, err := e.Once(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -86,7 +88,7 @@ func (e Engine) untilSettled(ctx context.Context, w Waiter) (plan.Plan, error) {
 				return p, nil
 			}
 		default:
-			if failures = e.countFailures(failures, next, err); failures >= giveUp || isFinal(err) || isHandsOff(err) {
+			if failures = e.countFailures(failures, next, err); failures >= giveUp || IsFinal(err) || isHandsOff(err) {
 				return p, err
 			}
 			e.Progress.Failed(err)
@@ -116,7 +118,9 @@ func isHandsOff(err error) bool {
 	return errors.As(err, &h) && h.HandsOff()
 }
 
-func isFinal(err error) bool {
+// IsFinal reports whether another attempt cannot succeed. A missing permission is final wherever it is missed: in a
+// step, in an observation and in a lease.
+func IsFinal(err error) bool {
 	var f Final
-	return errors.As(err, &f) && f.Final()
+	return errors.As(err, &f) && f.Final() || denial.Of(err) == denial.NotPermitted
 }
