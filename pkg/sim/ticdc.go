@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -223,6 +224,9 @@ func (w *Model) drainCapture(s plan.DrainCapture) error {
 	d := state.Drain{Member: s.Member, PodUID: s.PodUID, Capture: s.Capture, Since: w.Now(), Asked: w.Now(), Tables: state.TablesUnknown}
 	if old, known := w.drainOf(s.Member); known && s.Again && old.PodUID == s.PodUID {
 		d.Since = old.Since
+		if old.Capture == s.Capture {
+			d.Of, d.Most, d.Empty = old.Of, old.Most, old.Empty
+		}
 	}
 	w.writeDrain(d)
 	switch {
@@ -237,13 +241,17 @@ func (w *Model) drainCapture(s plan.DrainCapture) error {
 	case w.cdc.capture(s.Capture) == nil, s.Owner != (w.cdc.owner == s.Capture):
 		return errConflict
 	}
-	d.Of = w.cdc.owner
+	if d.Of != w.cdc.owner {
+		d.Of, d.Most, d.Empty = w.cdc.owner, 0, time.Time{}
+	}
 	if s.Owner {
+		d.Answer(state.TablesUnknown, d.Asked)
 		w.resignOwner()
 	} else if n := w.drainNow(s.Capture); w.chance(w.Faults.NoAnswer) {
 		w.note("TiCDC is busy")
+		d.Answer(state.TablesUnknown, d.Asked)
 	} else {
-		d.Tables = n
+		d.Answer(n, d.Asked)
 	}
 	w.writeDrain(d)
 	return nil

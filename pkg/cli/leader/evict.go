@@ -2,6 +2,7 @@ package leader
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/act"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
 
 // eviction are the flags and arguments of "evict-leader".
@@ -86,7 +89,11 @@ func (o eviction) run(ctx context.Context, f *factory.Factory) error {
 	}
 	if !m.Database.Evicting {
 		if err := s.Observer.PD().AddEvictLeader(ctx, m.Database.ID); err != nil {
-			return fmt.Errorf("add evict-leader scheduler of store %d: %w", m.Database.ID, err)
+			err = fmt.Errorf("add evict-leader scheduler of store %d: %w", m.Database.ID, err)
+			if errors.Is(err, pd.ErrPaused) {
+				err = remedy.For(err, act.Forget(ctx, seen.Cluster, s.Observer.PD())...)
+			}
+			return err
 		}
 	}
 	o.Goal = wait.NoLeaders(m.Name)

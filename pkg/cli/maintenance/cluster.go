@@ -12,8 +12,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/wait"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/hosts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/act"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
@@ -97,6 +99,9 @@ func (s *session) evict(ctx context.Context, store uint64, on bool) error {
 		err = client.AddEvictLeader(ctx, store)
 	default:
 		err = client.RemoveEvictLeader(ctx, store)
+	}
+	if errors.Is(err, pd.ErrPaused) {
+		err = remedy.For(err, act.Forget(ctx, s.seen, client)...)
 	}
 	if err != nil {
 		return fmt.Errorf("evict-leader scheduler of store %d of cluster %s/%s: %w", store, s.Namespace, s.Name, err)

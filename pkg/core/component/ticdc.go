@@ -2,6 +2,7 @@ package component
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
@@ -32,6 +33,8 @@ const (
 	askUnknown = time.Minute
 	// drainedFor is how long a capture without tables stays without: TiCDC balances tables after a while.
 	drainedFor = 30 * time.Second
+	// confirmed is how far apart two answers are that no tables are left. Only then they are believed.
+	confirmed = 3 * time.Second
 )
 
 // drainingVersion is the first release that can drain a capture.
@@ -61,10 +64,15 @@ var ownerMoved = plan.Hook{
 var tablesMoved = plan.Hook{
 	Reason: plan.TablesMoved, Want: "all tables moved to other captures",
 	Done: func(sc plan.Scope, m state.Member) bool {
-		d, ok := draining(sc, m)
-		return idle(sc, m) || ok && answered(d, m) && d.Tables == 0 && sc.All.At.Sub(d.Asked) < drainedFor
+		return idle(sc, m) || saidEmpty(sc, m) && !surprisingly(sc, m)
 	},
-	Skip: undrainable, Step: drain, Since: drainingSince, Timeout: drainTimeout,
+	Skip: func(sc plan.Scope, m state.Member) string {
+		if saidEmpty(sc, m) && surprisingly(sc, m) {
+			return "TiCDC " + m.Database.Version + " does not drain in its new architecture"
+		}
+		return undrainable(sc, m)
+	},
+	Step: drain, Since: drainingSince, Timeout: drainTimeout,
 	Observed: func(sc plan.Scope, m state.Member) string {
 		if n := tablesLeft(sc, m); n.Unit != "" {
 			return remedy.Count(int(n.Number), "table", "tables") + " left"
@@ -156,6 +164,28 @@ func undrainable(sc plan.Scope, m state.Member) string {
 	return ""
 }
 
+// saidEmpty reports whether TiCDC has said twice, and some seconds apart, that a capture has no tables.
+func saidEmpty(sc plan.Scope, m state.Member) bool {
+	d, ok := draining(sc, m)
+	return ok && answered(d, m) && d.Tables == 0 && sc.All.At.Sub(d.Asked) < drainedFor &&
+		!d.Empty.IsZero() && d.Asked.Sub(d.Empty) >= confirmed
+}
+
+// surprisingly reports whether that is no proof: TiCDC has never said that there were any, and its version answers so
+// without moving any where it runs in its new architecture. In the former one the same version drains.
+func surprisingly(sc plan.Scope, m state.Member) bool {
+	d, _ := draining(sc, m)
+	return d.Most <= 0 && movesNone(m.Database.Version)
+}
+
+// movesNone reports whether a version answers a drain, in its new architecture, and moves nothing: v8.5.4 to v8.5.6,
+// also where they have a suffix, and v9.0.0 before its release.
+func movesNone(version string) bool {
+	before, err := topology.IsDowngrade("v8.5.4", version)
+	fixed, failed := topology.IsDowngrade("v8.5.7", version)
+	return err == nil && failed == nil && !before && fixed || strings.HasPrefix(version, "v9.0.0-")
+}
+
 // tooOld reports whether a version is known not to drain captures.
 func tooOld(version string) bool {
 	old, err := topology.IsDowngrade(drainingVersion, version)
@@ -204,8 +234,11 @@ func drain(sc plan.Scope, m state.Member) plan.Step {
 	d, under := draining(sc, m)
 	c, pause := m.Database.Capture, askAgain
 	known := c.Drains == state.CanDrain
-	if !known {
+	switch {
+	case !known:
 		pause = askUnknown
+	case under && d.Tables == 0:
+		pause = confirmed
 	}
 	if (!known || answered(d, m)) && sc.All.At.Sub(d.Asked) < pause {
 		return nil

@@ -62,6 +62,32 @@ func TestTiCDC(t *testing.T) {
 		"none were left a while ago": {func(c *plantest.Cluster) {
 			c.Draining(second, time.Minute, 0).Asked = plantest.Now.Add(-30 * time.Second)
 		}, "move tables off " + second, ""},
+		"none are left, by one answer": {func(c *plantest.Cluster) { c.Draining(second, time.Second, 0) }, "", "0 tables left"},
+		"by one answer some seconds ago": {func(c *plantest.Cluster) {
+			d := c.Draining(second, 3*time.Second, 0)
+			d.Asked = d.Empty
+		}, "move tables off " + second, "0 tables left"},
+		"an older version has not recorded since when": {func(c *plantest.Cluster) { c.Draining(second, time.Minute, 0).Empty = time.Time{} }, "", "0 tables left"},
+		"its new architecture answers at once": {func(c *plantest.Cluster) {
+			c.Member(second).Database.Version = "v8.5.5"
+			c.Draining(second, time.Minute, 0).Most = 0
+		}, "restart " + second + " without: all tables moved to other captures (TiCDC v8.5.5 does not drain in its new architecture)", ""},
+		"so it does with a suffix": {func(c *plantest.Cluster) {
+			c.Member(second).Database.Version = "v8.5.4-release.1"
+			c.Draining(second, time.Minute, 0).Most = 0
+		}, "restart " + second + " without: all tables moved to other captures (TiCDC v8.5.4-release.1 does not drain in its new architecture)", ""},
+		"and in a beta of v9.0": {func(c *plantest.Cluster) {
+			c.Want(topology.TiCDC).Version, c.Member(second).Database.Version = "v9.0.0-beta.1", "v9.0.0-beta.1"
+			c.Draining(second, time.Minute, 0).Most = 0
+		}, "restart " + second + " without: all tables moved to other captures (TiCDC v9.0.0-beta.1 does not drain in its new architecture)", ""},
+		"that version has moved tables": {func(c *plantest.Cluster) {
+			c.Member(second).Database.Version = "v8.5.5"
+			c.Draining(second, time.Minute, 0)
+		}, "restart " + second, ""},
+		"a later version had no tables": {func(c *plantest.Cluster) {
+			c.Member(second).Database.Version = "v8.5.7"
+			c.Draining(second, time.Minute, 0).Most = 0
+		}, "restart " + second, ""},
 		"another capture was asked": {func(c *plantest.Cluster) { c.Draining(second, time.Minute, 0).Of = "another" }, "move tables off " + second, ""},
 		"it was another capture":    {func(c *plantest.Cluster) { c.Draining(second, time.Hour, 0).Capture = "another" }, "move tables off " + second, ""},
 		"it was in another pod":     {func(c *plantest.Cluster) { c.Draining(second, time.Hour, 0).PodUID = "another" }, "conclude the drain of " + second + ", move tables off " + second, ""},

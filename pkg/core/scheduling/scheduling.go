@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // Cause is why PD does not do what it was asked for.
@@ -140,6 +141,15 @@ func Regions(pd state.PD, store uint64, all []state.Store) (Cause, bool) {
 		}, true
 	}
 	return Cause{}, false
+}
+
+// Forget returns how a person has PD forget what only the memory of its leader has: another member leads. Others are the
+// pods of those that could.
+func Forget(c topology.Cluster, leader string, others []string) remedy.Remedy {
+	if len(others) == 0 {
+		return remedy.Remedy{remedy.Run("restart it, so that it forgets that", c.Plugin("restart", leader))}
+	}
+	return remedy.Remedy{remedy.Run("have another member lead PD, which does not believe that", c.Plugin("transfer-leader", others[0]))}
 }
 
 func numbers(ids []uint64) string {

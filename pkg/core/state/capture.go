@@ -47,8 +47,24 @@ type Drain struct {
 	Asked time.Time
 	// Tables is how many were left then, TablesUnknown where TiCDC did not say.
 	Tables int
+	// Most is the highest number that TiCDC has answered, and Empty since when each of its answers was 0; zero where the
+	// last one was another. One answer of 0 proves nothing: it may come before tables are counted, and the new
+	// architecture of TiCDC answers 0 at once, and moves nothing.
+	Most  int
+	Empty time.Time
 	// Refused: this version cannot do it.
 	Refused bool
+}
+
+// Answer notes what TiCDC answered now.
+func (d *Drain) Answer(tables int, at time.Time) {
+	d.Tables, d.Most = tables, max(d.Most, tables)
+	switch {
+	case tables != 0:
+		d.Empty = time.Time{}
+	case d.Empty.IsZero():
+		d.Empty = at
+	}
 }
 
 // TablesUnknown is the number of tables of a capture where TiCDC did not report it.

@@ -88,6 +88,8 @@ type reading struct {
 	warnings func(old *Cluster, c Cluster, at *field.Path) []Warning
 	// references returns objects that members need besides those that all components may need.
 	references func(Cluster, *field.Path) []Reference
+	// listens are settings of where the component listens that its start script does not override.
+	listens []listening
 	// acceptedNames is the key of the component's configuration with the common names of
 	// certificates that its members accept.
 	acceptedNames string

@@ -48,6 +48,7 @@ var readTiDB = reading{
 	update: func(old, tc *v1alpha1.TidbCluster, at *field.Path) field.ErrorList {
 		return validateBootstrapSQL(old.Spec.TiDB, tc.Spec.TiDB, at.Child("bootstrapSQLConfigMapName"))
 	},
+	listens:       tidbListens,
 	acceptedNames: "security.cluster-verify-cn",
 	certificates: func(c Cluster) []Certificate {
 		if c.TLS.SQL {

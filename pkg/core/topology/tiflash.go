@@ -55,6 +55,7 @@ var readTiFlash = reading{
 			"flash.disaggregated_mode: a TiFlash of write nodes and compute nodes, which keep data in an object store; TiFlash with copies in its own volumes needs no such key", "tiflash", "config")
 	},
 	validate:      validateTiFlash,
+	listens:       tiflashListens,
 	acceptedNames: "security.cert_allowed_cn",
 	others: func(tc *v1alpha1.TidbCluster) map[string]any {
 		if _, keep := tc.Annotations[AnnotationKeepPorts]; keep {

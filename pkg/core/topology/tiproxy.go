@@ -31,6 +31,7 @@ var readTiProxy = reading{
 		}
 	},
 	validate:  validateTiProxy,
+	listens:   tiproxyListens,
 	sharesOne: func(c Cluster) bool { return c.TLS.SQL && !c.ownTiProxyTLS() },
 	certificates: func(c Cluster) []Certificate {
 		proxy := c.Source.Spec.TiProxy

@@ -3,6 +3,7 @@ package topology
 import (
 	"fmt"
 	"path"
+	"slices"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -14,11 +15,12 @@ import (
 // on how far the cluster has come with the old one.
 func ValidateUpdate(was *Cluster, c Cluster) field.ErrorList {
 	if was == nil {
-		return append(validateCreate(c), validateCanary(was, c)...)
+		return slices.Concat(validateCreate(c), validateListening(nil, c.Written), validateCanary(was, c))
 	}
 	old, tc := was.Written, c.Written
 	errs := append(validateInstance(was.Instance, c.Instance), validateCanary(was, c)...)
 	errs = append(errs, removed(old, tc)...)
+	errs = append(errs, validateListening(old, tc)...)
 	at := field.NewPath("spec")
 	if old.Spec.Version != "" && tc.Spec.Version == "" {
 		errs = append(errs, field.Required(at.Child("version"), fmt.Sprintf("it was %s, and cannot be taken away", old.Spec.Version)))

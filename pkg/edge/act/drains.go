@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -33,17 +34,20 @@ func (a *Actor) drainCapture(ctx context.Context, s plan.DrainCapture) error {
 	if err := owner(ctx, client, s, &d); err != nil {
 		return err
 	}
+	tables := state.TablesUnknown
 	if s.Owner {
 		err = client.Resign(ctx)
 	} else {
-		d.Tables, err = client.Drain(ctx, s.Capture)
+		tables, err = client.Drain(ctx, s.Capture)
 	}
 	switch {
+	case err == nil:
+		d.Answer(tables, d.Asked)
 	case errors.Is(err, ticdc.ErrUnsupported):
-		d.Refused = true
+		d.Refused, d.Tables = true, 0
 	case errors.Is(err, ticdc.ErrBusy):
-		d.Tables = state.TablesUnknown // it is asked again
-	case err != nil:
+		d.Answer(state.TablesUnknown, d.Asked) // it is asked again
+	default:
 		return fmt.Errorf("drain the capture of %s: %w", s.Member, err)
 	}
 	return a.rememberDrain(ctx, d)
@@ -61,6 +65,9 @@ func (a *Actor) askedDrain(ctx context.Context, s plan.DrainCapture) (state.Drai
 	for _, old := range ledger.Read(book).Drains {
 		if s.Again && old.Member == s.Member && old.PodUID == s.PodUID {
 			d.Since = old.Since
+			if old.Capture == s.Capture {
+				d.Of, d.Most, d.Empty = old.Of, old.Most, old.Empty
+			}
 		}
 	}
 	return d, a.rememberDrain(ctx, d)
@@ -76,12 +83,15 @@ func owner(ctx context.Context, client *ticdc.Client, s plan.DrainCapture, d *st
 	if err != nil {
 		return fmt.Errorf("list the captures of TiCDC: %w", err)
 	}
-	there := false
+	there, of := false, ""
 	for _, c := range captures {
 		there = there || c.ID == s.Capture
 		if c.Owner {
-			d.Of = c.ID
+			of = c.ID
 		}
+	}
+	if d.Of != of {
+		d.Of, d.Most, d.Empty = of, 0, time.Time{} // it knows nothing of what the former owner has answered
 	}
 	switch {
 	case !there:

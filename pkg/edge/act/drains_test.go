@@ -2,6 +2,7 @@ package act
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -24,18 +25,24 @@ type captures struct {
 	owner string
 	list  int // the code with which it lists captures
 	code  int // that with which it answers a drain and a resignation
-	calls []string
+	// tables is how many are left on the capture that is drained.
+	tables int
+	calls  []string
 }
 
 func (c *captures) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 	if in.Method == http.MethodGet {
 		out.WriteHeader(c.list)
-		_, _ = io.WriteString(out, `[{"id":"a","is_owner":`+bool2json(c.owner == "a")+`},{"id":"b","is_owner":`+bool2json(c.owner == "b")+`}]`)
+		other := ""
+		if c.owner == "c" {
+			other = `,{"id":"c","is_owner":true}`
+		}
+		_, _ = io.WriteString(out, `[{"id":"a","is_owner":`+bool2json(c.owner == "a")+`},{"id":"b","is_owner":`+bool2json(c.owner == "b")+`}`+other+`]`)
 		return
 	}
 	c.calls = append(c.calls, in.Method+" "+in.URL.Path)
 	out.WriteHeader(c.code)
-	_, _ = io.WriteString(out, `{"current_table_count":7}`)
+	_, _ = io.WriteString(out, fmt.Sprintf(`{"current_table_count":%d}`, c.tables))
 }
 
 func bool2json(b bool) string {
@@ -48,7 +55,7 @@ func bool2json(b bool) string {
 // newCaptures returns a cluster with such a TiCDC.
 func newCaptures(t *testing.T, objects ...runtime.Object) (*fixture, *captures) {
 	t.Helper()
-	c := &captures{owner: "a", list: 200, code: 202}
+	c := &captures{owner: "a", list: 200, code: 202, tables: 7}
 	server := httptest.NewServer(c)
 	t.Cleanup(server.Close)
 	w := newFixture(t, append(objects, pod(topology.TiCDC, 1))...)
@@ -77,7 +84,7 @@ func TestDrainCapture(t *testing.T) {
 		want  state.Drain
 	}{
 		"tables leave": {
-			calls: []string{"PUT /api/v1/captures/drain"}, want: state.Drain{Capture: "b", Of: "a", Tables: 7},
+			calls: []string{"PUT /api/v1/captures/drain"}, want: state.Drain{Capture: "b", Of: "a", Tables: 7, Most: 7},
 		},
 		"the owner resigns": {
 			step: func(s *plan.DrainCapture) { s.Owner = true }, cdc: func(c *captures) { c.owner = "b" },
@@ -113,6 +120,35 @@ func TestDrainCapture(t *testing.T) {
 				t.Errorf("asked %q", cdc.calls)
 			}
 		})
+	}
+}
+
+// TestDrainRemembersItsAnswers: the record has since when each answer was that no tables are left, and the highest number
+// before. A new owner knows nothing of what another one has answered.
+func TestDrainRemembersItsAnswers(t *testing.T) {
+	w, cdc := newCaptures(t)
+	again := drainB
+	again.Again = true
+	at := now
+	w.now = func() time.Time { return at }
+	for i, tt := range []struct {
+		tables int
+		owner  string
+		most   int
+		empty  int // since the n-th request; -1 for not
+	}{
+		{0, "a", 0, 0}, {0, "a", 0, 0}, {5, "a", 5, -1}, {0, "a", 5, 3}, {0, "a", 5, 3}, {0, "c", 0, 5},
+	} {
+		at = now.Add(time.Duration(i) * 5 * time.Second)
+		cdc.tables, cdc.owner = tt.tables, tt.owner
+		w.do(t, again)
+		var empty time.Time
+		if tt.empty >= 0 {
+			empty = now.Add(time.Duration(tt.empty) * 5 * time.Second)
+		}
+		if got := w.drains(t)[0]; got.Most != tt.most || !got.Empty.Equal(empty) || got.Tables != tt.tables {
+			t.Errorf("request %d: %+v", i, got)
+		}
 	}
 }
 

@@ -2,10 +2,14 @@ package act
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/scheduling"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
@@ -47,7 +51,7 @@ func (a *Actor) evictLeaders(ctx context.Context, s plan.EvictLeaders) error {
 		return a.moveLeadersAgain(ctx, client, s.StoreID)
 	}
 	if err := client.AddEvictLeader(ctx, s.StoreID); err != nil {
-		return fmt.Errorf("add evict-leader scheduler of store %d: %w", s.StoreID, err)
+		return a.notAdded(ctx, client, s.StoreID, err)
 	}
 	if evicting, err = isEvicting(ctx, client, s.StoreID); err != nil {
 		return err
@@ -57,6 +61,44 @@ func (a *Actor) evictLeaders(ctx context.Context, s plan.EvictLeaders) error {
 	}
 	return a.moveLeadersAgain(ctx, client, s.StoreID)
 }
+
+// notAdded returns the error of a scheduler that PD has refused to make. Where PD's leader believes that there is one
+// already, no further attempt helps, but another leader does.
+func (a *Actor) notAdded(ctx context.Context, client pd.Client, storeID uint64, err error) error {
+	err = fmt.Errorf("add evict-leader scheduler of store %d: %w", storeID, err)
+	if !errors.Is(err, pd.ErrPaused) {
+		return err
+	}
+	return remedy.For(&pausedError{err}, Forget(ctx, a.cluster, client)...)
+}
+
+// Forget returns how a person has PD forget what only the memory of its leader has.
+func Forget(ctx context.Context, c topology.Cluster, client pd.Client) remedy.Remedy {
+	leader, others := c.PodName(topology.PD, 0), []string(nil)
+	if got, err := client.Members(ctx); err == nil {
+		for _, m := range got.Members {
+			pod, _, _ := strings.Cut(m.Name, ".")
+			if _, ours := c.Ordinal(topology.PD, pod); !ours {
+				continue
+			}
+			if got.Leader != nil && m.ID == got.Leader.ID {
+				leader = pod
+				continue
+			}
+			others = append(others, pod)
+		}
+	}
+	return scheduling.Forget(c, leader, others)
+}
+
+// pausedError is the refusal of a PD that believes that a store has a scheduler.
+type pausedError struct{ err error }
+
+func (e *pausedError) Error() string { return e.err.Error() }
+func (e *pausedError) Unwrap() error { return e.err }
+
+// Final implements reconcile.Final: it is so until PD's leader changes.
+func (e *pausedError) Final() bool { return true }
 
 // moveLeadersAgain corrects an evict-leader scheduler that moves 0 leaders at a time, as PD makes one of it that was made
 // before an upgrade to v8.5.0, v8.5.1 or v8.5.2. It does so only if all stores of the scheduler are there because of us,

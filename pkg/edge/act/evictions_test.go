@@ -3,6 +3,7 @@ package act
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
@@ -395,6 +397,34 @@ func TestOwnSchedulerMovesNoLeaders(t *testing.T) {
 		w.do(t, evict)
 		if got := slices.Contains(w.pd.Writes(), "SetEvictBatch(2)"); got != tc.want {
 			t.Errorf("%s: %q", name, w.pd.Writes())
+		}
+	}
+}
+
+// TestPausedStore: PD's leader may believe that a store has a scheduler. No further attempt helps then, and the error
+// names the member that should lead.
+func TestPausedStore(t *testing.T) {
+	for members, want := range map[int]string{3: "kubectl tidb transfer-leader basic basic-pd-1 -n db", 1: "kubectl tidb restart basic basic-pd-0 -n db"} {
+		w := newFixture(t)
+		w.pd.Update(func(s *pd.FakeState) {
+			s.Members, s.Leader = nil, "basic-pd-0.basic-pd-peer.db.svc"
+			for i := range members {
+				s.Members = append(s.Members, pd.Member{ID: uint64(i + 1), Name: fmt.Sprintf("basic-pd-%d.basic-pd-peer.db.svc", i)})
+			}
+		})
+		w.pd.Hook = func(_ context.Context, call string) error {
+			if strings.HasPrefix(call, "AddEvictLeader") {
+				return &pd.StatusError{Code: 500, Message: "[PD:core:ErrPauseLeaderTransfer]store 2 is paused for leader transfer"}
+			}
+			return nil
+		}
+		err := w.Do(t.Context(), evict)
+		final, is := errors.AsType[*pausedError](err)
+		if !is || !final.Final() || !errors.Is(err, pd.ErrPaused) || !errors.Is(err, pd.ErrRefused) {
+			t.Fatalf("%d members: %v", members, err)
+		}
+		if got := remedy.Text(err, ""); !strings.Contains(got, want) {
+			t.Errorf("%d members: %s", members, got)
 		}
 	}
 }

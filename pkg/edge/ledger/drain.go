@@ -19,6 +19,8 @@ type drain struct {
 	Asked   time.Time `json:"asked"`
 	Tables  int       `json:"tables"`
 	Refused bool      `json:"refused,omitempty"`
+	Most    int       `json:"most,omitempty"`
+	Empty   time.Time `json:"empty,omitzero"`
 }
 
 // DrainKey returns the key of the record of a drain of a member.
@@ -27,7 +29,7 @@ func DrainKey(member string) string { return drainPrefix + member }
 // EncodeDrain returns the value to write under DrainKey.
 func EncodeDrain(d state.Drain) (string, error) {
 	seconds := func(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
-	b, err := json.Marshal(drain{d.PodUID, d.Capture, d.Of, seconds(d.Since), seconds(d.Asked), d.Tables, d.Refused})
+	b, err := json.Marshal(drain{d.PodUID, d.Capture, d.Of, seconds(d.Since), seconds(d.Asked), d.Tables, d.Refused, d.Most, seconds(d.Empty)})
 	if err != nil {
 		return "", fmt.Errorf("encode the record of a drain of %s: %w", d.Member, err)
 	}
@@ -46,5 +48,6 @@ func readDrain(key, value string) (state.Drain, bool, error) {
 	}
 	return state.Drain{
 		Member: member, PodUID: d.Pod, Capture: d.Capture, Of: d.Of, Since: d.Since, Asked: d.Asked, Tables: d.Tables, Refused: d.Refused,
+		Most: d.Most, Empty: d.Empty,
 	}, true, nil
 }

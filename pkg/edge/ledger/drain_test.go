@@ -13,6 +13,7 @@ func TestDrains(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	want := state.Drain{
 		Member: "basic-ticdc-1", PodUID: "u", Capture: "a", Of: "b", Since: at, Asked: at.Add(time.Minute), Tables: 7, Refused: true,
+		Most: 9, Empty: at.Add(time.Second),
 	}
 	given := want
 	given.Asked = given.Asked.Add(time.Millisecond).Local()

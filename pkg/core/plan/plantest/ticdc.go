@@ -27,10 +27,15 @@ func NewCaptures(pd, tikv, tidb, ticdc int) *Cluster {
 func Capture(i int) string { return "capture-" + string(rune('0'+i)) }
 
 // Draining records that a capture is drained since a while ago, and that so many tables were left a
-// second ago.
+// second ago. With none left, that is so since the drain began.
 func (c *Cluster) Draining(name string, ago time.Duration, tables int) *state.Drain {
 	m := c.Member(name)
+	var empty time.Time
+	if tables == 0 {
+		empty = Now.Add(-ago)
+	}
 	c.Seen.Drains = append(c.Seen.Drains, state.Drain{
+		Most: 7, Empty: empty,
 		Member: name, PodUID: m.Pod.UID, Capture: m.Database.Capture.ID, Of: m.Database.Capture.Leads,
 		Since: Now.Add(-ago), Asked: Now.Add(-time.Second), Tables: tables,
 	})

@@ -26,6 +26,9 @@ var (
 	ErrNotFound = errors.New("not found in PD")
 	// ErrIsLeader: the member is the PD leader, and deleting it would leave the cluster without one.
 	ErrIsLeader = errors.New("the member is the PD leader")
+	// ErrPaused: PD believes that leaders are kept off the store already, and refuses another scheduler for it. It keeps
+	// that in the memory of its leader only, and may be wrong. It is also an ErrRefused.
+	ErrPaused = errors.New("PD believes that region leaders are kept off the store already")
 	// ErrSchedulersNotLoaded: see SchedulersNotLoadedError.
 	ErrSchedulersNotLoaded = errors.New("PD has not loaded its schedulers")
 )
@@ -61,6 +64,8 @@ func (e *StatusError) Is(target error) bool {
 		return e.notBootstrapped()
 	case ErrNotFound:
 		return e.objectMissing()
+	case ErrPaused:
+		return strings.Contains(e.Message, "ErrPauseLeaderTransfer") || strings.Contains(e.Message, "is paused for leader transfer")
 	case ErrRefused:
 		return e.transient() == nil && !e.notBootstrapped()
 	}
