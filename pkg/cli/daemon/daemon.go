@@ -32,6 +32,8 @@ type options struct {
 	replicas       int32
 	shards         int32
 	serviceMonitor bool
+	restricted     bool
+	metricsFrom    []string
 }
 
 // New makes the command.
@@ -47,7 +49,8 @@ func command(run func(context.Context, options) error) *cobra.Command {
 		Long: `Print a manifest with which "kubectl tidb sync --watch" runs as a Deployment in the
 namespace of -n: its service account with the rights that it needs and no more, two
 replicas that share the clusters and take over from each other, a
-PodDisruptionBudget, and a Service for its metrics.
+PodDisruptionBudget, a Service for its metrics, and a NetworkPolicy by which only
+pods of its namespace, and of those of --metrics-from, can read them.
 
 It looks after the clusters of that namespace, and with --all-namespaces after all
 there are. In one namespace it has no rights outside of it, so that nothing is done
@@ -60,8 +63,11 @@ nodes. The definition of TidbClusters is not part of it: see "kubectl tidb init"
   # Those of one namespace, with an image of your own registry
   kubectl tidb daemon manifest -n prod --image registry.example/kubectl-tidb:v1.2.3
 
-  # For Prometheus Operator
-  kubectl tidb daemon manifest -n tidb-admin -A --service-monitor > daemon.yaml`,
+  # For Prometheus Operator in the namespace monitoring
+  kubectl tidb daemon manifest -n tidb-admin -A --service-monitor --metrics-from monitoring > daemon.yaml
+
+  # For clusters of users who do not trust each other
+  kubectl tidb daemon manifest -n tidb-admin -A --restricted | kubectl apply -f -`,
 		SuggestFor: []string{"operator", "controller", "deploy"},
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 || args[0] != manifest {
@@ -85,6 +91,8 @@ nodes. The definition of TidbClusters is not part of it: see "kubectl tidb init"
 	flags.Int32Var(&o.replicas, "replicas", 2, "Number of pods. They share the clusters, and take over from each other.")
 	flags.Int32Var(&o.shards, "shards", 1, "Number of parts of the clusters. Each has a Deployment of its own, whose pods keep in memory only that part.")
 	flags.BoolVar(&o.serviceMonitor, "service-monitor", false, "Add a ServiceMonitor, which needs the definitions of Prometheus Operator.")
+	flags.BoolVar(&o.restricted, "restricted", false, "Have the daemon refuse clusters whose pods are privileged, use the host, or have a service account of their own.")
+	flags.StringSliceVar(&o.metricsFrom, "metrics-from", nil, "Namespaces whose pods may read the metrics, besides that of the daemon, e.g. monitoring.")
 	return cmd
 }
 
@@ -113,6 +121,11 @@ func (o *options) validate() error {
 	}
 	if _, err := labels.Parse(o.selector); err != nil {
 		return exit.Usagef("--selector: %w", err)
+	}
+	for _, from := range o.metricsFrom {
+		if len(validation.IsDNS1123Label(from)) > 0 {
+			return exit.Usagef("--metrics-from: %q is no name of a namespace, such as monitoring", from)
+		}
 	}
 	return nil
 }

@@ -50,6 +50,7 @@ func TestManifest(t *testing.T) {
 		"namespace":  "",
 		"everywhere": "-A --service-monitor",
 		"shards":     "-A --shards 2 --replicas 1",
+		"tenants":    "-A --restricted --metrics-from monitoring,prometheus --service-monitor",
 		"other":      "-A -l tier=prod,env!=test --name tidb-prod --replicas 3 --image registry.example:5000/tools/kubectl-tidb@sha256:" + strings.Repeat("0a", 32),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -103,6 +103,9 @@ func (o options) args(namespace string, shard daemon.Shard) []string {
 	if shard.Of > 0 {
 		args = append(args, "--shard="+shard.String())
 	}
+	if o.restricted {
+		args = append(args, "--restricted")
+	}
 	return append(args, "--listen=:8080")
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,7 +22,7 @@ func (o options) objects(namespace string) []runtime.Object {
 	all := []runtime.Object{&corev1.ServiceAccount{TypeMeta: kind("v1", "ServiceAccount"), ObjectMeta: meta}}
 	all = append(all, o.rights(meta)...)
 	all = append(all, o.deployments(meta)...)
-	all = append(all, budget(meta), service(meta))
+	all = append(all, budget(meta), service(meta), o.policy(meta))
 	if o.serviceMonitor {
 		all = append(all, serviceMonitor(meta))
 	}
@@ -92,6 +93,26 @@ func service(meta metav1.ObjectMeta) runtime.Object {
 		Spec: corev1.ServiceSpec{
 			Selector: meta.Labels,
 			Ports:    []corev1.ServicePort{{Name: portName, Port: port, TargetPort: intstr.FromString(portName)}},
+		},
+	}
+}
+
+// policy lets only pods of the daemon's namespace, and of those that the user names, connect to the daemon. Its metrics name
+// all clusters and members, and need no password. The kubelet's probes come from the node, and pass.
+func (o options) policy(meta metav1.ObjectMeta) runtime.Object {
+	from := []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{}}}
+	for _, namespace := range o.metricsFrom {
+		from = append(from, networkingv1.NetworkPolicyPeer{NamespaceSelector: &metav1.LabelSelector{
+			MatchLabels: map[string]string{corev1.LabelMetadataName: namespace},
+		}})
+	}
+	at := intstr.FromString(portName)
+	return &networkingv1.NetworkPolicy{
+		TypeMeta: kind("networking.k8s.io/v1", "NetworkPolicy"), ObjectMeta: meta,
+		Spec: networkingv1.NetworkPolicySpec{
+			PodSelector: metav1.LabelSelector{MatchLabels: meta.Labels},
+			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
+			Ingress:     []networkingv1.NetworkPolicyIngressRule{{Ports: []networkingv1.NetworkPolicyPort{{Port: &at}}, From: from}},
 		},
 	}
 }

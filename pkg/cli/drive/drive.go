@@ -175,7 +175,7 @@ func (s *Session) check(ctx context.Context, r proposal) (prospect, error) {
 		return prospect{}, err
 	}
 	snap := seen.Snapshot
-	w, err := render.Want(seen)
+	w, err := s.Want(seen)
 	refused, impossible := errors.AsType[*render.RefusedError](err)
 	if err != nil && !impossible {
 		return prospect{}, err

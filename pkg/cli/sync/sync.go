@@ -16,7 +16,8 @@ import (
 type options struct {
 	drive.Options
 	watching
-	name []string // the argument that names the cluster, if there is one
+	restricted bool
+	name       []string // the argument that names the cluster, if there is one
 }
 
 // New makes the command.
@@ -68,6 +69,7 @@ signal ends it at a safe point, with exit code 0.`,
 	o.BindEviction(cmd)
 	o.BindStop(cmd)
 	o.bind(cmd)
+	cmd.Flags().BoolVar(&o.restricted, "restricted", false, "Refuse clusters whose pods are privileged, use the host (network, processes, folders, ports), or have a service account of their own.")
 	return cmd
 }
 
@@ -80,5 +82,6 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 		return err
 	}
 	defer s.Close()
+	s.Restricted = o.restricted
 	return s.Run(ctx, f, o.Options, drive.Request{Action: "sync", Change: intent.Change{Now: tc, Want: tc}})
 }

@@ -74,6 +74,7 @@ func wantGroup(
 	}
 	refused := append(config.refused, immutable(comp, set, have, snap.Groups[g.Kind])...)
 	refused = append(refused, unstartable(comp, set)...)
+	refused = append(refused, topology.InvalidSysctls(comp.spec.PodSecurityContext(), field.NewPath("spec", string(g.Kind), "podSecurityContext"))...)
 
 	wanted := desired.Group{
 		Group:    g,

@@ -23,6 +23,7 @@ func Validate(c Cluster) field.ErrorList {
 	errs = append(errs, unsupported(c.Source)...)
 	errs = append(errs, validateWords(tc)...)
 	errs = append(errs, validateComponents(c)...)
+	errs = append(errs, validateSysctls(c)...)
 	errs = append(errs, validateSuspension(c)...)
 	return errs
 }

@@ -12,8 +12,10 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/act"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tidb"
@@ -31,6 +33,8 @@ type Connections struct {
 	Kube   kubernetes.Interface
 	Intent *intent.Client
 	Dialer dial.Dialer
+	// Restricted refuses clusters whose pods could do more than those of a user without rights on the host.
+	Restricted bool
 	// Now is the time for decisions, which is that of the API server.
 	Now func() time.Time
 }
@@ -42,10 +46,18 @@ func (c Connections) Observer(namespace, name string) *observe.Observer {
 	}, c.Now)
 }
 
+// Want returns what is wanted of a cluster, or why it is refused.
+func (c Connections) Want(o state.Observation) (desired.State, error) {
+	if c.Restricted {
+		return render.Restricted(o)
+	}
+	return render.Want(o)
+}
+
 // Follow sets how an engine decides and where it reports to. Without Drive the engine changes
 // nothing. atOnce is how many steps of upkeep it takes at the same time.
 func (c Connections) Follow(e *reconcile.Engine, policy plan.Policy, progress *reconcile.Progress, atOnce int) {
-	e.Want, e.Profiles, e.Policy, e.Progress = render.Want, profiles, policy, progress
+	e.Want, e.Profiles, e.Policy, e.Progress = c.Want, profiles, policy, progress
 	e.Upkeep = reconcile.NewUpkeep(atOnce, c.Now)
 }
 

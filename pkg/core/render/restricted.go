@@ -1,0 +1,97 @@
+package render
+
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+)
+
+// Restricted is Want for clusters of users whom the driver does not trust. It refuses a cluster whose pods could do more
+// than the pods of a user without rights on the host, because the pods are made with the rights of the driver: who may write
+// a TidbCluster need not have the right to run such a pod.
+//
+// It looks at the pods as they are rendered, so that no field of the TidbCluster is forgotten.
+func Restricted(o state.Observation) (desired.State, error) {
+	w, err := Want(o)
+	if err != nil {
+		return w, err
+	}
+	var refused RefusedError
+	for _, g := range w.Groups {
+		if set, ok := g.Set.Manifest.(*appsv1.StatefulSet); ok {
+			refused.Fields = append(refused.Fields, excess(set.Spec.Template.Spec, field.NewPath("spec", string(g.Kind)))...)
+		}
+	}
+	if len(refused.Fields) > 0 {
+		return desired.State{}, &refused
+	}
+	return w, nil
+}
+
+// excess returns what a pod has that is refused under --restricted.
+func excess(pod corev1.PodSpec, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	refuse := func(is bool, path *field.Path, what string) {
+		if is {
+			errs = append(errs, field.Forbidden(path, what+" is refused by a driver with --restricted"))
+		}
+	}
+	refuse(pod.HostNetwork, at.Child("hostNetwork"), "the network of the host")
+	refuse(pod.HostPID, at.Child("hostPID"), "the process table of the host")
+	refuse(pod.HostIPC, at.Child("hostIPC"), "shared memory of the host")
+	account := pod.ServiceAccountName
+	refuse(account != "" && account != "default", at.Child("serviceAccount"), fmt.Sprintf("service account %q, which has rights of its own,", account))
+	if s := pod.SecurityContext; s != nil && s.WindowsOptions != nil {
+		refuse(isTrue(s.WindowsOptions.HostProcess), at.Child("podSecurityContext"), "a process of the host")
+	}
+	for _, v := range pod.Volumes {
+		refuse(v.HostPath != nil, at.Child("additionalVolumes").Key(v.Name).Child("hostPath"), "a folder of the host")
+	}
+	for _, c := range pod.InitContainers {
+		errs = append(errs, excessOf(c, at.Child("initContainers").Key(c.Name))...)
+	}
+	for _, c := range pod.Containers {
+		errs = append(errs, excessOf(c, at.Child("containers").Key(c.Name))...)
+	}
+	return errs
+}
+
+// harmless are the capabilities that Pod Security Standard "baseline" lets a container add.
+var harmless = map[corev1.Capability]bool{
+	"AUDIT_WRITE": true, "CHOWN": true, "DAC_OVERRIDE": true, "FOWNER": true, "FSETID": true, "KILL": true, "MKNOD": true,
+	"NET_BIND_SERVICE": true, "SETFCAP": true, "SETGID": true, "SETPCAP": true, "SETUID": true, "SYS_CHROOT": true,
+}
+
+// excessOf returns what a container has that is refused under --restricted. A privileged container is mostly that of
+// annotation tidb.pingcap.com/sysctl-init.
+func excessOf(c corev1.Container, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	refuse := func(is bool, path *field.Path, what string) {
+		if is {
+			errs = append(errs, field.Forbidden(path, what+" is refused by a driver with --restricted"))
+		}
+	}
+	for _, p := range c.Ports {
+		refuse(p.HostPort != 0, at.Child("ports").Key(p.Name).Child("hostPort"), "a port of the host")
+	}
+	s, own := c.SecurityContext, at.Child("securityContext")
+	if s == nil {
+		return errs
+	}
+	refuse(isTrue(s.Privileged), own.Child("privileged"), "a privileged container (annotation "+annSysctl+" adds one)")
+	refuse(s.ProcMount != nil && *s.ProcMount != corev1.DefaultProcMount, own.Child("procMount"), "an unmasked /proc")
+	refuse(s.WindowsOptions != nil && isTrue(s.WindowsOptions.HostProcess), own.Child("windowsOptions"), "a process of the host")
+	if s.Capabilities != nil {
+		for _, add := range s.Capabilities.Add {
+			refuse(!harmless[add], own.Child("capabilities", "add"), "capability "+string(add))
+		}
+	}
+	return errs
+}
+
+func isTrue(b *bool) bool { return b != nil && *b }
