@@ -191,6 +191,11 @@ func (w *Model) sweep(step plan.Step) error {
 	panic(fmt.Sprintf("sim: no such step: %T", step))
 }
 
+// is reports whether a StatefulSet is the one that a step was decided on.
+func (w *Model) is(k kind, on plan.Basis) bool {
+	return w.sets[k].uid == on.UID && int64(w.sets[k].generation) == on.Generation
+}
+
 // moved reports whether the StatefulSet was written since the engine observed.
 func (w *Model) moved(k kind) bool {
 	return w.sets[k].generation != w.view.generations[k]
@@ -236,7 +241,7 @@ func (w *Model) apply(s plan.Apply) error {
 func (w *Model) resize(s plan.Resize) error {
 	k := kindOf(s.Component)
 	set := &w.sets[k]
-	if set.spec.replicas != s.From || w.moved(k) {
+	if set.spec.replicas != s.From || !w.is(k, s.Basis) {
 		return errConflict
 	}
 	spec := set.spec
@@ -251,7 +256,7 @@ func (w *Model) resize(s plan.Resize) error {
 func (w *Model) restart(s plan.Restart) error {
 	k := kindOf(s.Component)
 	set, p := &w.sets[k], w.pods[k][s.Ordinal]
-	if set.spec.partition != s.From || w.moved(k) {
+	if set.spec.partition != s.From || !w.is(k, s.Basis) {
 		return errConflict
 	}
 	if s.PodUID != "" && (p == nil || p.uid != s.PodUID) {
@@ -288,7 +293,7 @@ func (w *Model) restart(s plan.Restart) error {
 
 func (w *Model) closeRollout(s plan.Close) error {
 	k := kindOf(s.Component)
-	if w.moved(k) {
+	if !w.is(k, s.Basis) {
 		return errConflict
 	}
 	spec := w.sets[k].spec

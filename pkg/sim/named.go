@@ -76,7 +76,7 @@ func (w *Model) isNamed(k kind, i int) bool {
 // was decided on.
 func (w *Model) restartNamed(s plan.Restart) error {
 	k := kindOf(s.Component)
-	if w.revisionOf(k, s.Ordinal) != s.Revision || w.moved(k) {
+	if w.revisionOf(k, s.Ordinal) != s.Revision || !w.is(k, s.Basis) {
 		return errConflict
 	}
 	if p := w.pods[k][s.Ordinal]; !p.terminating() {

@@ -13,7 +13,7 @@ func (w *Model) deleteSet(s plan.DeleteSet) error {
 	switch {
 	case !set.exists || set.leaving:
 		return nil
-	case set.uid != s.UID:
+	case !w.is(kindOf(s.Component), s.Basis):
 		return errConflict
 	}
 	set.leaving = true

@@ -82,7 +82,7 @@ func (w *Model) recreate(s plan.RecreateSet) error {
 	k := kindOf(s.Component)
 	old := &w.sets[k]
 	size := w.view.intent.Size[k]
-	if !old.exists || old.leaving || old.uid != s.UID || old.spec.replicas != s.Replicas || old.observed != old.generation {
+	if !old.exists || old.leaving || !w.is(k, s.Basis) || old.spec.replicas != s.Replicas || old.observed != old.generation {
 		return errConflict
 	}
 	if !old.spec.manual && (old.current != old.update || old.spec.partition < old.spec.replicas) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
 )
 
 // nowhere is the server that the libraries use when none is configured.
@@ -41,6 +42,7 @@ func (f *Factory) load() (*rest.Config, error) {
 	c.WarningHandler = rest.NoWarnings{}
 	c.Wrap(f.Clock.Listen)
 	c.Wrap(denial.Transport)
+	c.Wrap(lease.Asking)
 	c.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return &genericclioptions.CommandHeaderRoundTripper{Delegate: next, Headers: f.headers}
 	})

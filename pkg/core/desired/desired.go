@@ -82,6 +82,9 @@ type Object struct {
 	// Generation is that of the StatefulSet that was observed, 0 for none. If it has another one by
 	// now, another process has changed it, and neither the record nor the StatefulSet is written.
 	Generation int64
+	// Version is the resourceVersion of the Service or the ConfigMap that was observed, "" for none. With
+	// another one by now it is not written: this content may be older than what another process has written.
+	Version string
 }
 
 // Group returns the wanted group of a component.

@@ -275,13 +275,13 @@ func (sc Scope) finish() verdict {
 	case !set.Completed():
 		return wait(Gate{Component: sc.Want.Kind, Reason: RolloutRecorded, Want: "StatefulSet status shows the finished rollout"})
 	case set.Partition < set.Replicas && !set.Manual:
-		return act(Close{Component: sc.Want.Kind, Partition: set.Replicas})
+		return act(Close{Component: sc.Want.Kind, Basis: sc.basis(), Partition: set.Replicas})
 	}
 	return verdict{}
 }
 
 func (sc Scope) restart(m state.Member) Restart {
-	r := Restart{Component: m.Kind, Member: m.Name, Ordinal: m.Ordinal, From: sc.Got.Set.Partition}
+	r := Restart{Component: m.Kind, Member: m.Name, Ordinal: m.Ordinal, Basis: sc.basis(), From: sc.Got.Set.Partition}
 	if m.Pod != nil {
 		r.PodUID, r.Stuck, r.Ready = m.Pod.UID, !m.Up(), m.Pod.Ready
 	}

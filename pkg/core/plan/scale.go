@@ -26,7 +26,7 @@ func (sc Scope) scaleOut(p Profile) verdict {
 		}
 	}
 	if ready > 0 {
-		return act(Resize{Component: p.Kind, From: have, To: have + ready})
+		return act(Resize{Component: p.Kind, Basis: sc.basis(), From: have, To: have + ready})
 	}
 	return open
 }

@@ -31,7 +31,7 @@ func (sc Scope) scaleIn(p Profile) verdict {
 		open = open.and(v)
 	}
 	if free > 0 {
-		return act(Resize{Component: p.Kind, From: have, To: have - free, Without: strings.Join(without, ", ")})
+		return act(Resize{Component: p.Kind, Basis: sc.basis(), From: have, To: have - free, Without: strings.Join(without, ", ")})
 	}
 	return open
 }
@@ -58,7 +58,7 @@ func (sc Scope) dropSurplus(p Profile) verdict {
 	if v := sc.release(p, sc.at(have-1)); !v.idle() {
 		return v
 	}
-	return act(Resize{Component: p.Kind, From: have, To: have - 1})
+	return act(Resize{Component: p.Kind, Basis: sc.basis(), From: have, To: have - 1})
 }
 
 // leavers returns how many members may leave at the same time.
@@ -167,7 +167,7 @@ func (sc Scope) recall(p Profile) verdict {
 			return v
 		}
 	}
-	return act(Resize{Component: p.Kind, From: have, To: have + 1})
+	return act(Resize{Component: p.Kind, Basis: sc.basis(), From: have, To: have + 1})
 }
 
 // markedButCounted reports whether a member's claims are marked while the database counts on it: it

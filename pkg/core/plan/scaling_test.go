@@ -252,7 +252,7 @@ func TestVotersRemoved(t *testing.T) {
 // not deleted.
 func TestSuspendFor(t *testing.T) {
 	got := suspend([]topology.Kind{tidb}).Decide().Steps
-	want := plan.DeleteSet{Component: tidb, Name: "t-tidb", UID: "set-tidb"}
+	want := plan.DeleteSet{Component: tidb, Name: "t-tidb", Basis: plan.Basis{UID: "set-tidb"}}
 	if len(got) != 1 || got[0] != plan.Step(want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}

@@ -23,8 +23,23 @@ type Step interface {
 	step()
 }
 
+// Basis is a component's StatefulSet as it was when a step was decided. Each change of its spec, such as
+// its template, its partition or its replicas, gives it another generation. A process that stops before
+// its request, for example on a laptop that sleeps, may send it hours later, in the middle of another
+// driver's rollout. Such a request must change nothing.
+type Basis struct {
+	UID        string
+	Generation int64
+}
+
+// basis returns the StatefulSet that is decided on now.
+func (sc Scope) basis() Basis {
+	return Basis{UID: sc.Got.Set.UID, Generation: sc.Got.Set.Generation}
+}
+
 // Apply creates or updates a Kubernetes object. For a StatefulSet it closes the
-// partition, so that no pod restarts by it, and never changes its replicas.
+// partition, so that no pod restarts by it, and never changes its replicas. One that exists
+// must have the generation in Object.
 type Apply struct {
 	Component topology.Kind
 	Object    desired.Object
@@ -38,6 +53,7 @@ type Apply struct {
 // closed one stays closed.
 type Resize struct {
 	Component topology.Kind
+	Basis     Basis
 	From, To  int
 	// Without is as in Restart: goals for members that leave while they serve.
 	Without string
@@ -49,6 +65,7 @@ type Restart struct {
 	Component topology.Kind
 	Member    string
 	Ordinal   int
+	Basis     Basis
 	From      int // the partition before
 	PodUID    string
 	// Stuck: the pod is not up, so it is deleted as well. From Kubernetes 1.35
@@ -72,6 +89,7 @@ type Restart struct {
 // change of the template restarts nothing by itself.
 type Close struct {
 	Component topology.Kind
+	Basis     Basis
 	Partition int
 }
 
@@ -194,7 +212,8 @@ type DeletePod struct {
 // members' data, their Services and their ConfigMaps stay.
 type DeleteSet struct {
 	Component topology.Kind
-	Name, UID string
+	Name      string
+	Basis     Basis
 }
 
 // ResizeClaim requests a larger volume, in place, and never a smaller one than was requested
@@ -212,7 +231,8 @@ type ResizeClaim struct {
 // the pods and restarts none.
 type RecreateSet struct {
 	Component topology.Kind
-	Name, UID string
+	Name      string
+	Basis     Basis
 	Replicas  int // the live ones
 	Object    desired.Object
 }

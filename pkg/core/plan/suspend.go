@@ -37,7 +37,7 @@ func (sc Scope) suspend(p Profile, earlier, later []desired.Group) verdict {
 	if v := sc.claimsStay(p); !v.idle() {
 		return v
 	}
-	return act(DeleteSet{Component: p.Kind, Name: sc.Want.Set.Name, UID: sc.Got.Set.UID})
+	return act(DeleteSet{Component: p.Kind, Name: sc.Want.Set.Name, Basis: sc.basis()})
 }
 
 // settle ends what was begun and would cause problems after the suspension.

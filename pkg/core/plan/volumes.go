@@ -104,7 +104,7 @@ func (sc Scope) recreate() verdict {
 			Observed: "queued behind " + busy, held: true,
 		})
 	}
-	return act(RecreateSet{Component: sc.Want.Kind, Name: sc.Want.Set.Name, UID: set.UID, Replicas: set.Replicas, Object: sc.Want.Set})
+	return act(RecreateSet{Component: sc.Want.Kind, Name: sc.Want.Set.Name, Basis: sc.basis(), Replicas: set.Replicas, Object: sc.Want.Set})
 }
 
 // outgrown reports whether a claim template is smaller than wanted.

@@ -103,15 +103,21 @@ func wantGroup(
 	}
 	for _, s := range comp.services {
 		setLastApplied(&s.ObjectMeta, s.Spec)
-		wanted.Services = append(wanted.Services, desired.Object{
-			Kind: "Service", Name: s.Name, Drift: serviceDrift(have.Services[s.Name], s), Manifest: s,
-		})
+		o := desired.Object{Kind: "Service", Name: s.Name, Drift: serviceDrift(have.Services[s.Name], s), Manifest: s}
+		if live := have.Services[s.Name]; live != nil {
+			o.Version = live.ResourceVersion
+		}
+		wanted.Services = append(wanted.Services, o)
 	}
 	return wanted, RefusedError{refused, config.remedy}, nil
 }
 
 func configMapObject(m *corev1.ConfigMap, have state.Existing) desired.Object {
-	return desired.Object{
+	o := desired.Object{
 		Kind: "ConfigMap", Name: m.Name, Drift: configMapDrift(have.ConfigMaps[m.Name], m), Manifest: m,
 	}
+	if live := have.ConfigMaps[m.Name]; live != nil {
+		o.Version = live.ResourceVersion
+	}
+	return o
 }

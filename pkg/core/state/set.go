@@ -10,6 +10,8 @@ import (
 type Set struct {
 	Exists bool
 	UID    string
+	// Generation is the number of its spec: each change of the spec gives it another one.
+	Generation int64
 	// Made is when the StatefulSet was created. No pod can have been missing for
 	// longer.
 	Made time.Time

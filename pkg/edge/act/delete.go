@@ -49,12 +49,50 @@ func deleteObject(ctx context.Context, client deleter, d toDelete) (found bool, 
 	return true, nil
 }
 
-// replacePod deletes a pod, so that its StatefulSet recreates it. Where the pod has another UID
-// already, that has been done.
-func (a *Actor) replacePod(ctx context.Context, pod *corev1.Pod) error {
-	_, err := deleteObject(ctx, a.kube.CoreV1().Pods(a.cluster.Namespace), toDelete{object: "pod " + pod.Name, live: pod})
-	if _, replaced := errors.AsType[*Stale](err); replaced {
-		return nil
+// readDeleter is the part of a client that reads and deletes objects of one kind.
+type readDeleter[T object] interface {
+	deleter
+	Get(ctx context.Context, name string, opts metav1.GetOptions) (T, error)
+}
+
+// deleteIf deletes an object if check accepts it as it is in the moment of the deletion. After any change
+// in between it is read and checked again: this process may have stopped for hours after a check, and a
+// pod that failed then may serve now. check returns false where nothing is to be deleted. deleted is false
+// in that case, and where there is no such object.
+func deleteIf[T object](ctx context.Context, client readDeleter[T], name string, d toDelete, check func(live T) (bool, error)) (live T, deleted bool, err error) {
+	d.unchanged = true
+	for range conflicts.Steps {
+		live, err = client.Get(ctx, name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			return live, false, nil
+		case err != nil:
+			return live, false, failed("get", d.object, err)
+		}
+		if wanted, err := check(live); err != nil || !wanted {
+			return live, false, err
+		}
+		d.live = live
+		found, err := deleteObject(ctx, client, d)
+		if _, changed := errors.AsType[*Stale](err); !changed {
+			return live, err == nil && found, err
+		}
+		if err := pauseShortly(ctx); err != nil {
+			return live, false, failed("delete", d.object, err)
+		}
 	}
+	return live, false, stale(d.object, "changes all the time")
+}
+
+// replacePod deletes a pod, so that its StatefulSet recreates it, if check accepts it. Where the pod has
+// another UID already, or is being deleted, that has been done.
+func (a *Actor) replacePod(ctx context.Context, name, uid string, check func(live *corev1.Pod) error) error {
+	pods := a.kube.CoreV1().Pods(a.cluster.Namespace)
+	_, _, err := deleteIf(ctx, pods, name, toDelete{object: "pod " + name}, func(live *corev1.Pod) (bool, error) {
+		if string(live.UID) != uid || live.DeletionTimestamp != nil {
+			return false, nil
+		}
+		return true, check(live)
+	})
 	return err
 }

@@ -188,6 +188,9 @@ func set(k topology.Kind, replicas, partition int32) *appsv1.StatefulSet {
 	}
 }
 
+// of is the StatefulSet of a component as set makes it.
+func of(k topology.Kind) plan.Basis { return plan.Basis{UID: "uid-of-" + cluster.SetName(k)} }
+
 func pod(k topology.Kind, ordinal int) *corev1.Pod {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "db", Name: cluster.PodName(k, ordinal), UID: types.UID("uid-of-" + cluster.PodName(k, ordinal)), Labels: cluster.Labels(k),

@@ -3,7 +3,6 @@ package act
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -96,40 +95,30 @@ func (a *Actor) recreateSet(ctx context.Context, s plan.RecreateSet) error {
 func (a *Actor) orphan(ctx context.Context, s plan.RecreateSet, wanted *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
 	object := "statefulset " + s.Name
 	client := a.kube.AppsV1().StatefulSets(a.cluster.Namespace)
-	for range conflicts.Steps {
-		live, err := client.Get(ctx, s.Name, metav1.GetOptions{})
-		switch {
-		case apierrors.IsNotFound(err):
-			return nil, stale(object, "is gone")
-		case err != nil:
-			return nil, failed("get", object, err)
-		case string(live.UID) != s.UID:
-			return nil, stale(object, "has been replaced by another one of that name")
+	done := false
+	alone := toDelete{object: object, propagation: metav1.DeletePropagationOrphan}
+	live, deleted, err := deleteIf(ctx, client, s.Name, alone, func(live *appsv1.StatefulSet) (bool, error) {
+		if string(live.UID) != s.Basis.UID {
+			return false, stale(object, "has been replaced by another one of that name")
 		}
 		if err := a.ours(object, live); err != nil {
-			return nil, err
+			return false, err
 		}
-		if !render.Outgrown(live, wanted) {
-			return nil, nil
+		if done = !render.Outgrown(live, wanted); done {
+			return false, nil
 		}
-		if err := a.replaceable(ctx, s, live, wanted); err != nil {
-			return nil, err
+		if err := sameSpec(object, live, s.Basis); err != nil {
+			return false, err
 		}
-		found, err := deleteObject(ctx, client, toDelete{object: object, live: live, unchanged: true, propagation: metav1.DeletePropagationOrphan})
-		_, changed := errors.AsType[*Stale](err)
-		switch {
-		case err == nil && !found:
-			return nil, stale(object, "is gone")
-		case err == nil:
-			return live, nil
-		case !changed:
-			return nil, err
-		}
-		if err := pauseShortly(ctx); err != nil {
-			return nil, failed("delete", object, err)
-		}
+		return true, a.replaceable(ctx, s, live, wanted)
+	})
+	switch {
+	case err != nil || done:
+		return nil, err
+	case !deleted:
+		return nil, stale(object, "is gone")
 	}
-	return nil, stale(object, "changes all the time")
+	return live, nil
 }
 
 // replaceable fails if the StatefulSet has unfinished work, or if a claim has not been asked to
@@ -174,7 +163,7 @@ func (a *Actor) waitUntilGone(ctx context.Context, s plan.RecreateSet) error {
 			return true, nil
 		case err != nil:
 			return false, failed("get", object, err)
-		case string(live.UID) != s.UID:
+		case string(live.UID) != s.Basis.UID:
 			return false, stale(object, "exists by now")
 		}
 		return false, nil

@@ -94,7 +94,7 @@ func sizedSet(have, want string) (live, wanted *appsv1.StatefulSet) {
 
 func recreated(wanted *appsv1.StatefulSet) plan.RecreateSet {
 	return plan.RecreateSet{
-		Component: topology.TiKV, Name: "basic-tikv", UID: "uid-of-basic-tikv", Replicas: 2,
+		Component: topology.TiKV, Name: "basic-tikv", Basis: of(topology.TiKV), Replicas: 2,
 		Object: desired.Object{Kind: "StatefulSet", Name: "basic-tikv", Manifest: wanted},
 	}
 }

@@ -45,9 +45,9 @@ func (a *Actor) apply(ctx context.Context, s plan.Apply) error {
 	}
 	switch wanted := s.Object.Manifest.(type) {
 	case *corev1.Service:
-		return put(ctx, a, a.kube.CoreV1().Services(a.cluster.Namespace), "service", s.Object.Drift, wanted)
+		return put(ctx, a, a.kube.CoreV1().Services(a.cluster.Namespace), "service", s.Object, wanted)
 	case *corev1.ConfigMap:
-		return put(ctx, a, a.kube.CoreV1().ConfigMaps(a.cluster.Namespace), "configmap", s.Object.Drift, wanted)
+		return put(ctx, a, a.kube.CoreV1().ConfigMaps(a.cluster.Namespace), "configmap", s.Object, wanted)
 	case *appsv1.StatefulSet:
 		if s.Object.Drift == desired.Missing {
 			wanted = render.Resized(wanted, s.Replicas)
@@ -55,12 +55,7 @@ func (a *Actor) apply(ctx context.Context, s plan.Apply) error {
 				return err
 			}
 		}
-		if s.Object.Drift == desired.Differs {
-			if err := a.unchanged(ctx, s); err != nil {
-				return err
-			}
-		}
-		return put(ctx, a, a.kube.AppsV1().StatefulSets(a.cluster.Namespace), "statefulset", s.Object.Drift, wanted)
+		return put(ctx, a, a.kube.AppsV1().StatefulSets(a.cluster.Namespace), "statefulset", s.Object, wanted)
 	}
 	return fmt.Errorf("apply %s %s: a %T cannot be applied", s.Object.Kind, s.Object.Name, s.Object.Manifest)
 }
@@ -70,27 +65,37 @@ func (a *Actor) apply(ctx context.Context, s plan.Apply) error {
 func (a *Actor) unchanged(ctx context.Context, s plan.Apply) error {
 	name := a.cluster.SetName(s.Component)
 	live, err := a.kube.AppsV1().StatefulSets(a.cluster.Namespace).Get(ctx, name, metav1.GetOptions{})
-	now := int64(0)
 	switch {
-	case err == nil:
-		now = live.Generation
-	case !apierrors.IsNotFound(err):
+	case apierrors.IsNotFound(err):
+		live = &appsv1.StatefulSet{}
+	case err != nil:
 		return failed("get", "statefulset "+name, err)
 	}
-	if now != s.Object.Generation {
-		return stale("statefulset "+name, "was changed by another process")
+	return asObserved("statefulset "+name, live, s.Object)
+}
+
+// asObserved fails with a *Stale where an object is not the one that was observed any more. It is
+// asked of the very object that is then written, since this process may have stopped before.
+func asObserved(object string, live metav1.Object, o desired.Object) error {
+	_, counts := live.(*appsv1.StatefulSet) // only the spec of a StatefulSet counts: its status changes often
+	if counts && live.GetGeneration() != o.Generation || !counts && o.Version != "" && live.GetResourceVersion() != o.Version {
+		return stale(object, "was changed by another process")
 	}
 	return nil
 }
 
 // put creates a missing object and changes one that differs. It fails with a *Stale
 // where the object has been created or deleted since the step was decided.
-func put[T object](ctx context.Context, a *Actor, client objects[T], kind string, drift desired.Drift, wanted T) error {
-	if drift != desired.Missing {
+func put[T object](ctx context.Context, a *Actor, client objects[T], kind string, o desired.Object, wanted T) error {
+	name := kind + " " + wanted.GetName()
+	if o.Drift != desired.Missing {
 		return change(ctx, a, client, kind, wanted.GetName(), func(live T) (T, error) {
+			var none T
+			if err := asObserved(name, live, o); err != nil {
+				return none, err
+			}
 			merged, err := render.Merge(live, wanted)
 			if err != nil {
-				var none T
 				return none, err
 			}
 			if m, ok := merged.(object).(*corev1.ConfigMap); ok && !maps.Equal(m.Data, any(live).(*corev1.ConfigMap).Data) {
@@ -99,7 +104,6 @@ func put[T object](ctx context.Context, a *Actor, client objects[T], kind string
 			return merged.(T), nil
 		})
 	}
-	name := kind + " " + wanted.GetName()
 	_, err := client.Create(ctx, wanted.DeepCopyObject().(T), metav1.CreateOptions{FieldManager: fieldManager})
 	switch {
 	case apierrors.IsAlreadyExists(err):

@@ -13,6 +13,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tidb"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
 )
 
 // Root logs in to a TiDB server as root without a password; tidb.Root implements it.
@@ -49,6 +50,9 @@ func (a *Actor) setPassword(ctx context.Context, s plan.SetPassword) error {
 	}
 	password, err := a.firstPassword(ctx)
 	if err != nil {
+		return err
+	}
+	if err := lease.Lasts(ctx); err != nil { // SQL has no transport that asks
 		return err
 	}
 	switch err := root.SetPassword(ctx, password); {

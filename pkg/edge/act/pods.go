@@ -16,27 +16,18 @@ import (
 // pod would get the old data, and would fail in the same way.
 func (a *Actor) deletePod(ctx context.Context, s plan.DeletePod) error {
 	object := "pod " + s.Member
-	pod, err := a.kube.CoreV1().Pods(a.cluster.Namespace).Get(ctx, s.Member, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil
-	case err != nil:
-		return failed("get", object, err)
-	case string(pod.UID) != s.UID || pod.DeletionTimestamp != nil:
-		return nil // it has been replaced, or is being deleted
-	}
-	if err := a.notInPD(ctx, object, s.Component, s.Member, false); err != nil {
-		return err
-	}
-	if s.Again && state.Ready(pod) {
-		return stale(object, "is Ready by now")
-	}
-	if !s.Again {
-		if err := a.claimsBeingDeleted(ctx, pod); err != nil {
+	return a.replacePod(ctx, s.Member, s.UID, func(live *corev1.Pod) error {
+		if err := a.notInPD(ctx, object, s.Component, s.Member, false); err != nil {
 			return err
 		}
-	}
-	return a.replacePod(ctx, pod)
+		switch {
+		case !s.Again:
+			return a.claimsBeingDeleted(ctx, live)
+		case state.Ready(live):
+			return stale(object, "is Ready by now")
+		}
+		return nil
+	})
 }
 
 // claimsBeingDeleted fails if a claim of the pod is not being deleted: the next pod would get its

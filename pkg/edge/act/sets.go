@@ -17,17 +17,38 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// edit changes the StatefulSet of a component.
-func (a *Actor) edit(ctx context.Context, k topology.Kind, edit func(object string, live *appsv1.StatefulSet) (*appsv1.StatefulSet, error)) error {
+// edit changes the StatefulSet of a component if it is still the one that the step was decided on. That is
+// asked of the very object that is written: this process may have stopped for hours since it began the step.
+func (a *Actor) edit(ctx context.Context, k topology.Kind, on plan.Basis, edit func(object string, live *appsv1.StatefulSet) (*appsv1.StatefulSet, error)) error {
 	name := a.cluster.SetName(k)
+	object := "statefulset " + name
 	client := a.kube.AppsV1().StatefulSets(a.cluster.Namespace)
 	return change(ctx, a, client, "statefulset", name, func(live *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
-		return edit("statefulset "+name, live)
+		if string(live.UID) != on.UID {
+			return nil, stale(object, "has been replaced by another one of that name")
+		}
+		next, err := edit(object, live)
+		if err != nil || next == live { // live itself: the step was done already
+			return next, err
+		}
+		return next, sameSpec(object, live, on)
 	})
 }
 
+// sameSpec fails with a *Stale where a StatefulSet is another one, or its spec has changed, since a step
+// was decided. The status of a StatefulSet changes often, and does not matter.
+func sameSpec(object string, live *appsv1.StatefulSet, on plan.Basis) error {
+	switch {
+	case string(live.UID) != on.UID:
+		return stale(object, "has been replaced by another one of that name")
+	case live.Generation != on.Generation:
+		return stale(object, "was changed by another process")
+	}
+	return nil
+}
+
 func (a *Actor) resize(ctx context.Context, s plan.Resize) error {
-	return a.edit(ctx, s.Component, func(object string, live *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
+	return a.edit(ctx, s.Component, s.Basis, func(object string, live *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
 		switch have := replicas(live); have {
 		case s.To:
 			return live, nil
@@ -40,7 +61,7 @@ func (a *Actor) resize(ctx context.Context, s plan.Resize) error {
 }
 
 func (a *Actor) close(ctx context.Context, s plan.Close) error {
-	return a.edit(ctx, s.Component, func(object string, live *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
+	return a.edit(ctx, s.Component, s.Basis, func(object string, live *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
 		switch {
 		case replicas(live) != s.Partition:
 			return nil, stale(object, "has %s, not %d any more", count(replicas(live)), s.Partition)
@@ -60,20 +81,19 @@ func (a *Actor) restart(ctx context.Context, s plan.Restart) error {
 	if err != nil {
 		return err
 	}
-	if err := a.keepsData(ctx, s, pod); err != nil {
-		return err
-	}
-	if err := a.stillEvicting(ctx, s.StoreID); err != nil {
-		return err
-	}
 	if s.Revision != "" {
-		if err := a.comesBack(ctx, s); err != nil {
-			return err
-		}
-		return a.replacePod(ctx, pod)
+		return a.replacePod(ctx, s.Member, s.PodUID, func(live *corev1.Pod) error {
+			if err := a.mayRestart(ctx, s, live); err != nil {
+				return err
+			}
+			return a.comesBack(ctx, s)
+		})
+	}
+	if err := a.mayRestart(ctx, s, pod); err != nil {
+		return err
 	}
 	open := min(s.From, s.Ordinal)
-	err = a.edit(ctx, s.Component, func(object string, live *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
+	err = a.edit(ctx, s.Component, s.Basis, func(object string, live *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
 		switch have := partition(live); {
 		case live.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType:
 			return nil, stale(object, "leaves restarts to the user now (OnDelete)")
@@ -93,7 +113,26 @@ func (a *Actor) restart(ctx context.Context, s plan.Restart) error {
 	if err != nil || !s.Stuck {
 		return err
 	}
-	return a.replacePod(ctx, pod)
+	return a.replacePod(ctx, s.Member, s.PodUID, func(live *corev1.Pod) error { return readyMeanwhile(s, live) })
+}
+
+// mayRestart fails if a pod must not be taken away by now.
+func (a *Actor) mayRestart(ctx context.Context, s plan.Restart, pod *corev1.Pod) error {
+	if err := readyMeanwhile(s, pod); err != nil {
+		return err
+	}
+	if err := a.keepsData(ctx, s, pod); err != nil {
+		return err
+	}
+	return a.stillEvicting(ctx, s.StoreID)
+}
+
+// readyMeanwhile fails if a pod that was stuck has become Ready since: it may serve by now.
+func readyMeanwhile(s plan.Restart, pod *corev1.Pod) error {
+	if s.Stuck && !s.Ready && state.Ready(pod) {
+		return stale("pod "+s.Member, "is Ready by now")
+	}
+	return nil
 }
 
 // comesBack fails unless Kubernetes makes another pod of the revision that was decided on: a user who has
@@ -108,6 +147,9 @@ func (a *Actor) comesBack(ctx context.Context, s plan.Restart) error {
 	next := live.Status.UpdateRevision
 	if live.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType && s.Ordinal < partition(live) {
 		next = live.Status.CurrentRevision
+	}
+	if err := sameSpec(object, live, s.Basis); err != nil {
+		return err
 	}
 	switch {
 	case live.DeletionTimestamp != nil:
@@ -135,8 +177,6 @@ func (a *Actor) pod(ctx context.Context, s plan.Restart) (*corev1.Pod, error) {
 		return nil, stale(object, "has been replaced")
 	case pod.DeletionTimestamp != nil:
 		return nil, stale(object, "is terminating")
-	case s.Stuck && !s.Ready && state.Ready(pod):
-		return nil, stale(object, "is Ready by now")
 	}
 	return pod, nil
 }
@@ -181,25 +221,23 @@ func partition(set *appsv1.StatefulSet) int {
 func (a *Actor) deleteSet(ctx context.Context, s plan.DeleteSet) error {
 	object := "statefulset " + s.Name
 	client := a.kube.AppsV1().StatefulSets(a.cluster.Namespace)
-	live, err := client.Get(ctx, s.Name, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil
-	case err != nil:
-		return failed("get", object, err)
-	case string(live.UID) != s.UID:
-		return stale(object, "has been replaced by another one of that name")
-	case live.DeletionTimestamp != nil:
-		return nil
-	}
-	if err := a.ours(object, live); err != nil {
-		return err
-	}
-	if p := live.Spec.PersistentVolumeClaimRetentionPolicy; p != nil && p.WhenDeleted == appsv1.DeletePersistentVolumeClaimRetentionPolicyType {
-		// Kubernetes would delete the data as well.
-		return &callError{call: "delete " + object, err: errTakesData, final: true}
-	}
-	_, err = deleteObject(ctx, client, toDelete{object: object, live: live, propagation: metav1.DeletePropagationForeground})
+	all := toDelete{object: object, propagation: metav1.DeletePropagationForeground}
+	_, _, err := deleteIf(ctx, client, s.Name, all, func(live *appsv1.StatefulSet) (bool, error) {
+		if string(live.UID) == s.Basis.UID && live.DeletionTimestamp != nil {
+			return false, nil
+		}
+		if err := sameSpec(object, live, s.Basis); err != nil {
+			return false, err
+		}
+		if err := a.ours(object, live); err != nil {
+			return false, err
+		}
+		if p := live.Spec.PersistentVolumeClaimRetentionPolicy; p != nil && p.WhenDeleted == appsv1.DeletePersistentVolumeClaimRetentionPolicyType {
+			// Kubernetes would delete the data as well.
+			return false, &callError{call: "delete " + object, err: errTakesData, final: true}
+		}
+		return true, nil
+	})
 	return err
 }
 

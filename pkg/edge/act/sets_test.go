@@ -24,15 +24,15 @@ func liveSet(t *testing.T, w *fixture, k topology.Kind) *appsv1.StatefulSet {
 
 func TestResize(t *testing.T) {
 	w := newFixture(t, set(topology.TiKV, 3, 3))
-	w.do(t, plan.Resize{Component: topology.TiKV, From: 3, To: 4})
+	w.do(t, plan.Resize{Component: topology.TiKV, Basis: of(topology.TiKV), From: 3, To: 4})
 	if got := replicas(liveSet(t, w, topology.TiKV)); got != 4 {
 		t.Errorf("%d replicas", got)
 	}
 	w.kube.ClearActions()
-	w.do(t, plan.Resize{Component: topology.TiKV, From: 3, To: 4}) // the answer got lost
+	w.do(t, plan.Resize{Component: topology.TiKV, Basis: of(topology.TiKV), From: 3, To: 4}) // the answer got lost
 	w.unchanged(t)
-	w.isStale(t, plan.Resize{Component: topology.TiKV, From: 2, To: 3})
-	w.isStale(t, plan.Resize{Component: topology.PD, From: 3, To: 4})
+	w.isStale(t, plan.Resize{Component: topology.TiKV, Basis: of(topology.TiKV), From: 2, To: 3})
+	w.isStale(t, plan.Resize{Component: topology.PD, Basis: of(topology.PD), From: 3, To: 4})
 }
 
 // A scale-in that was decided for one number of replicas must not start from another one, even if
@@ -45,7 +45,7 @@ func reconsider(t *testing.T) {
 		n := int32(5)
 		s.Spec.Replicas = &n
 	})
-	if err := w.Do(t.Context(), plan.Resize{Component: topology.TiKV, From: 4, To: 3}); err == nil {
+	if err := w.Do(t.Context(), plan.Resize{Component: topology.TiKV, Basis: of(topology.TiKV), From: 4, To: 3}); err == nil {
 		t.Error("resized a StatefulSet that was just resized by another process")
 	}
 	if got := replicas(liveSet(t, w, topology.TiKV)); got != 5 {
@@ -56,7 +56,7 @@ func reconsider(t *testing.T) {
 func TestResizeAfterStatusUpdates(t *testing.T) {
 	w := newFixture(t, set(topology.TiKV, 4, 4))
 	interfere(t, w, "statefulsets", 3, func(s *appsv1.StatefulSet) { s.Status.ReadyReplicas++ })
-	w.do(t, plan.Resize{Component: topology.TiKV, From: 4, To: 3})
+	w.do(t, plan.Resize{Component: topology.TiKV, Basis: of(topology.TiKV), From: 4, To: 3})
 	if got := replicas(liveSet(t, w, topology.TiKV)); got != 3 {
 		t.Errorf("%d replicas", got)
 	}
@@ -64,20 +64,20 @@ func TestResizeAfterStatusUpdates(t *testing.T) {
 
 func TestClose(t *testing.T) {
 	w := newFixture(t, set(topology.PD, 3, 0))
-	w.isStale(t, plan.Close{Component: topology.PD, Partition: 4})
-	w.do(t, plan.Close{Component: topology.PD, Partition: 3})
+	w.isStale(t, plan.Close{Component: topology.PD, Basis: of(topology.PD), Partition: 4})
+	w.do(t, plan.Close{Component: topology.PD, Basis: of(topology.PD), Partition: 3})
 	if got := partition(liveSet(t, w, topology.PD)); got != 3 {
 		t.Errorf("partition %d", got)
 	}
 	w.kube.ClearActions()
-	w.do(t, plan.Close{Component: topology.PD, Partition: 3})
+	w.do(t, plan.Close{Component: topology.PD, Basis: of(topology.PD), Partition: 3})
 	w.unchanged(t)
 }
 
 func restartOf(ordinal, from int, stuck bool) plan.Restart {
 	return plan.Restart{
 		Component: topology.TiKV, Member: cluster.PodName(topology.TiKV, ordinal), Ordinal: ordinal,
-		From: from, PodUID: "uid-of-" + cluster.PodName(topology.TiKV, ordinal), Stuck: stuck,
+		Basis: of(topology.TiKV), From: from, PodUID: "uid-of-" + cluster.PodName(topology.TiKV, ordinal), Stuck: stuck,
 	}
 }
 
@@ -181,7 +181,7 @@ func restartLosing(t *testing.T, k topology.Kind, ordinal int) {
 	p.Spec.Volumes = []corev1.Volume{{Name: "config"}, {VolumeSource: corev1.VolumeSource{
 		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: c.Name},
 	}}}
-	s := plan.Restart{Component: k, Member: p.Name, Ordinal: ordinal, From: ordinal + 1, PodUID: string(p.UID)}
+	s := plan.Restart{Component: k, Basis: of(k), Member: p.Name, Ordinal: ordinal, From: ordinal + 1, PodUID: string(p.UID)}
 	all := int32(ordinal + 1)
 	newFixture(t, set(k, all, all), p, c).do(t, s)
 	newFixture(t, set(k, all, all), p).do(t, s) // there is no data to lose any more

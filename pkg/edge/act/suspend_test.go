@@ -13,13 +13,13 @@ import (
 )
 
 func deleteOf(k topology.Kind) plan.DeleteSet {
-	return plan.DeleteSet{Component: k, Name: cluster.SetName(k), UID: "uid-of-" + cluster.SetName(k)}
+	return plan.DeleteSet{Component: k, Name: cluster.SetName(k), Basis: of(k)}
 }
 
 func TestDeleteSet(t *testing.T) {
 	w := newFixture(t, set(topology.TiKV, 3, 3), claim(topology.TiKV, 0, false))
 	other := deleteOf(topology.TiKV)
-	other.UID = "of-another"
+	other.Basis.UID = "of-another"
 	w.isStale(t, other)
 	w.do(t, deleteOf(topology.TiKV))
 	options := w.kube.Actions()[len(w.kube.Actions())-1].(clienttesting.DeleteActionImpl).DeleteOptions

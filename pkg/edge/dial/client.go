@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
 )
 
 // Connect opens a connection, as Members.DialContext does.
@@ -27,9 +29,10 @@ const maxHeader = 64 << 10
 //
 // It follows no redirect: no member answers with one, and a redirect would have the request sent again, with its body, to
 // an address and a path that the member chooses. The answer with the redirect is returned as any other.
+// Before a request that may change something it asks whether the lease lasts.
 func Client(connect Connect, with *tls.Config, timeout time.Duration) *http.Client {
 	return &http.Client{
-		Transport:     Transport(connect, with),
+		Transport:     lease.Asking(Transport(connect, with)),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Timeout:       timeout,
 	}

@@ -13,13 +13,19 @@ import (
 //
 // Guard checks this itself, because the renewal may be late: a process that was
 // stopped, or a laptop that slept, continues in the middle of its work before the
-// renewal runs.
+// renewal runs. The context carries the lease, so that Asking can ask once more before each
+// request.
 func (h *Held) Guard(context.Context) (context.Context, context.CancelFunc) {
+	h.endIfUnrenewed()
+	work, cancel := context.WithCancelCause(h.whileHeld)
+	return work, func() { cancel(context.Canceled) }
+}
+
+// endIfUnrenewed ends all work if others could hold the lease before a write arrives.
+func (h *Held) endIfUnrenewed() {
 	if unsaid := h.sinceRenewal(); unsaid >= h.claim.terms().renewWithin {
 		h.endContexts(fmt.Errorf("%w: it was not renewed for %s", ErrLost, unsaid.Round(time.Second)))
 	}
-	work, cancel := context.WithCancelCause(h.whileHeld)
-	return work, func() { cancel(context.Canceled) }
 }
 
 // elapsed returns the time between two moments by the monotonic clock or the wall

@@ -34,8 +34,9 @@ type Held struct {
 
 func hold(ctx context.Context, cl claim, live *coordinationv1.Lease, begun time.Time) *Held {
 	h := &Held{claim: cl, live: live, renewed: begun, yields: cl.yields}
-	h.ctx, h.end = context.WithCancelCause(ctx)
-	h.whileHeld, h.expire = context.WithCancelCause(context.WithoutCancel(ctx))
+	work := context.WithValue(ctx, heldKey{}, h) // the renewal itself asks nobody
+	h.ctx, h.end = context.WithCancelCause(work)
+	h.whileHeld, h.expire = context.WithCancelCause(context.WithoutCancel(work))
 	renewal, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	h.renewal, h.stop = renewal, cancel
 	if cl.manualTick {
@@ -176,7 +177,7 @@ func (h *Held) clearRecord() error {
 		return nil
 	}
 	h.yields = false // it is released anyway
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), callTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.renewal), callTimeout)
 	defer cancel()
 	left, err := h.write(ctx, clearHolder)
 	if err != nil && !errors.Is(err, ErrLost) {

@@ -23,6 +23,7 @@ func set(s *appsv1.StatefulSet) state.Set {
 	out := state.Set{
 		Exists:          true,
 		UID:             string(s.UID),
+		Generation:      s.Generation,
 		Made:            s.CreationTimestamp.Time,
 		Terminating:     s.DeletionTimestamp != nil,
 		Replicas:        1, // the default of the API server

@@ -191,7 +191,7 @@ func ofPods(g state.Group, m state.Member, s plan.Step) (said, bool) {
 	case plan.SetPassword:
 		return said{"pod": {s.PodUID, podOf(m).UID}}, true
 	case plan.Restart:
-		return said{"pod": {s.PodUID, podOf(m).UID}, "ordinal": {s.Ordinal, m.Ordinal}, "partition": {s.From, g.Set.Partition}}, true
+		return said{"pod": {s.PodUID, podOf(m).UID}, "ordinal": {s.Ordinal, m.Ordinal}, "partition": {s.From, g.Set.Partition}, "set": {s.Basis, basisOf(g)}}, true
 	case plan.DeletePod:
 		return said{"pod": {s.UID, podOf(m).UID}}, true
 	case plan.RemakePod:
@@ -202,11 +202,15 @@ func ofPods(g state.Group, m state.Member, s plan.Step) (said, bool) {
 		}
 		return named(m, plan.Claim{Name: s.Name, UID: s.UID}), true
 	case plan.DeleteSet:
-		return said{"set": {s.UID, g.Set.UID}}, true
+		return said{"set": {s.Basis, basisOf(g)}}, true
 	case plan.RecreateSet:
-		return said{"set": {s.UID, g.Set.UID}, "replicas": {s.Replicas, g.Set.Replicas}, "object": {s.Object.Name, s.Name}}, true
+		return said{"set": {s.Basis, basisOf(g)}, "replicas": {s.Replicas, g.Set.Replicas}, "object": {s.Object.Name, s.Name}}, true
 	}
 	return nil, false
+}
+
+func basisOf(g state.Group) plan.Basis {
+	return plan.Basis{UID: g.Set.UID, Generation: g.Set.Generation}
 }
 
 func podOf(m state.Member) state.Pod {

@@ -1,0 +1,137 @@
+package act
+
+import (
+	"errors"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// sleeps stops this process for hours before a request: others go on meanwhile.
+func (w *fixture) sleeps(verb, resource string, meanwhile func()) {
+	slept := false
+	w.kube.PrependReactor(verb, resource, func(clienttesting.Action) (bool, runtime.Object, error) {
+		if !slept {
+			slept = true
+			meanwhile()
+		}
+		return false, nil, nil
+	})
+}
+
+// rolledOut is what another driver has done meanwhile: its rollout is over and closed, all numbers are as
+// before, and another template was applied.
+func (w *fixture) rolledOut(t *testing.T, k topology.Kind) {
+	obj, err := w.kube.Tracker().Get(appsv1.SchemeGroupVersion.WithResource("statefulsets"), "db", cluster.SetName(k))
+	if err != nil {
+		t.Fatal(err)
+	}
+	live := obj.(*appsv1.StatefulSet).DeepCopy()
+	live.Generation += 4
+	live.Status.ObservedGeneration, live.ResourceVersion = live.Generation, "theirs"
+	live.Status.CurrentRevision, live.Status.UpdateRevision = "new", "newer"
+	if err := w.kube.Tracker().Update(appsv1.SchemeGroupVersion.WithResource("statefulsets"), live, "db"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A process that has read the cluster sleeps for hours before it sends its request. Each step on a
+// StatefulSet then finds another spec than the one that it was decided on, whatever its numbers are, and
+// changes nothing.
+func TestStepSentHoursLater(t *testing.T) {
+	applied := set(topology.TiKV, 3, 3)
+	applied.Spec.Template.Labels = map[string]string{"of": "the old run"}
+	_, larger := sizedSet("10Gi", "20Gi")
+	for name, tt := range map[string]struct {
+		step     plan.Step
+		open     bool   // the partition is open
+		at, what string // before which request it sleeps
+	}{
+		"restart":                 {restartOf(2, 3, false), false, "get", "statefulsets"},
+		"restart, while it wrote": {restartOf(2, 3, false), false, "update", "statefulsets"},
+		"restart of a stuck pod":  {restartOf(2, 3, true), false, "update", "statefulsets"},
+		"restart of a named one": {func() plan.Step {
+			s := restartOf(2, 3, false)
+			s.Revision = "new"
+			return s
+		}(), true, "get", "statefulsets"},
+		"scale in":   {plan.Resize{Component: topology.TiKV, Basis: of(topology.TiKV), From: 3, To: 2}, false, "update", "statefulsets"},
+		"scale out":  {plan.Resize{Component: topology.TiKV, Basis: of(topology.TiKV), From: 3, To: 4}, false, "get", "statefulsets"},
+		"close":      {plan.Close{Component: topology.TiKV, Basis: of(topology.TiKV), Partition: 3}, true, "update", "statefulsets"},
+		"delete set": {deleteOf(topology.TiKV), false, "delete", "statefulsets"},
+		"recreate set": {func() plan.Step {
+			s := recreated(larger)
+			s.Replicas = 3
+			return s
+		}(), false, "delete", "statefulsets"},
+		"apply": {plan.Apply{Component: topology.TiKV, Object: desired.Object{
+			Kind: "StatefulSet", Name: applied.Name, Drift: desired.Differs, Manifest: applied,
+		}}, false, "update", "statefulsets"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			live := set(topology.TiKV, 3, 3)
+			live.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{*sized(0, "10Gi", "10Gi")}
+			live.Spec.VolumeClaimTemplates[0].Name = "tikv"
+			if tt.open {
+				live.Spec.UpdateStrategy.RollingUpdate.Partition = new(int32(0))
+			}
+			if _, recreates := tt.step.(plan.RecreateSet); recreates {
+				live.Status.CurrentRevision = "new"
+			}
+			w := newFixture(t, live, pod(topology.TiKV, 2))
+			var theirs *appsv1.StatefulSet
+			w.sleeps(tt.at, tt.what, func() {
+				w.rolledOut(t, topology.TiKV)
+				obj, _ := w.kube.Tracker().Get(appsv1.SchemeGroupVersion.WithResource("statefulsets"), "db", live.Name)
+				theirs = obj.(*appsv1.StatefulSet).DeepCopy()
+			})
+			err := w.Do(t.Context(), tt.step)
+			if _, late := errors.AsType[*Stale](err); !late {
+				t.Errorf("got %v", err)
+			}
+			if theirs == nil {
+				t.Fatal("it sent no such request")
+			}
+			if got := liveSet(t, w, topology.TiKV); got.ResourceVersion != theirs.ResourceVersion {
+				t.Errorf("the StatefulSet of another driver's rollout was written: %+v", got.Spec)
+			}
+			if _, err := w.kube.CoreV1().Pods("db").Get(t.Context(), "basic-tikv-2", metav1.GetOptions{}); err != nil {
+				t.Errorf("the pod was deleted: %v", err)
+			}
+		})
+	}
+}
+
+// A pod that failed when it was to be deleted serves by the time of the request.
+func TestPodDeletedHoursLater(t *testing.T) {
+	again := plan.DeletePod{Component: topology.TiKV, Member: "basic-tikv-3", UID: "uid-of-basic-tikv-3", Again: true}
+	for name, step := range map[string]plan.Step{"restart of a stuck pod": restartOf(3, 4, true), "deletion of a pod that fails": again} {
+		t.Run(name, func(t *testing.T) {
+			w := newFixture(t, set(topology.TiKV, 4, 4), pod(topology.TiKV, 3))
+			w.pd.Update(forgets)
+			w.sleeps("delete", "pods", func() {
+				p := pod(topology.TiKV, 3)
+				p.ResourceVersion = "later"
+				p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+				if err := w.kube.Tracker().Update(corev1.SchemeGroupVersion.WithResource("pods"), p, "db"); err != nil {
+					t.Fatal(err)
+				}
+			})
+			err := w.Do(t.Context(), step)
+			if _, late := errors.AsType[*Stale](err); !late {
+				t.Errorf("got %v", err)
+			}
+			if _, err := w.kube.CoreV1().Pods("db").Get(t.Context(), "basic-tikv-3", metav1.GetOptions{}); err != nil {
+				t.Errorf("the pod was deleted: %v", err)
+			}
+		})
+	}
+}
