@@ -38,6 +38,7 @@ func (w *Model) Do(ctx context.Context, step plan.Step) error {
 	}
 	verdict := w.judge(step)
 	err := w.take(step)
+	w.judgeLate(step)
 	w.writes++
 	w.cut = false // a step of one request has no half
 	if err == nil {
@@ -256,14 +257,15 @@ func (w *Model) resize(s plan.Resize) error {
 func (w *Model) restart(s plan.Restart) error {
 	k := kindOf(s.Component)
 	set, p := &w.sets[k], w.pods[k][s.Ordinal]
-	if set.spec.partition != s.From || !w.is(k, s.Basis) {
-		return errConflict
-	}
 	if s.PodUID != "" && (p == nil || p.uid != s.PodUID) {
 		return errConflict
 	}
 	if err := w.stillEvicting(s.StoreID); err != nil {
 		return err
+	}
+	w.sleep(s) // what follows is asked of the very object that is written
+	if set.spec.partition != s.From || !w.is(k, s.Basis) {
+		return errConflict
 	}
 	if s.Revision != "" {
 		return w.restartNamed(s)

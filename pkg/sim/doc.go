@@ -91,8 +91,8 @@
 // the API server is away for up to a minute and a half, refuses one request in ten, or does what it
 // was asked to and the answer is lost; the watches of a mirror expire, so that it shows nothing new
 // for minutes. Requests that were sent when a lease ended arrive up to three seconds later. A
-// process that stops between its last check and the request is not modelled: only the preconditions
-// of the step protect against that.
+// process that stops between its last check and the request (sleep.go) sends that request later, while
+// another engine drives. Only the preconditions of the step protect against that; random runs do not draw it.
 //
 // # Two versions of the plugin
 //
@@ -124,6 +124,8 @@
 // both moments and that the database has not removed; where a voter that serves is
 // taken away, also one that PD has removed and that has no replacement. Then, at every step:
 //
+//   - late: no request of a process that has stopped before it changes a StatefulSet that another engine has
+//     changed meanwhile.
 //   - look: every disruptive step comes after a live observation, with no other disruptive step
 //     between the two.
 //   - peer-down: no Restart of a member that serves, no RemoveMember, RemoveStore,

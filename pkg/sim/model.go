@@ -240,7 +240,8 @@ type Model struct {
 	likeness   [components]likeness
 	transcript *transcript
 	watches    []watch
-	cut        bool   // the engine is killed half-way through its next step
+	cut        bool // the engine is killed half-way through its next step
+	sleeper    sleeper
 	killed     func() // what a person does when the engine was killed; nil for nothing
 }
 

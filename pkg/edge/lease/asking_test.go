@@ -61,7 +61,7 @@ func TestAllClientsAsk(t *testing.T) {
 			return err
 		}
 		source, err := os.ReadFile(path)
-		for i, line := range strings.SplitAfter(string(source), "http.Client{") {
+		for i, line := range strings.SplitAfter(string(source), "&http.Client{") {
 			if i == 0 {
 				continue
 			}
