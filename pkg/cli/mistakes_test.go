@@ -206,3 +206,47 @@ func TestMistakes(t *testing.T) {
 		})
 	}
 }
+
+// TestChildrenAreTried: what the API server refuses of the objects of a cluster is said before anything is written, with
+// the field of the TidbCluster, by a dry run and by a run. What it would only not take now is a notice.
+func TestChildrenAreTried(t *testing.T) {
+	status := func(code int, reason, message string, causes ...map[string]any) any {
+		return map[string]any{
+			"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason, "message": message,
+			"details": map[string]any{"causes": causes},
+		}
+	}
+	label := status(422, "Invalid", "StatefulSet is invalid", map[string]any{
+		"reason": "FieldValueInvalid", "field": "spec.template.labels", "message": `Invalid value: "a b": must be alphanumeric`,
+	})
+	quota := status(403, "Forbidden", `pods "basic-tikv-x" is forbidden: exceeded quota: q, requested: cpu=1`)
+	class := status(403, "Forbidden", `pods "basic-tikv-x" is forbidden: no PriorityClass with name high was found`)
+	webhook := status(400, "BadRequest", `admission webhook "a.b" does not support dry run`)
+	manifest := strings.Replace(right, "  tikv:", "  tikv:\n    labels: {team: a b}\n    priorityClassName: high", 1)
+	for _, tt := range []struct {
+		name, resource string
+		answer         any
+		flags          []string
+		code           int
+		says           string
+	}{
+		{"a label, by a dry run", "statefulsets", label, []string{"--dry-run=server"}, 3, `spec.tikv.labels: Invalid value: "a b"`},
+		{"a label, by a run", "statefulsets", label, []string{"--yes"}, 3, `spec.tikv.labels: Invalid value: "a b"`},
+		{"a label, by a dry run that only reads", "statefulsets", label, []string{"--dry-run=client"}, 2, "does not go with apply"},
+		{"a class", "pods", class, []string{"--yes"}, 3, "spec.tikv.priorityClassName: the API server takes no such pod: no PriorityClass"},
+		{"a quota", "pods", quota, []string{"--dry-run=server"}, 0, "exceeded quota"},
+		{"a webhook", "statefulsets", webhook, []string{"--dry-run=server"}, 0, "does not support dry run"},
+	} {
+		s := serveStrictly(t)
+		s.refuse = func(resource, body string) any {
+			if resource == tt.resource && strings.Contains(body, "basic-tikv") && strings.Contains(body, "tikv_start_script") {
+				return tt.answer
+			}
+			return nil
+		}
+		r := s.applied(t, manifest, tt.flags...)
+		if said := r.err + r.out; r.code != tt.code || !strings.Contains(strings.Join(strings.Fields(said), " "), tt.says) || strings.Contains(said, "basic-tikv-x") {
+			t.Errorf("%s: %d: %s\ntried %q", tt.name, r.code, said, s.tried)
+		}
+	}
+}

@@ -33,7 +33,7 @@ func (s *Server) change(q request) (*object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.store.update(q.in(), q.key, func(have runtime.Object) (runtime.Object, error) {
+	return s.store.update(q.in(), q.key, q.dry(), func(have runtime.Object) (runtime.Object, error) {
 		next, err := q.next(have, body)
 		if err != nil {
 			return nil, apierrors.NewBadRequest(err.Error())

@@ -58,6 +58,9 @@ type request struct {
 
 func (r request) kind() schema.GroupVersionKind { return r.gv.WithKind(kinds[r.resource]) }
 
+// dry reports whether the request is to be checked and not carried out.
+func (r request) dry() bool { return r.URL.Query().Get("dryRun") == metav1.DryRunAll }
+
 func (r request) in() schema.GroupResource { return r.gv.WithResource(r.resource).GroupResource() }
 
 // parse reads a path: /api/<version> or /apis/<group>/<version>, then namespaces/<namespace> where there is
@@ -170,7 +173,7 @@ func (s *Server) create(q request) (*object, error) {
 		return nil, err
 	}
 	m.SetNamespace(q.key.Namespace)
-	return s.store.create(q.in(), obj)
+	return s.store.create(q.in(), obj, q.dry())
 }
 
 func (s *Server) remove(q request) (*object, error) {
@@ -179,16 +182,20 @@ func (s *Server) remove(q request) (*object, error) {
 		return nil, err
 	}
 	var only metav1.Preconditions
+	dry := false
 	if len(body) > 0 {
 		got, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
 		if err != nil {
 			return nil, apierrors.NewBadRequest(err.Error())
 		}
-		if options, ok := got.(*metav1.DeleteOptions); ok && options.Preconditions != nil {
-			only = *options.Preconditions
+		if options, ok := got.(*metav1.DeleteOptions); ok {
+			dry = len(options.DryRun) > 0
+			if options.Preconditions != nil {
+				only = *options.Preconditions
+			}
 		}
 	}
-	return s.store.remove(q.in(), q.key, only)
+	return s.store.remove(q.in(), q.key, dry, only)
 }
 
 // selection returns what a list or a watch selects.

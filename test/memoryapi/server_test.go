@@ -2,6 +2,7 @@ package memoryapi_test
 
 import (
 	"net/http"
+	"reflect"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -82,5 +83,33 @@ func TestPatchTypes(t *testing.T) {
 		if err != nil || got.Data["k"] != string(kind) {
 			t.Errorf("%s: %v", kind, err)
 		}
+	}
+}
+
+// TestDryRun: a dry run answers as the request itself would, and nothing is changed by it.
+func TestDryRun(t *testing.T) {
+	m, dry := maps(t, ""), []string{metav1.DryRunAll}
+	before, err := m.List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := m.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "c"}}, metav1.CreateOptions{DryRun: dry})
+	if err != nil || made.UID == "" {
+		t.Errorf("create: %v, %v", made, err)
+	}
+	if _, err := m.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{DryRun: dry}); !apierrors.IsAlreadyExists(err) {
+		t.Errorf("one that there is: %v", err)
+	}
+	a := before.Items[0].DeepCopy()
+	a.Data = map[string]string{"x": "y"}
+	if got, err := m.Update(t.Context(), a, metav1.UpdateOptions{DryRun: dry}); err != nil || got.Data["x"] != "y" {
+		t.Errorf("update: %v, %v", got, err)
+	}
+	if err := m.Delete(t.Context(), "a", metav1.DeleteOptions{DryRun: dry}); err != nil {
+		t.Errorf("delete: %v", err)
+	}
+	after, err := m.List(t.Context(), metav1.ListOptions{})
+	if err != nil || !reflect.DeepEqual(before.Items, after.Items) {
+		t.Errorf("changed: %v, %v", after, err)
 	}
 }

@@ -109,7 +109,7 @@ func (s *store) get(r schema.GroupResource, key types.NamespacedName) (*object, 
 }
 
 // create adds an object.
-func (s *store) create(r schema.GroupResource, obj runtime.Object) (*object, error) {
+func (s *store) create(r schema.GroupResource, obj runtime.Object, dry bool) (*object, error) {
 	meta, err := accessor(obj)
 	if err != nil {
 		return nil, err
@@ -127,11 +127,14 @@ func (s *store) create(r schema.GroupResource, obj runtime.Object) (*object, err
 	meta.SetUID(types.UID(fmt.Sprintf("%08x-0000-4000-8000-000000000000", s.version+1)))
 	meta.SetCreationTimestamp(metav1.NewTime(time.Now().Truncate(time.Second)))
 	meta.SetGeneration(1)
+	if dry {
+		return unstored(obj, meta), nil
+	}
 	return s.put(c, watch.Added, obj, meta), nil
 }
 
 // update replaces an object by what change makes of it.
-func (s *store) update(r schema.GroupResource, key types.NamespacedName, change func(runtime.Object) (runtime.Object, error)) (*object, error) {
+func (s *store) update(r schema.GroupResource, key types.NamespacedName, dry bool, change func(runtime.Object) (runtime.Object, error)) (*object, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.collection(r)
@@ -152,11 +155,14 @@ func (s *store) update(r schema.GroupResource, key types.NamespacedName, change 
 	}
 	meta.SetUID(have.meta.GetUID())
 	meta.SetCreationTimestamp(have.meta.GetCreationTimestamp())
+	if dry {
+		return unstored(next, meta), nil
+	}
 	return s.put(c, watch.Modified, next, meta), nil
 }
 
 // remove deletes an object, if it is still the one that is meant.
-func (s *store) remove(r schema.GroupResource, key types.NamespacedName, only metav1.Preconditions) (*object, error) {
+func (s *store) remove(r schema.GroupResource, key types.NamespacedName, dry bool, only metav1.Preconditions) (*object, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.collection(r)
@@ -170,12 +176,20 @@ func (s *store) remove(r schema.GroupResource, key types.NamespacedName, only me
 	if only.ResourceVersion != nil && *only.ResourceVersion != have.meta.GetResourceVersion() {
 		return nil, apierrors.NewConflict(r, key.Name, errors.New("it was changed meanwhile"))
 	}
+	if dry {
+		return have, nil
+	}
 	gone := have.DeepCopyObject()
 	meta, err := accessor(gone)
 	if err != nil {
 		return nil, err
 	}
 	return s.put(c, watch.Deleted, gone, meta), nil
+}
+
+// unstored is what a dry run answers with: the object as it would be, of which nothing is kept.
+func unstored(obj runtime.Object, meta metav1.Object) *object {
+	return &object{Object: obj, meta: meta, encoded: map[string][]byte{}}
 }
 
 // put keeps the next version of an object, and shows it to watches.

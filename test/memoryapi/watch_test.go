@@ -32,7 +32,7 @@ func TestWatchWithoutEvents(t *testing.T) {
 			if ended || len(shown) != n {
 				t.Fatalf("before %s: ended %t, %d events", name, ended, len(shown))
 			}
-			if _, err := s.create(in, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
+			if _, err := s.create(in, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, false); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()

@@ -127,12 +127,17 @@ func (s *Session) ask(ctx context.Context, f *factory.Factory, o Options, r prop
 	if err == nil {
 		err = s.obeyed(ctx, o, r)
 	}
+	if err == nil {
+		err = s.admitted(ctx, o, &p)
+	}
 	if err != nil {
 		return p, nil, err
 	}
+	notes := p.warnings
 	asked, err := p.consent(ctx, f, o)
 	if err == nil && asked { // the answer may have come an hour later
 		p, err = s.shown(ctx, f, o, r)
+		p.warnings = notes
 	}
 	if err != nil {
 		return p, nil, err

@@ -94,6 +94,7 @@ var rights = []Right{
 	{Driver, Everywhere, storage, "storageclasses", []string{"get"}, "whether volumes can grow", "it is known only when one is to grow"},
 
 	{Editor, Namespace, clusters, "tidbclusters", []string{"create", "delete"}, "create, apply and delete", ""},
+	{Editor, Namespace, "", "pods", []string{"create"}, "asking the API server, by a dry run, whether it takes the pods of a change; none is made", "what only the making of a pod shows, such as a PriorityClass that does not exist, is found after the change is written"},
 	{Editor, Namespace, clusters, "backups", []string{"list"}, "`upgrade --require-backup-newer-than`", "an upgrade with this flag is refused"},
 	{Editor, Namespace, "", "secrets", []string{"update"}, "the certificates that `tls rotate` makes", ""},
 	{Editor, Namespace, certManager, "certificates", []string{"create", "get"}, "`tls init --issuer cert-manager/NAME`; `delete` says which of them stay", "certificates are made without cert-manager, or by others"},

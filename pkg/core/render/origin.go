@@ -1,0 +1,280 @@
+package render
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// Origin returns the field of the TidbCluster that a field of a rendered object was made of, such as
+// spec.tikv.tolerations[0].effect for spec.template.spec.tolerations[0].effect of a StatefulSet. The API server names
+// the field of the object, which a user has never written. Where nothing more is known it is the component's part of
+// the spec, "spec" for an object of the whole cluster.
+func Origin(c topology.Cluster, k topology.Kind, object runtime.Object, path string) string {
+	spec, _ := asJSON(c.Written.Spec).(map[string]any)
+	o := origin{kind: string(k), spec: spec, object: asJSON(object)}
+	o.own, _ = spec[o.kind].(map[string]any)
+	if k == "" {
+		return "spec"
+	}
+	parts := segments(path)
+	switch {
+	case len(parts) == 0:
+		return joined("spec", o.kind)
+	case len(parts) > 2 && parts[0] == "spec" && parts[1] == "template":
+		return o.ofPod([]string{"spec", "template"}, parts[2:])
+	case len(parts) > 2 && parts[0] == "spec" && parts[1] == "volumeClaimTemplates":
+		return o.ofClaim(parts)
+	case o.isService():
+		return o.ofService(parts)
+	}
+	return o.ofPod(nil, parts)
+}
+
+// origin finds the field of a component.
+type origin struct {
+	kind   string
+	spec   map[string]any // of the TidbCluster
+	own    map[string]any // the component's part of it
+	object any            // the rendered object
+}
+
+func asJSON(v any) any {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	var out any
+	if json.Unmarshal(data, &out) != nil {
+		return nil
+	}
+	return out
+}
+
+// segment matches one part of a path: a name, or what is between brackets.
+var segment = regexp.MustCompile(`\[([^\]]*)\]|([^.\[\]]+)`)
+
+// segments returns the parts of a path such as a.b[0].c[x.y/z]; those in brackets keep them.
+func segments(path string) []string {
+	var parts []string
+	for _, m := range segment.FindAllStringSubmatch(path, -1) {
+		if m[2] != "" {
+			parts = append(parts, m[2])
+		} else {
+			parts = append(parts, "["+m[1]+"]")
+		}
+	}
+	return parts
+}
+
+// joined is the reverse of segments.
+func joined(parts ...string) string {
+	var b strings.Builder
+	for _, p := range parts {
+		if b.Len() > 0 && !strings.HasPrefix(p, "[") {
+			b.WriteByte('.')
+		}
+		b.WriteString(p)
+	}
+	return b.String()
+}
+
+// at returns the value of the object at a path, nil where there is none.
+func (o origin) at(parts ...string) any {
+	v := o.object
+	for _, p := range parts {
+		if list, ok := v.([]any); ok {
+			i, err := strconv.Atoi(strings.Trim(p, "[]"))
+			if err != nil || i < 0 || i >= len(list) {
+				return nil
+			}
+			v = list[i]
+			continue
+		}
+		fields, _ := v.(map[string]any)
+		v = fields[strings.Trim(p, "[]")]
+	}
+	return v
+}
+
+func entryName(v any) string {
+	fields, _ := v.(map[string]any)
+	name, _ := fields["name"].(string)
+	return name
+}
+
+// entry returns the path of the entry of a list in the component's part, or in the spec as a whole, that an element of
+// the object was made of: one with its name, or else one that is equal to it.
+func (o origin) entry(list string, element any) ([]string, bool) {
+	for _, from := range []struct {
+		at   []string
+		part map[string]any
+	}{{[]string{"spec", o.kind}, o.own}, {[]string{"spec"}, o.spec}} {
+		entries, _ := from.part[list].([]any)
+		for i, e := range entries {
+			if name := entryName(element); name != "" && name == entryName(e) || reflect.DeepEqual(e, element) {
+				return append(slices.Clone(from.at), list, fmt.Sprintf("[%d]", i)), true
+			}
+		}
+	}
+	return []string{"spec", o.kind}, false
+}
+
+// field returns the path of a field of the component's part, or of the spec as a whole where only that has it.
+func (o origin) field(name string) []string {
+	if _, own := o.own[name]; !own {
+		if _, whole := o.spec[name]; whole {
+			return []string{"spec", name}
+		}
+	}
+	return []string{"spec", o.kind, name}
+}
+
+// ofPod returns the origin of a field of a pod, or of a pod template at a path of the object.
+func (o origin) ofPod(root, parts []string) string {
+	switch first := parts[0]; {
+	case first == "metadata" && len(parts) > 1:
+		return o.ofPod(root, parts[1:])
+	case first == "labels" || first == "annotations":
+		return joined(append(o.field(first), parts[1:]...)...)
+	case first != "spec" || len(parts) < 2:
+		return joined("spec", o.kind)
+	}
+	name, rest := parts[1], parts[2:]
+	at := append(slices.Clone(root), "spec", name)
+	switch name {
+	case "containers", "initContainers":
+		return o.ofContainer(at, rest)
+	case "volumes":
+		return o.ofElement("additionalVolumes", at, rest)
+	case "tolerations", "topologySpreadConstraints", "imagePullSecrets":
+		return o.ofElement(name, at, rest)
+	case "securityContext":
+		return joined(append(o.field("podSecurityContext"), rest...)...)
+	case "serviceAccountName":
+		return joined(o.field("serviceAccount")...)
+	case "affinity", "nodeSelector", "priorityClassName", "schedulerName", "hostNetwork", "dnsPolicy", "dnsConfig",
+		"terminationGracePeriodSeconds":
+		return joined(append(o.field(name), rest...)...)
+	}
+	return joined("spec", o.kind)
+}
+
+// ofElement returns the origin of a field of an element of a list, whose index comes first in rest.
+func (o origin) ofElement(list string, at, rest []string) string {
+	if len(rest) == 0 {
+		return joined(o.field(list)...)
+	}
+	entry, found := o.entry(list, o.at(append(at, rest[0])...))
+	if !found {
+		return joined(entry...)
+	}
+	return joined(append(entry, rest[1:]...)...)
+}
+
+// ofContainer returns the origin of a field of a container.
+func (o origin) ofContainer(at, rest []string) string {
+	if len(rest) == 0 {
+		return joined("spec", o.kind)
+	}
+	list := "initContainers"
+	if at[len(at)-1] == "containers" {
+		list = "additionalContainers"
+	}
+	at, rest = append(at, rest[0]), rest[1:]
+	container := o.at(at...)
+	if entry, found := o.entry(list, container); found && o.sets(list, entryName(container), rest) {
+		return joined(append(entry, rest...)...)
+	}
+	if entryName(container) != o.kind || len(rest) == 0 {
+		return joined("spec", o.kind)
+	}
+	switch rest[0] {
+	case "env":
+		return o.ofElement("env", append(at, "env"), rest[1:])
+	case "volumeMounts":
+		return o.ofElement("additionalVolumeMounts", append(at, "volumeMounts"), rest[1:])
+	case "resources":
+		if len(rest) > 1 {
+			return joined(append([]string{"spec", o.kind}, rest[1:]...)...)
+		}
+	case "image":
+		return joined("spec", o.kind, "baseImage")
+	case "imagePullPolicy", "envFrom", "securityContext":
+		return joined(append(o.field(rest[0]), rest[1:]...)...)
+	}
+	return joined("spec", o.kind)
+}
+
+// sets reports whether the user's entry of a container has the field that an error is about. One with the name of a
+// built-in container has only a part of the fields, and no image.
+func (o origin) sets(list, name string, rest []string) bool {
+	entries, _ := o.own[list].([]any)
+	for _, e := range entries {
+		fields, _ := e.(map[string]any)
+		if entryName(e) != name {
+			continue
+		}
+		if len(rest) == 0 || fields["image"] != nil {
+			return true
+		}
+		table, isTable := fields[rest[0]].(map[string]any)
+		return isTable && len(table) > 0 || !isTable && fields[rest[0]] != nil
+	}
+	return false
+}
+
+// ofClaim returns the origin of a field of a claim template.
+func (o origin) ofClaim(parts []string) string {
+	if len(parts) < 3 {
+		return joined("spec", o.kind)
+	}
+	meta, _ := o.at(append(parts[:3:3], "metadata")...).(map[string]any)
+	name, _ := meta["name"].(string)
+	entries, _ := o.own["storageVolumes"].([]any)
+	for i, e := range entries {
+		if o.kind+"-"+entryName(e) == name {
+			return joined("spec", o.kind, "storageVolumes", fmt.Sprintf("[%d]", i))
+		}
+	}
+	if slices.Contains(parts, "storageClassName") {
+		return joined(o.field("storageClassName")...)
+	}
+	return joined("spec", o.kind, "requests", "storage")
+}
+
+func (o origin) isService() bool {
+	spec, _ := o.at("spec").(map[string]any)
+	_, containers := spec["containers"]
+	_, template := spec["template"]
+	return !containers && !template
+}
+
+// ofService returns the origin of a field of a Service.
+func (o origin) ofService(parts []string) string {
+	service, ok := o.own["service"].(map[string]any)
+	if !ok {
+		return joined("spec", o.kind)
+	}
+	last := parts[len(parts)-1]
+	for len(parts) > 0 && (parts[0] == "spec" || parts[0] == "metadata") {
+		parts = parts[1:]
+	}
+	switch {
+	case last == "nodePort" && service["mysqlNodePort"] != nil && len(parts) > 1 && entryName(o.at("spec", parts[0], parts[1])) != "status":
+		return joined("spec", o.kind, "service", "mysqlNodePort")
+	case last == "nodePort" && service["statusNodePort"] != nil:
+		return joined("spec", o.kind, "service", "statusNodePort")
+	case len(parts) > 0 && service[parts[0]] != nil:
+		return joined(append([]string{"spec", o.kind, "service"}, parts...)...)
+	}
+	return joined("spec", o.kind, "service")
+}
