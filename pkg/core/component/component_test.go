@@ -127,7 +127,7 @@ func TestTiKVRestart(t *testing.T) {
 			m := c.Member("t-tikv-3")
 			m.Database.Evicting, m.Database.Leaders = true, 0
 		})},
-		{Name: "leaders have nowhere to go", Cluster: roll(tikv, func(c *plantest.Cluster) { c.Seen.PD.UpStores = 1 })},
+		{Name: "leaders have nowhere to go, since no store elsewhere is up", Cluster: roll(tikv, func(c *plantest.Cluster) { c.Seen.PD.UpStores = 1 })},
 		{Name: "a peer is down", Cluster: roll(tikv, func(c *plantest.Cluster) { c.Down(time.Minute, "t-tikv-0") })},
 		{Name: "a peer is down, this one evicts", Cluster: roll(tikv, func(c *plantest.Cluster) {
 			c.Down(time.Minute, "t-tikv-0").Evicting("t-tikv-3", time.Minute, 0)

@@ -24,6 +24,7 @@ func zones(c *plantest.Cluster, rules []state.PlacementRule, zones ...string) {
 		c.Seen.PD.Placement.Stores = append(c.Seen.PD.Placement.Stores, s)
 	}
 	c.Seen.PD.Stores = len(zones)
+	c.Seen.PD.UpStores += max(len(zones)-len(members), 0)
 }
 
 // isolated returns PD's default rule with isolation-level zone.
@@ -59,6 +60,9 @@ func TestPlacementRules(t *testing.T) {
 	elsewhere := func(s state.StoreState) *plantest.Cluster {
 		c := leave(isolated(), []string{"a", "a", "b", "c", "c"})
 		c.Seen.PD.Placement.Stores[4].State = s
+		if s != state.StoreUp {
+			c.Seen.PD.UpStores--
+		}
 		return c
 	}
 	unread := func(c *plantest.Cluster) { c.Seen.PD.Placement.Unread = "PD does not answer" }

@@ -24,7 +24,8 @@ func TiKV() plan.Profile {
 		BeforeRestart: []plan.Hook{leadersBack, leadersEvicted},
 		BeforeHold:    []plan.Hook{leadersBack},
 		BeforeRemove: []plan.Hook{
-			notJoining, newStoresHeard, enoughStores, othersRun, rulesRead, rulesKept, regionsMayMove, leadersLeft, storeOffline, storeTombstone, evictionEnded, plan.LeftoverMarked,
+			notJoining, newStoresHeard, enoughStores, othersRun, rulesRead, rulesKept, storesElsewhereUp, regionsMayMove, leadersLeft, storeOffline,
+			storeTombstone, evictionEnded, plan.LeftoverMarked,
 		},
 		BeforeRenew:   []plan.Hook{evictionEnded, plan.LeftoverMarked},
 		BeforeSuspend: []plan.Hook{tombstoneMarked, claimsKept, removalsSettled, evictionsEnded},
@@ -154,6 +155,19 @@ var othersRun = plan.Hook{
 	},
 	Observed: func(sc plan.Scope, m state.Member) string {
 		return fmt.Sprintf("needs %d other stores that run, has %d", sc.All.PD.MaxReplicas, upBeside(sc, m, runs))
+	},
+}
+
+// storesElsewhereUp waits, before a store that may serve is taken offline, for the stores of other clusters that PD
+// counts, as a restart does.
+var storesElsewhereUp = plan.Hook{
+	Reason: plan.StoresElsewhereUp, Want: plan.StoresElsewhereWanted,
+	Done: func(sc plan.Scope, m state.Member) bool {
+		return leaving(m) || surelyDown(sc, m) || state.MissingElsewhere(*sc.All) == ""
+	},
+	Observed: func(sc plan.Scope, _ state.Member) string { return state.MissingElsewhere(*sc.All) },
+	Help: func(sc plan.Scope, _ state.Member) remedy.Remedy {
+		return plan.StoresElsewhereHelp(*sc.Cluster, *sc.All)
 	},
 }
 

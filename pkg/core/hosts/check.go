@@ -117,8 +117,8 @@ func missed(s Sight, m state.Member) bool {
 	return counted && !m.Up()
 }
 
-// othersServe: with a second member down, regions or PD may have no quorum. PD also reports stores in
-// other Kubernetes clusters.
+// othersServe: with a second member down, regions or PD may have no quorum. PD also counts stores that are
+// members of no cluster here.
 func (h Host) othersServe(s Sight, same []Sight) (Refusal, bool) {
 	var down []string
 	for _, m := range h.elsewhere(s) {
@@ -132,15 +132,12 @@ func (h Host) othersServe(s Sight, same []Sight) (Refusal, bool) {
 			Remedy: remedy.Remedy{remedy.Run("see what they wait for", s.Cluster.Plugin("status"))},
 		}, true
 	}
-	far := s.Snapshot.PD.Stores - s.Snapshot.PD.UpStores
+	snapshots := []state.Snapshot{s.Snapshot}
 	for _, o := range same {
-		far -= len(members(o, func(m state.Member) bool { return isStore(m) && m.Database.State != state.StoreUp }))
+		snapshots = append(snapshots, o.Snapshot)
 	}
-	if far > 0 {
-		return Refusal{
-			Text:   fmt.Sprintf("PD does not call all stores Up: %d, which are no members of this cluster", far),
-			Remedy: remedy.Remedy{remedy.Say("wait until they serve")},
-		}, true
+	if missing := state.MissingElsewhere(snapshots...); missing != "" {
+		return Refusal{Text: missing, Remedy: plan.StoresElsewhereHelp(s.Cluster, s.Snapshot)}, true
 	}
 	return Refusal{}, false
 }

@@ -85,5 +85,5 @@ func (sc Scope) deletePod(m state.Member) remedy.Remedy {
 // may serve, while a peer is missing.
 func (sc Scope) needsNewRevision(p Profile, m state.Member) bool {
 	return sc.Got.Outdated(m) && (sc.downOrNoQuorum(p, m) || sc.loops(m)) && sc.worthTrying(p, m) &&
-		(sc.free(p, m) || sc.loops(m) || sc.peersMissing(p, m).idle())
+		(sc.free(p, m) || sc.loops(m) || sc.peersServe(p, m))
 }

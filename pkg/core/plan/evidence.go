@@ -197,7 +197,7 @@ func (sc Scope) free(p Profile, m state.Member) bool {
 		return true
 	}
 	return sc.downForLong(m) ||
-		sc.agreed(m) && (p.Kind.Data() == topology.None || sc.peersMissing(p, m).idle())
+		sc.agreed(m) && (p.Kind.Data() == topology.None || sc.peersServe(p, m))
 }
 
 // agreed reports whether two kinds of evidence have agreed for a while that a member does
@@ -220,7 +220,7 @@ func (sc Scope) freeAt(p Profile, m state.Member) time.Time {
 		return time.Time{}
 	}
 	at := later(e.both.Add(settling), sc.storesHeard(m))
-	if p.Kind.Data() != topology.None && !sc.peersMissing(p, m).idle() {
+	if p.Kind.Data() != topology.None && !sc.peersServe(p, m) {
 		at = later(at, e.first.Add(patience))
 	}
 	return at

@@ -59,6 +59,7 @@ const (
 	EvictionForgotten Reason = "EvictionForgotten"
 	EvictionsEnded    Reason = "EvictionsEnded"
 
+	StoresElsewhereUp   Reason = "StoresElsewhereUp"
 	EnoughStores        Reason = "EnoughStores"
 	PlacementRulesKnown Reason = "PlacementRulesKnown"
 	PlacementPossible   Reason = "PlacementPossible"
@@ -190,6 +191,7 @@ var meanings = []Meaning{
 	{LeadersReturned, "region leaders have to be back on a restarted store", "leaders of another store not back", apart},
 	{EvictionForgotten, "the record of an eviction that is over has to be deleted", "eviction record not deleted", apart},
 	{EvictionsEnded, "PD has to allow region leaders on all stores", "evictions not ended", apart},
+	{StoresElsewhereUp, "stores that PD counts and that are no members of this cluster have to be Up", "stores elsewhere not Up", bare},
 	{EnoughStores, "other stores have to be enough for max-replicas", "not enough other stores", bare},
 	{PlacementRulesKnown, "PD has to return its placement rules", "placement rules unknown", apart},
 	{PlacementPossible, "other stores have to fulfil PD's placement rules", "no place for copies on other stores", bare},

@@ -39,7 +39,7 @@ func (sc Scope) repair(p Profile, h hold) verdict {
 		return verdict{}
 	case sc.free(p, m):
 		return act(sc.restart(m))
-	case h.by != "" || !sc.needs(p).idle() || !sc.cancelObsolete(p).idle() || !sc.replaceable(p, m) || !sc.peersMissing(p, m).idle():
+	case h.by != "" || !sc.needs(p).idle() || !sc.cancelObsolete(p).idle() || !sc.replaceable(p, m) || !sc.peersServe(p, m):
 		return verdict{}
 	}
 	return sc.replace(p, m)
@@ -189,7 +189,11 @@ func (sc Scope) rollout(p Profile, h hold) verdict {
 	if v := sc.upload(); !v.idle() {
 		return v
 	}
-	if v := sc.peersDown(p, next); !v.idle() && (due || outdated || !sc.replaced()) {
+	v := sc.peersDown(p, next)
+	if due && v.idle() {
+		v = sc.storesElsewhere(p)
+	}
+	if !v.idle() && (due || outdated || !sc.replaced()) {
 		return v
 	}
 	switch {

@@ -71,7 +71,9 @@ type PD struct {
 	// Stores and UpStores count TiKV stores, also those of other Kubernetes
 	// clusters. Tombstones do not count.
 	Stores, UpStores int
-	MaxReplicas      int // replication.max-replicas
+	// Elsewhere are those of Stores that are no members of this TidbCluster, and that PD does not call Up.
+	Elsewhere   []StoreElsewhere
+	MaxReplicas int // replication.max-replicas
 	// LocationLabels are the labels of stores that PD spreads replicas by, the
 	// widest first (replication.location-labels).
 	LocationLabels []string

@@ -326,6 +326,9 @@ func (a answers) sortStore(c topology.Cluster, d *database, s *pd.Store) {
 	}
 	k, n, ok := storeOwner(c, s)
 	if !ok {
+		if s.State != pd.StoreTombstone && !columnar(s) && !up {
+			d.state.Elsewhere = append(d.state.Elsewhere, a.elsewhere(s))
+		}
 		return
 	}
 	// An address can have had several stores. The one that counts is not a
@@ -344,6 +347,15 @@ func (a answers) sortStore(c topology.Cluster, d *database, s *pd.Store) {
 		},
 		heartbeat: a.byOurClock(s), start: s.StartTime, labels: s.Labels,
 	})
+}
+
+// elsewhere returns what PD says of a store of another cluster that it does not call Up.
+func (a answers) elsewhere(s *pd.Store) state.StoreElsewhere {
+	const silent = 30 * time.Second // a store that serves sends a heartbeat every ten seconds
+	return state.StoreElsewhere{
+		ID: s.ID, Address: s.Address, State: state.StoreState(s.StateName),
+		Serves: s.State == pd.StoreOffline && a.listedAt.Sub(a.byOurClock(s)) < silent,
+	}
 }
 
 // byOurClock returns when PD got the last heartbeat of a store, by the clock of the API server. PD

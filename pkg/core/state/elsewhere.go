@@ -1,0 +1,75 @@
+package state
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// StoreElsewhere is a store of TiKV that is no member of this TidbCluster, and that PD does not call Up.
+type StoreElsewhere struct {
+	ID      uint64
+	Address string
+	State   StoreState
+	// Serves is true for a store that is Offline and sends heartbeats: it serves while its regions leave it.
+	Serves bool
+}
+
+// MissingElsewhere says which stores of TiKV PD counts and does not call Up, and that are members of none of the
+// given clusters, which have the same PD; "" where there is none. A region may have copies on such a store and on
+// one of ours. With both down it has no quorum. So nothing is taken away from such regions before all of them serve.
+// Stores of TiFlash do not count: their copies do not vote.
+func MissingElsewhere(same ...Snapshot) string {
+	if len(same) == 0 {
+		return ""
+	}
+	pd, ours := same[0].PD, map[uint64]bool{}
+	n := pd.Stores - pd.UpStores
+	for _, s := range same {
+		for _, g := range s.Groups {
+			for _, m := range g.Members {
+				if m.countsInPD() && !ours[m.Database.ID] && m.Database.State != StoreUp {
+					n--
+				}
+				ours[m.Database.ID] = ours[m.Database.ID] || m.countsInPD()
+			}
+		}
+	}
+	var names []string
+	for _, s := range pd.Elsewhere {
+		switch {
+		case ours[s.ID]:
+		case s.Serves:
+			n--
+		default:
+			names = append(names, fmt.Sprintf("%s (%s)", s.Address, s.State))
+		}
+	}
+	return notUp(n, names)
+}
+
+// countsInPD reports whether a member is one of the stores that PD.Stores counts.
+func (m Member) countsInPD() bool {
+	return m.Kind.Data() == topology.Store && !m.Kind.Optional() && m.Database.Presence == Present && m.Database.State != StoreTombstone
+}
+
+// namedStores is how many stores a message names.
+const namedStores = 3
+
+func notUp(n int, names []string) string {
+	if n <= 0 {
+		return ""
+	}
+	text := fmt.Sprintf("PD does not call %d stores Up that are no members of this cluster", n)
+	if n == 1 {
+		text = "PD does not call 1 store Up that is no member of this cluster"
+	}
+	if len(names) == 0 {
+		return text
+	}
+	if more := len(names) - namedStores; more > 0 {
+		names = append(names[:namedStores:namedStores], fmt.Sprintf("%d more", more))
+	}
+	return text + ": " + strings.Join(names, ", ")
+}
