@@ -148,4 +148,4 @@ bench-commands: build ## measure time, memory and requests of commands, with an 
 	go run ./test/manyclusters -memory -program bin/kubectl-tidb -commands -clusters 1000
 	go run ./test/manyclusters -memory -program bin/kubectl-tidb -commands -clusters 1 -tikv 300 -tidb 100
 
-.PHONY: $(MAKECMDGOALS) help
+.PHONY: $(shell sed -n "s/^\([a-z][a-z0-9-]*\):.*/\1/p" $(firstword $(MAKEFILE_LIST)))

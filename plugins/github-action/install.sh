@@ -18,7 +18,8 @@ else
     aarch64 | arm64) arch=arm64 ;;
     *) echo "::error title=kubectl tidb::there is no release for $(uname -m)"; exit 2 ;;
   esac
-  archive=kubectl-tidb_${VERSION#v}_${os}_$arch.tar.gz
+  # As .goreleaser.yaml names it, which a test compares.
+  archive=kubectl-tidb_v${VERSION#v}_${os}_$arch.tar.gz
   from=${BASE:-https://github.com/kubectl-tidb/kubectl-tidb/releases/download}/$VERSION
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
@@ -27,7 +28,7 @@ else
   done
   sum=(sha256sum)
   command -v sha256sum > /dev/null || sum=(shasum -a 256) # macOS
-  (cd "$work" && grep " $archive\$" checksums.txt | "${sum[@]}" -c -) || { echo "::error title=kubectl tidb::the sum of $archive is not that of the release"; exit 1; }
+  (cd "$work" && grep -F " $archive" checksums.txt | "${sum[@]}" -c -) || { echo "::error title=kubectl tidb::the sum of $archive is not that of the release"; exit 1; }
   tar -xzf "$work/$archive" -C "$bin" kubectl-tidb
 fi
 echo "$bin" >> "$GITHUB_PATH"

@@ -4,8 +4,11 @@
 set -euo pipefail
 step=$(cd "$(dirname "$0")/../pipeline" && pwd)/step.sh
 export REPORTS=${REPORTS:-tidb-reports}
-# The arguments are one line, as in a shell.
-eval "set -- ${ARGUMENTS:?}"
+# The arguments are one line with quotes as in a shell. Nothing in it is expanded or run: it may have a text of a pull
+# request. Where a quote has no end, xargs fails.
+words=$(printf '%s\n' "${ARGUMENTS:?}" | xargs -n 1 printf '%s\n') || { echo "::error title=kubectl tidb::the arguments cannot be read: $ARGUMENTS"; exit 2; }
+set --
+while IFS= read -r word; do set -- "$@" "$word"; done <<< "$words"
 code=0
 sh "$step" "$@" || code=$?
 [ ! -s "$REPORTS/report.md" ] || cat "$REPORTS/report.md" >> "$GITHUB_STEP_SUMMARY"

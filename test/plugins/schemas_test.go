@@ -190,6 +190,16 @@ func TestAction(t *testing.T) {
 	if got := lint(t, text); got != "" {
 		t.Error(got)
 	}
+	// The example takes the action of a release: one of the pull request would be code of its author. actionlint knows the
+	// inputs and outputs of an action in the repository only.
+	const released = "kubectl-tidb/kubectl-tidb/plugins/github-action@v1.0.0"
+	if n := strings.Count(string(text), released); n != 2 {
+		t.Fatalf("%d steps use the action of a release", n)
+	}
+	text = []byte(strings.ReplaceAll(string(text), released, "./plugins/github-action"))
+	if got := lint(t, text); got != "" {
+		t.Error(got)
+	}
 	for _, change := range [][2]string{
 		{"          comment: \"true\"", "          coment: \"true\""},
 		{"steps.plan.outputs.changes", "steps.plan.outputs.chagnes"},
@@ -198,6 +208,33 @@ func TestAction(t *testing.T) {
 		if got := lint(t, []byte(strings.Replace(string(text), change[0], change[1], 1))); got == "" {
 			t.Errorf("%q is not found", change[1])
 		}
+	}
+}
+
+// TestPullRequestsHaveNoRights: the job of a pull request, which runs code of its author, has no secret of the job that
+// changes the cluster, and files with secrets are readable by their user only.
+func TestPullRequestsHaveNoRights(t *testing.T) {
+	text, err := os.ReadFile(plugins + "github-action/workflow.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, apply, ok := strings.Cut(string(text[strings.Index(string(text), "jobs:"):]), "\n  apply:")
+	if !ok || strings.Contains(plan, "KUBECONFIG_PROD") || !strings.Contains(plan, "KUBECONFIG_PLAN") || strings.Contains(plan, "environment:") {
+		t.Errorf("the job of pull requests: %s", plan)
+	}
+	if !strings.Contains(apply, "environment: prod") || !strings.Contains(apply, "KUBECONFIG_PROD") {
+		t.Errorf("the job that changes the cluster: %s", apply)
+	}
+	if strings.Count(string(text), "umask 077") != strings.Count(string(text), `> "$RUNNER_TEMP/kubeconfig"`) {
+		t.Error("a kubeconfig is written that others can read")
+	}
+	jenkins, err := os.ReadFile(plugins + "jenkins/Jenkinsfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _, _ := strings.Cut(string(jenkins), "stage('Apply')")
+	if strings.Contains(before, "credentials('kubeconfig-prod')") {
+		t.Error("the Jenkinsfile gives the rights of main to branches")
 	}
 }
 

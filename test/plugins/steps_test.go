@@ -14,7 +14,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"text/template"
 	"time"
+
+	"sigs.k8s.io/yaml"
 )
 
 // job is a job of a CI system: a folder, and a program in place of the plugin.
@@ -209,7 +212,7 @@ func TestComment(t *testing.T) {
 // TestInstall: a release whose sum is right, a program that is there, and what is refused.
 func TestInstall(t *testing.T) {
 	releases := t.TempDir()
-	archive := fmt.Sprintf("kubectl-tidb_1.2.3_%s_%s.tar.gz", runtime.GOOS, runtime.GOARCH)
+	archive := archiveOf(t, "1.2.3")
 	content := packed(t)
 	for version, sum := range map[string][32]byte{"v1.2.3": sha256.Sum256(content), "v1.2.4": {}} {
 		name := strings.Replace(archive, "1.2.3", version[1:], 1)
@@ -246,6 +249,59 @@ func TestInstall(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(bin, "kubectl-tidb")); (bin != "" && err == nil) != (tt.code == 0) {
 			t.Errorf("%s: the program is in %q: %v", name, bin, err)
 		}
+	}
+}
+
+// archiveOf returns the name that a release gives to the archive of this platform. It is read from .goreleaser.yaml, which
+// makes the archives: a name that the test makes up would only repeat the mistake of the script.
+func archiveOf(t *testing.T, version string) string {
+	t.Helper()
+	text, err := os.ReadFile("../../.goreleaser.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var release struct {
+		Project  string `json:"project_name"`
+		Archives []struct {
+			Name    string   `json:"name_template"`
+			Formats []string `json:"formats"`
+		} `json:"archives"`
+	}
+	if err := yaml.Unmarshal(text, &release); err != nil || len(release.Archives) != 1 {
+		t.Fatalf("%+v, %v", release, err)
+	}
+	var name strings.Builder
+	err = template.Must(template.New("").Parse(release.Archives[0].Name)).Execute(&name, map[string]string{
+		"ProjectName": release.Project, "Version": version, "Os": runtime.GOOS, "Arch": runtime.GOARCH,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name.String() + "." + release.Archives[0].Formats[0]
+}
+
+// TestArgumentsAreNotRun: the arguments are words with quotes. A shell takes no part of them for more.
+func TestArgumentsAreNotRun(t *testing.T) {
+	for arguments, want := range map[string]string{
+		`upgrade basic v8.1.1$(touch INJECTED)`: "<upgrade><basic><v8.1.1$(touch><INJECTED)>",
+		"upgrade basic `touch INJECTED`":        "<upgrade><basic><`touch><INJECTED`>",
+		`upgrade basic x; touch INJECTED`:       "<upgrade><basic><x;><touch><INJECTED>",
+		`upgrade "a b" 'c "d"' e\ f`:            `<upgrade><a b><c "d"><e f>`,
+		"upgrade basic\ntouch INJECTED":         "<upgrade><basic><touch><INJECTED>",
+		`upgrade $HOME * ~ {a,b} > INJECTED`:    "<upgrade><$HOME><*><~><{a,b}><>><INJECTED>",
+		`upgrade --timeout=5m -n prod`:          "<upgrade><--timeout=5m><-n><prod>",
+	} {
+		j := newJob(t, "ARGUMENTS="+arguments)
+		_, out := j.run(t, "github-action/run.sh")
+		if got := j.file("calls"); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s\n%s", arguments, got, out)
+		}
+		if _, err := os.Stat(filepath.Join(j.dir, "INJECTED")); err == nil {
+			t.Errorf("%s: it was run", arguments)
+		}
+	}
+	if code, out := newJob(t, `ARGUMENTS=upgrade "basic`).run(t, "github-action/run.sh"); code != 2 || !strings.Contains(out, "the arguments cannot be read") {
+		t.Errorf("a quote without an end: %d %s", code, out)
 	}
 }
 
