@@ -20,6 +20,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/version"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/harmless"
 )
 
 // Main runs the command line and returns the exit code.
@@ -41,7 +42,7 @@ func run(ctx context.Context, args []string, streams genericiooptions.IOStreams,
 	root.SetArgs(args)
 	err := explain.Error(exit.Ended(ctx, root.ExecuteContext(ctx)))
 	if text := tidy(err, f.Context()); text != "" {
-		fmt.Fprintln(streams.ErrOut, "error:", text)
+		fmt.Fprintln(streams.ErrOut, harmless.Paragraph("error: "+text))
 	}
 	return int(exit.Of(err))
 }

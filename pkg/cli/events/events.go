@@ -22,6 +22,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/harmless"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
@@ -289,6 +290,12 @@ func (p *printer) show(all []corev1.Event) error {
 	}
 	if len(list.Items) == 0 {
 		return nil
+	}
+	for i := range list.Items {
+		e := &list.Items[i]
+		for _, text := range []*string{&e.Type, &e.Reason, &e.Message, &e.InvolvedObject.Kind, &e.InvolvedObject.Name} {
+			*text = harmless.Line(strings.TrimSpace(*text)) // a line break would be another event
+		}
 	}
 	w := printers.GetNewTabWriter(p.Streams.Out)
 	if err := p.rows.PrintObj(list, w); err != nil {

@@ -5,7 +5,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/yaml"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/harmless"
 )
 
 // Document writes objects as YAML, without fields that are not set: the types would also write a
@@ -18,7 +19,7 @@ func Document(objects []runtime.Object) (string, error) {
 			return "", fmt.Errorf("write %s: %w", o.GetObjectKind().GroupVersionKind().Kind, err)
 		}
 		delete(fields, "status")
-		text, err := yaml.Marshal(tidy(fields))
+		text, err := harmless.YAML(tidy(fields))
 		if err != nil {
 			return "", fmt.Errorf("write %s: %w", o.GetObjectKind().GroupVersionKind().Kind, err)
 		}

@@ -1,6 +1,7 @@
 package output
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/kubectl/pkg/cmd/get"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/harmless"
 )
 
 // Version is the apiVersion of the objects that reading verbs print. Fields may be added to a
@@ -35,6 +37,7 @@ type Objects struct {
 	flags   *genericclioptions.PrintFlags
 	columns *get.CustomColumnsPrintFlags
 	printer printers.ResourcePrinter // nil for a table
+	printed bool                     // a document was written, so that the next one needs a separator
 }
 
 // Bind adds the flag, and those of templates, to a command.
@@ -88,7 +91,18 @@ func (o *Objects) Wide() bool { return o.flags != nil && *o.flags.OutputFormat =
 // Print writes an object in the format of -o. With "name" it writes the name of what the object is
 // about, which is mostly a TidbCluster, for another kubectl command.
 func (o *Objects) Print(out io.Writer, object runtime.Object) error {
-	if *o.flags.OutputFormat != name {
+	switch *o.flags.OutputFormat {
+	case name:
+	case "yaml":
+		return o.printYAML(out, object)
+	case "json":
+		var text bytes.Buffer
+		if err := o.printer.PrintObj(object, &text); err != nil {
+			return err
+		}
+		_, err := out.Write(harmless.JSON(text.Bytes()))
+		return err
+	default:
 		return o.printer.PrintObj(object, out)
 	}
 	if list, ok := object.(*unstructured.UnstructuredList); ok {
@@ -100,6 +114,20 @@ func (o *Objects) Print(out io.Writer, object runtime.Object) error {
 		return nil
 	}
 	return o.printName(out, object.(*unstructured.Unstructured))
+}
+
+// printYAML writes an object as kubectl's own printer does, which fails where a text has a control character.
+func (o *Objects) printYAML(out io.Writer, object runtime.Object) error {
+	text, err := harmless.YAML(object)
+	if err != nil {
+		return fmt.Errorf("write the result: %w", err)
+	}
+	if o.printed {
+		text = append([]byte("---\n"), text...)
+	}
+	o.printed = true
+	_, err = out.Write(text)
+	return err
 }
 
 func (o *Objects) printName(out io.Writer, object *unstructured.Unstructured) error {

@@ -2,12 +2,15 @@
 package output
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/harmless"
 )
 
 // Format is the flag's value: "" is text for people.
@@ -43,9 +46,14 @@ func (o *Format) Type() string { return "format" }
 
 // Write writes a document.
 func Write(out io.Writer, document any) error {
-	enc := json.NewEncoder(out)
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(document); err != nil {
+	err := enc.Encode(document)
+	if err == nil {
+		_, err = out.Write(harmless.JSON(text.Bytes()))
+	}
+	if err != nil {
 		return fmt.Errorf("write the result: %w", err)
 	}
 	return nil

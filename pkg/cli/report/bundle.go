@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/doctor"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
@@ -17,6 +18,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/finding"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/bundle"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/harmless"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
@@ -41,7 +43,7 @@ func collect(ctx context.Context, f *factory.Factory, o *options) error {
 	failed = errors.Join(failed, file.Close())
 	shown.Stop()
 	for _, l := range b.Lacks() {
-		fmt.Fprintf(f.Streams.ErrOut, "not read: %s\n", l)
+		fmt.Fprintln(f.Streams.ErrOut, harmless.Paragraph("not read: "+harmless.Line(l)))
 	}
 	if failed == nil {
 		failed = context.Cause(ctx)
@@ -50,6 +52,9 @@ func collect(ctx context.Context, f *factory.Factory, o *options) error {
 		return exit.With(cmp.Or(exit.Of(failed), exit.Failure), fmt.Errorf("the archive %s is not complete: %w", o.bundle, failed))
 	}
 	fmt.Fprintf(f.Streams.Out, "%s\n", o.bundle)
+	if lost := b.Unwritten(); len(lost) > 0 {
+		return fmt.Errorf("the archive %s is written, but lacks %s", o.bundle, strings.Join(lost, ", "))
+	}
 	return nil
 }
 

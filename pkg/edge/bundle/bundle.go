@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"sigs.k8s.io/yaml"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/harmless"
 )
 
 // Bundle is an archive that is being written. What cannot be read is listed in it, and keeps nothing
@@ -26,9 +26,10 @@ type Bundle struct {
 	dir  string
 	now  time.Time
 	// hidden are the values that must not be in any file.
-	hidden []string
-	lacks  []string
-	broken error // the archive could not be written
+	hidden    []string
+	lacks     []string
+	unwritten []string
+	broken    error // the archive could not be written
 }
 
 // New begins an archive. All of its files are in the directory dir.
@@ -41,6 +42,9 @@ func New(w io.Writer, dir string, now time.Time) *Bundle {
 func (b *Bundle) Lack(what string, err error) {
 	b.lacks = append(b.lacks, b.clean(fmt.Sprintf("%s: %v", what, err)))
 }
+
+// Unwritten returns the names of files that could not be made although what belongs into them was read.
+func (b *Bundle) Unwritten() []string { return b.unwritten }
 
 // Lacks returns what could not be read, a line each.
 func (b *Bundle) Lacks() []string { return b.lacks }
@@ -75,20 +79,24 @@ func (b *Bundle) Read(name string, read func() (io.ReadCloser, error)) {
 // Object adds an object of Kubernetes, or a list of them, as YAML. What tools keep about an object for
 // themselves is left out, as is what has the name of a secret.
 func (b *Bundle) Object(name string, object any, err error) {
-	b.document(name, object, err, func(fields any) ([]byte, error) { return yaml.Marshal(tidy(fields)) })
+	b.document(name, object, err, func(fields any) ([]byte, error) { return harmless.YAML(tidy(fields)) })
 }
 
 // JSON adds a value as JSON.
 func (b *Bundle) JSON(name string, value any, err error) {
-	b.document(name, value, err, func(fields any) ([]byte, error) { return json.MarshalIndent(fields, "", "  ") })
+	b.document(name, value, err, func(fields any) ([]byte, error) {
+		text, err := json.MarshalIndent(fields, "", "  ")
+		return harmless.JSON(text), err
+	})
 }
 
 func (b *Bundle) document(name string, value any, err error, write func(any) ([]byte, error)) {
-	var fields any
-	var text []byte
-	if err == nil {
-		text, err = json.Marshal(value)
+	if err != nil {
+		b.Lack(name, err)
+		return
 	}
+	var fields any
+	text, err := json.Marshal(value)
 	if err == nil {
 		err = json.Unmarshal(text, &fields)
 	}
@@ -97,6 +105,7 @@ func (b *Bundle) document(name string, value any, err error, write func(any) ([]
 	}
 	if err != nil {
 		b.Lack(name, err)
+		b.unwritten = append(b.unwritten, name)
 		return
 	}
 	b.Add(name, text)

@@ -148,6 +148,23 @@ func TestBestEffort(t *testing.T) {
 	}
 }
 
+// TestCharactersThatYAMLRefuses: they are escaped, as a log line or the text of an event can have them.
+func TestCharactersThatYAMLRefuses(t *testing.T) {
+	var out bytes.Buffer
+	b := bundle.New(&out, "ns-t", now)
+	b.Object("pods.yaml", map[string]any{"message": "a\x7fb\u009bc\ufffed\x1be"}, nil)
+	b.Object("not.yaml", map[string]any{"f": func() {}}, nil)
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := files(t, out.Bytes())["ns-t/pods.yaml"]; !strings.Contains(got, `a\x7Fb\x9Bc\uFFFEd\ee`) {
+		t.Errorf("got %q", got)
+	}
+	if got := b.Unwritten(); len(got) != 1 || got[0] != "not.yaml" || len(b.Lacks()) != 1 {
+		t.Errorf("unwritten %q, lacks %q", got, b.Lacks())
+	}
+}
+
 // full is a disk without room.
 type full struct{}
 

@@ -7,6 +7,7 @@ import (
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/harmless"
 )
 
 // Paper is a writer of a width, for a text that is written to a terminal later.
@@ -30,6 +31,14 @@ func Width(w io.Writer) int {
 
 // Say writes a text, folded to the width of w, with an indent.
 func Say(w io.Writer, indent, format string, args ...any) {
+	for i, a := range args {
+		switch v := a.(type) { // a member may have written it
+		case string:
+			args[i] = harmless.Line(v)
+		case error:
+			args[i] = harmless.Line(v.Error())
+		}
+	}
 	fmt.Fprintln(w, Fold(indent+fmt.Sprintf(format, args...), Width(w), indent+"  "))
 }
 
@@ -37,7 +46,7 @@ func Say(w io.Writer, indent, format string, args ...any) {
 // own. Commands are not broken, so that they can be pasted.
 func Advise(w io.Writer, indent string, all []remedy.Advice) {
 	for _, line := range advise(indent, all, Width(w)) {
-		fmt.Fprintln(w, line)
+		fmt.Fprintln(w, harmless.Line(line))
 	}
 }
 

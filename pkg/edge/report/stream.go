@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/harmless"
 )
 
 // Stream writes the events of many clusters as they come, one JSON object per line. It may be used
@@ -70,7 +71,10 @@ func (s *Stream) write() {
 
 // encode writes an event as a line, or nothing if it cannot be encoded.
 func encode(b *bytes.Buffer, e event.Event) {
-	enc := json.NewEncoder(b)
+	var line bytes.Buffer
+	enc := json.NewEncoder(&line)
 	enc.SetEscapeHTML(false) // people read it too, and hints name <cluster>
-	_ = enc.Encode(e)
+	if enc.Encode(e) == nil {
+		b.Write(harmless.JSON(line.Bytes()))
+	}
 }

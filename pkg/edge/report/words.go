@@ -13,6 +13,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/harmless"
 )
 
 // target names what is driven: context / namespace / cluster.
@@ -152,15 +153,10 @@ func seconds(e event.Event) time.Duration {
 
 var escapes = twwidth.Filter()
 
-// Clean returns text as one line without control characters: error messages of servers can have
-// line breaks and escape sequences.
+// Clean returns text as one line without control characters and without bidi controls: error messages of servers can
+// have line breaks and escape sequences.
 func Clean(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, escapes.ReplaceAllString(s, ""))
+	s = harmless.Line(escapes.ReplaceAllString(s, ""))
 	return strings.Join(strings.Fields(s), " ")
 }
 
