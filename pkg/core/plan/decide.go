@@ -55,7 +55,7 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 		p, hold := profileOf(profiles, g.Kind), before.of(i, g.Kind)
 		var v verdict
 		if g.Suspend {
-			v = sc.suspend(p, w.Groups[:i], w.Groups[i+1:])
+			v = sc.duringMaintenance(sc.suspend(p, w.Groups[:i], w.Groups[i+1:]), under)
 		} else {
 			v = sc.leftAlone(p, sc.atOnce(sc.byHand(p, hold, sc.failingBelow(p, hold, sc.heldDown(sc.decide(p, hold))))))
 			v = sc.duringMaintenance(sc.lacking(v), under)

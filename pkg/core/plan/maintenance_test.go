@@ -27,6 +27,7 @@ func TestMaintenance(t *testing.T) {
 		{Name: "scale-out", Cluster: maintained(func(c *plantest.Cluster) { c.Want(tikv).Replicas = 5 })},
 		{Name: "scale-in of a store", Cluster: maintained(func(c *plantest.Cluster) { c.Want(tikv).Replicas = 3 })},
 		{Name: "scale-in of a server", Cluster: maintained(func(c *plantest.Cluster) { c.Want(tidb).Replicas = 2 })},
+		{Name: "a suspension of servers", Cluster: maintained(func(c *plantest.Cluster) { c.Want(tidb).Suspend = true })},
 		{Name: "an eviction to end", Cluster: maintained(func(c *plantest.Cluster) { c.Evicting("t-tikv-3", time.Minute, 0) })},
 		{Name: "all members are elsewhere by now", Cluster: maintained(func(c *plantest.Cluster) {
 			c.Roll(tidb)
