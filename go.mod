@@ -2,6 +2,8 @@ module github.com/kubectl-tidb/kubectl-tidb
 
 go 1.26.0
 
+toolchain go1.26.8
+
 require (
 	github.com/agext/levenshtein v1.2.3
 	github.com/briandowns/spinner v1.23.2
