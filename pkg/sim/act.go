@@ -267,6 +267,9 @@ func (w *Model) restart(s plan.Restart) error {
 	if set.spec.partition != s.From || !w.is(k, s.Basis) {
 		return errConflict
 	}
+	if err := w.spared(s, p); err != nil {
+		return err
+	}
 	if s.Revision != "" {
 		return w.restartNamed(s)
 	}

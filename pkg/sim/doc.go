@@ -61,7 +61,13 @@
 // check misses a member; heartbeats of a store are late; the status port of a TiDB
 // server answers with errors, or refuses connections for ever because of the template
 // (statusless); the connection to the kubelet of a host breaks, so that nothing behind
-// it can be asked; Kubernetes gets no reports from a host on which all processes run.
+// it can be asked; PD's leader does not accept our certificate, while the other members do; Kubernetes gets no reports from a host on which all processes run.
+//
+// PD is read as its client reads it (voters.go): it is known only if its leader itself can be asked. Otherwise each
+// member that can be asked says whom it follows, and the rules of state.Voters say what that proves, in an
+// observation and again when a member of PD is restarted. A leader in another Kubernetes cluster is taken to be
+// reachable, and a process that starts while there is no quorum to answer at once that it follows nobody: a real one
+// does not answer before it has joined a quorum.
 //
 // # Clocks
 //

@@ -141,38 +141,10 @@ func (w *Model) storesKnown() bool {
 	return w.known() && w.pd.leader != 0 && w.t >= w.pd.storeless
 }
 
-// reached reports whether a member of ours takes part, so that PD can be asked.
-func (w *Model) reached() bool {
-	for _, m := range w.pd.members {
-		if m.ordinal >= 0 && w.alive(m) {
-			return true
-		}
-	}
-	return false
-}
-
-// election is how long a member may be without a leader before that means anything.
-const election = 20
-
-// anyMemberRuns: there is a PD process that can be asked, whatever it answers, and
-// has run for some seconds.
-func (w *Model) anyMemberRuns(seconds int64) bool {
-	for _, p := range w.pods[pd] {
-		if p != nil && p.running && !p.terminating() && p.lost <= w.t && w.t-p.started >= seconds {
-			return true
-		}
-	}
-	return false
-}
-
 func (w *Model) observePD() state.PD {
 	out := state.PD{ClusterID: w.recorded}
 	if !w.known() {
-		out.Problem = errNoPD.Error()
-		if w.t >= w.pd.silentUntil && (!w.hasQuorum() && w.anyMemberRuns(0) || !w.reached() && w.anyMemberRuns(election)) {
-			out.Problem, out.Leaderless = "PD has no leader", true
-		}
-		return out
+		return w.unansweredPD()
 	}
 	out.ClusterID, out.SchedulersUnknown = w.pd.id, w.t < w.pd.loadedAt
 	out.Members, out.Healthy = len(w.pd.members), w.healthyMembers()

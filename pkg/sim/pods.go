@@ -69,6 +69,7 @@ type pod struct {
 	shown       int64  // until when the API takes a lost pod for Ready
 	unseen      int64  // until when Kubernetes gets no reports from its host, which runs
 	unreachable int64  // until when no request through its kubelet succeeds
+	distrusts   int64  // until when it does not accept our certificate
 	closing     bool   // its Pump was asked to close
 	closed      bool   // its Pump has ended, and its container has not
 	refuses     int64  // until when its status port answers with errors

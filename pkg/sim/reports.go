@@ -12,6 +12,8 @@ import (
 type memory struct {
 	leader      string
 	leaderSince int64
+	leaderless  int64            // since when PD has no leader
+	unled       map[string]int64 // since when members of PD follow none
 	dated       map[uint64]int64 // the last heartbeats of stores
 	gone        [components][limit]int64
 	notServing  [components][limit]int64
@@ -28,6 +30,7 @@ func (w *Model) remember(s *state.Snapshot) {
 	if m.leader != "" {
 		s.PD.LeaderSince = w.at(m.leaderSince)
 	}
+	w.withoutLeader(s)
 	for k, name := range kinds {
 		g := s.Groups[name]
 		for i := range g.Members {
@@ -128,9 +131,9 @@ func (w *Model) storeAnswers(k kind, i int) state.Answer {
 }
 
 // unanswered reports whether a process cannot be asked: requests through the kubelet of its host fail, since the host is
-// lost, or its connection to the API server, or the certificate that the process shows has expired.
+// lost, or its connection to the API server, or one side does not accept the certificate of the other.
 func (w *Model) unanswered(p *pod) bool {
-	return p.lost > w.t || p.unseen > w.t || w.t < p.unreachable || p.expired.has(w.t)
+	return p.lost > w.t || p.unseen > w.t || w.t < p.unreachable || w.t < p.distrusts || p.expired.has(w.t)
 }
 
 // led records that PD has another leader. It knows heartbeats as they were last saved,
@@ -236,4 +239,5 @@ func (p *pod) heal(now int64) {
 		p.lost = now
 	}
 	p.unseen, p.unreachable, p.refuses = min(p.unseen, now), min(p.unreachable, now), min(p.refuses, now)
+	p.distrusts = min(p.distrusts, now)
 }

@@ -14,15 +14,19 @@ func pdTrouble(sc plan.Scope, _ state.Member) string {
 	return pdState(sc)
 }
 
-// pdCannotAnswer reports whether PD does not answer and none of its members is expected to. A
-// cluster without a quorum may be suspended as well; requests that PD could not answer are
-// recorded, and are made when PD is back.
+// pdCannotAnswer reports whether PD does not answer and none of its members is expected to: it has no
+// leader by the word of its members, or their processes do not run. A cluster without a quorum may be
+// suspended as well; requests that PD could not answer are recorded, and are made when PD is back. A PD
+// that only we cannot reach, or of which Kubernetes hears nothing, goes on serving, with our schedulers.
 func pdCannotAnswer(sc plan.Scope) bool {
-	if sc.All.PD.Known() {
+	switch pd := sc.All.PD; {
+	case pd.Known() || len(pd.Unreached) > 0:
 		return false
+	case pd.Leaderless:
+		return true
 	}
 	for _, m := range sc.All.Groups[topology.PD].Members {
-		if m.Pod != nil && m.Pod.Ready && !m.Pod.Terminating && !sc.All.PD.Leaderless {
+		if m.Pod != nil && !m.Pod.Terminating && !plan.Stopped(m) {
 			return false
 		}
 	}

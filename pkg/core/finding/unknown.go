@@ -2,6 +2,7 @@ package finding
 
 import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
@@ -10,7 +11,11 @@ func pdUnknown(l Look) []Finding {
 	if l.Snapshot.PD.Known() || l.Wanted.Cluster.PDSuspended() {
 		return nil
 	}
-	return []Finding{{Seen: "PD could not be asked: " + l.Snapshot.PD.Problem, Remedy: remedy.Remedy{l.see()}}}
+	help := remedy.Remedy{l.see()}
+	if len(l.Snapshot.PD.Unreached) > 0 {
+		help = plan.Reach(l.Wanted.Cluster, l.Snapshot)
+	}
+	return []Finding{{Seen: "PD could not be asked: " + l.Snapshot.PD.Problem, Remedy: help}}
 }
 
 func schedulersUnknown(l Look) []Finding {

@@ -50,7 +50,7 @@ func (sc Scope) mustServe(p Profile, m state.Member) bool {
 	return p.Kind.Data() != topology.None && !sc.Kept(m) && countedOn(m)
 }
 
-// pdUnreachable reports whether PD does not answer and none of its members here is Ready.
+// pdUnreachable reports whether no member of PD answers and none of those here is Ready.
 // They crash so fast that none of them can be asked whether there is a leader.
 func (sc Scope) pdUnreachable() bool {
 	for _, m := range sc.Got.Running() {
@@ -58,7 +58,7 @@ func (sc Scope) pdUnreachable() bool {
 			return false
 		}
 	}
-	return sc.All.PD.Problem != ""
+	return sc.All.PD.Problem != "" && len(sc.All.PD.Unreached) == 0
 }
 
 // quorumNeedsTheLast reports whether the last member of PD is to be removed, and PD has no quorum

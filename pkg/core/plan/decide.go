@@ -247,6 +247,9 @@ func (sc Scope) decide(p Profile, h hold) verdict {
 	if !sc.Got.Set.Observed {
 		return wait(Gate{Component: p.Kind, Reason: SpecObserved, Want: "StatefulSet controller has seen the new spec"})
 	}
+	if v := sc.leaderUnreached(p, h); !v.idle() {
+		return v
+	}
 	if v := sc.recall(p); !v.idle() {
 		return v
 	}

@@ -193,11 +193,17 @@ func later(a, b time.Time) time.Time {
 // agreed for a while that it does not serve. If a peer is missing, one of the two must have
 // reported it for long. Without a quorum no voter serves.
 func (sc Scope) free(p Profile, m state.Member) bool {
-	if Stopped(m) || p.Kind.Data() == topology.Raft && sc.All.PD.Leaderless || sc.neverJoined(m) {
+	if Stopped(m) || sc.unled(p, m) || sc.neverJoined(m) {
 		return true
 	}
 	return sc.downForLong(m) ||
 		sc.agreed(m) && (p.Kind.Data() == topology.None || sc.peersServe(p, m))
+}
+
+// unled reports whether a voter is in no quorum: PD has no leader, or the voter has said itself for longer
+// than an election takes that it follows none.
+func (sc Scope) unled(p Profile, m state.Member) bool {
+	return p.Kind.Data() == topology.Raft && (sc.All.PD.Leaderless || slices.Contains(sc.All.PD.Unled, m.Name))
 }
 
 // agreed reports whether two kinds of evidence have agreed for a while that a member does
@@ -320,7 +326,7 @@ func isDown(m state.Member) bool {
 // member votes and too few voters are there to elect a leader. A store that leaves needs
 // more than one observation.
 func (sc Scope) downOrNoQuorum(p Profile, m state.Member) bool {
-	return isDown(m) || m.Database.State == state.StoreOffline && sc.SurelyDown(m) || p.Kind.Data() == topology.Raft && sc.All.PD.Leaderless
+	return isDown(m) || m.Database.State == state.StoreOffline && sc.SurelyDown(m) || sc.unled(p, m)
 }
 
 func (sc Scope) anyDown(p Profile) bool {

@@ -306,7 +306,8 @@ func TestGuardsOfSuspension(t *testing.T) {
 			}
 		}
 	}
-	dead := func(p *state.Pod) { p.Ready = false }
+	dead := func(p *state.Pod) { p.Ready, p.Started = false, time.Time{} }
+	unseen := func(p *state.Pod) { p.Ready = false }
 	voter := func(changes ...func(c *plantest.Cluster)) *plantest.Cluster {
 		return suspend(all, append([]func(c *plantest.Cluster){gone(tidb, tikv), pods(dead), func(c *plantest.Cluster) {
 			c.Member("t-pd-2").Claims[0].Marked = true
@@ -318,6 +319,9 @@ func TestGuardsOfSuspension(t *testing.T) {
 		{Name: "an eviction, PD is lost with one of its pods", Cluster: evicting(pods(dead), func(c *plantest.Cluster) {
 			c.PDUnknown().Member("t-pd-0").Pod = nil
 		})},
+		{Name: "an eviction, PD cannot be asked and Kubernetes hears of none of its hosts", Cluster: evicting(pods(unseen), func(c *plantest.Cluster) { c.PDUnknown() })},
+		{Name: "an eviction, PD's leader cannot be reached", Cluster: evicting(func(c *plantest.Cluster) { c.Unreached("t-pd-0") })},
+		{Name: "PD's leader cannot be reached, a voter is marked", Cluster: voter(func(c *plantest.Cluster) { c.Unreached("t-pd-0") })},
 		{Name: "an eviction, PD goes just now", Cluster: evicting(pods(func(p *state.Pod) { p.Terminating = true }), func(c *plantest.Cluster) { c.PDUnknown() })},
 		{Name: "an eviction, PD has no leader", Cluster: evicting(func(c *plantest.Cluster) { c.PDUnknown().Seen.PD.Leaderless = true })},
 		{Name: "PD is lost, a voter is marked", Cluster: voter()},

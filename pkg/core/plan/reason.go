@@ -46,6 +46,7 @@ const (
 	MembershipKnown     Reason = "MembershipKnown"
 	AnotherMember       Reason = "AnotherMember"
 	QuorumWithoutMember Reason = "QuorumWithoutMember"
+	PDLeaderReachable   Reason = "PDLeaderReachable"
 	PDLeaderMoved       Reason = "PDLeaderMoved"
 	PDLeaderRestarted   Reason = "PDLeaderRestarted"
 	MemberRemoved       Reason = "MemberRemoved"
@@ -180,6 +181,7 @@ var meanings = []Meaning{
 	{MembershipKnown, "PD has to report whether it knows a member", "membership in PD unknown", apart},
 	{AnotherMember, "the only member cannot be removed", "no other member", apart},
 	{QuorumWithoutMember, "PD has to keep its quorum without the member", "no quorum without it", apart},
+	{PDLeaderReachable, "PD's leader, or members that may be a quorum, cannot be asked from here, and may serve everybody else", "PD's leader not reachable from here", bare},
 	{PDLeaderMoved, "another member has to be the leader of PD", "PD not led by another member", apart},
 	{PDLeaderRestarted, "a member that was restarted has to be the leader of PD", "PD not led by a restarted member", apart},
 	{MemberRemoved, "PD has to remove the member", "not removed from PD", direct},

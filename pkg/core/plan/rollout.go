@@ -138,7 +138,8 @@ func (sc Scope) failing(except state.Member) []state.Member {
 // revision, and nothing suggests that this will end by itself. An election takes seconds, and a
 // process recovers from a crash in minutes or not at all. It is enough evidence that members of the
 // update revision run, and after a long time that they have run: without a quorum a new voter
-// cannot keep running.
+// cannot keep running. A PD that only cannot be asked may have a quorum: then only a member whose process
+// does not run is free.
 func (sc Scope) deadlocked(failing []state.Member) bool {
 	wait := settling
 	for _, c := range failing {
@@ -286,6 +287,7 @@ func (sc Scope) finish() verdict {
 
 func (sc Scope) restart(m state.Member) Restart {
 	r := Restart{Component: m.Kind, Member: m.Name, Ordinal: m.Ordinal, Basis: sc.basis(), From: sc.Got.Set.Partition}
+	r.Leaderless = sc.unled(Profile{Kind: m.Kind}, m)
 	if m.Pod != nil {
 		r.PodUID, r.Stuck, r.Ready = m.Pod.UID, !m.Up(), m.Pod.Ready
 	}

@@ -190,7 +190,7 @@ func (sc Scope) pdNeeds(p Profile, above []state.Member) bool {
 	}
 	pd := sc.All.PD
 	tried, running := sc.allTried()
-	unheard := tried && !running && pd.Problem != "" && pd.ClusterID != 0
+	unheard := tried && !running && pd.Problem != "" && len(pd.Unreached) == 0 && pd.ClusterID != 0
 	return slices.ContainsFunc(above, func(m state.Member) bool {
 		switch {
 		case len(m.Claims) == 0 || m.Database.Presence != state.Unknown:

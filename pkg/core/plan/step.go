@@ -81,6 +81,9 @@ type Restart struct {
 	// Revision is set for a member that a user has named: the revision that Kubernetes gives its next
 	// pod. The partition stays as it is.
 	Revision string
+	// Leaderless: PD has no leader, or the member of PD follows none, so that its restart takes nothing away. Otherwise
+	// PD must have a quorum without the member.
+	Leaderless bool
 	// Without names goals that should hold before but do not, with the reason; "" when all hold.
 	Without string
 }

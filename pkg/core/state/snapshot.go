@@ -53,10 +53,16 @@ type PD struct {
 	// Problem says why PD could not be asked, in a user's words; empty when
 	// it could. With a problem, every other field is unknown.
 	Problem string
-	// Leaderless is true if members of PD have said for longer than an election takes that there is
-	// no leader; Problem is set too. It is false when no member was reached, since PD may then
-	// serve others.
+	// Leaderless is true if PD has been without a leader for longer than an election takes, by the
+	// word of who can know that (Voters.Leaderless); Problem is set too. It is false where members that
+	// may be a quorum were not reached, since PD may then serve others.
 	Leaderless bool
+	// Unreached are the members, as Voter.Name has them, that cannot be asked from here and may serve everybody
+	// else: the leader that others name, or so many that they may be a quorum. Problem is set too.
+	Unreached []string
+	// Unled are the members, as Voter.Name has them, that have said themselves for longer than an election
+	// takes that they follow no leader, while none answers. They are in no quorum, whoever else is.
+	Unled []string
 	// ClusterID is known once PD has bootstrapped, and also from our own
 	// record when PD does not answer.
 	ClusterID uint64

@@ -158,6 +158,23 @@ func (c Cluster) Ordinal(k Kind, host string) (int, bool) {
 	return n, true
 }
 
+// HostOrdinal returns the ordinal of the member whose pod has an address. The cluster domain is not
+// compared, since PD keeps the address that a member was started with when the domain is added to the
+// spec later; but where the TiDB cluster spans several Kubernetes clusters only the domain distinguishes
+// pods of the same name.
+func (c Cluster) HostOrdinal(k Kind, host string) (int, bool) {
+	n, ok := c.Ordinal(k, host)
+	switch {
+	case !ok:
+		return 0, false
+	case c.AcrossK8s:
+		return n, host == c.PodHost(k, n)
+	}
+	c.Domain = ""
+	own := c.PodHost(k, n)
+	return n, host == own || strings.HasPrefix(host, own+".")
+}
+
 // ClaimOrdinal returns the template of a component's claim and the ordinal of the member that it was
 // made for, by its name, <template>-<pod>, which Kubernetes sets.
 func (c Cluster) ClaimOrdinal(k Kind, claim string) (template string, ordinal int, ok bool) {

@@ -16,7 +16,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -158,20 +157,12 @@ func (a *Actor) database() (pd.Client, error) {
 	return nil, errors.New("ask PD: no member of it is known yet")
 }
 
-// hosts reports whether an address in PD is that of a member's pod. The cluster
-// domain is not compared, since PD keeps the address that a store was started with
-// when the domain is added to the spec later. Where the TiDB cluster spans several
-// Kubernetes clusters it is compared: only the domain distinguishes pods of the
-// same name.
+// hosts reports whether an address in PD is that of a member's pod.
 func (a *Actor) hosts(member, host string) bool {
 	k, n, ok := a.cluster.Member(member)
 	if !ok {
 		return false
 	}
-	c := a.cluster
-	if c.AcrossK8s {
-		return host == c.PodHost(k, n)
-	}
-	c.Domain = ""
-	return host == c.PodHost(k, n) || strings.HasPrefix(host, c.PodHost(k, n)+".")
+	at, here := a.cluster.HostOrdinal(k, host)
+	return here && at == n
 }

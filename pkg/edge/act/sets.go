@@ -124,7 +124,10 @@ func (a *Actor) mayRestart(ctx context.Context, s plan.Restart, pod *corev1.Pod)
 	if err := a.keepsData(ctx, s, pod); err != nil {
 		return err
 	}
-	return a.stillEvicting(ctx, s.StoreID)
+	if err := a.stillEvicting(ctx, s.StoreID); err != nil {
+		return err
+	}
+	return a.spared(ctx, s, pod)
 }
 
 // readyMeanwhile fails if a pod that was stuck has become Ready since: it may serve by now.

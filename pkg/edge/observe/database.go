@@ -2,7 +2,6 @@ package observe
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"net/url"
 	"slices"
@@ -154,7 +153,7 @@ type answers struct {
 // base asks PD. Where PD does not answer everything is unknown.
 func (o *Observer) base(ctx context.Context, c topology.Cluster, seen objects) database {
 	if c.TLS.Members && o.credentials.config == nil {
-		o.history.outlasts(false, o.now())
+		o.history.ledAgain()
 		return database{state: state.PD{Problem: "there is no valid certificate to ask it with"}}
 	}
 	var urls []string
@@ -164,7 +163,7 @@ func (o *Observer) base(ctx context.Context, c topology.Cluster, seen objects) d
 		}
 	}
 	if len(urls) == 0 {
-		o.history.outlasts(false, o.now()) // PD did not say that there is no leader
+		o.history.ledAgain() // PD did not say that there is no leader
 		return database{state: state.PD{Problem: "no PD pod is running"}}
 	}
 	slices.Sort(urls)
@@ -172,39 +171,14 @@ func (o *Observer) base(ctx context.Context, c topology.Cluster, seen objects) d
 	short, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	got, err := ask(short, client, o.now, o.renewed(seen.pods[topology.PD]))
-	lasting := o.history.outlasts(errors.Is(err, pd.ErrNoLeader), o.now())
 	if err != nil {
-		return database{state: state.PD{Problem: problem(err), Leaderless: lasting}}
+		return database{state: o.unanswered(ctx, client, c, seen, err)}
 	}
+	o.history.ledAgain()
 	o.readPumps(short, client, c, &got)
 	o.placement(ctx, client, c, seen, &got)
 	o.denials(short, client, c, seen, &got)
 	return got.sort(c)
-}
-
-func problem(err error) string {
-	var down *pd.UnavailableError
-	if errors.As(err, &down) {
-		if why := refusal(err); why != "" {
-			return down.Kind.Error() + ": " + why
-		}
-		return down.Kind.Error()
-	}
-	return err.Error()
-}
-
-// refusal returns why one side of a connection does not accept the certificate of the other, "" for
-// any other error.
-func refusal(err error) string {
-	var theirs *tls.CertificateVerificationError
-	var ours tls.AlertError
-	switch {
-	case errors.As(err, &theirs):
-		return "its certificate is not accepted: " + theirs.Err.Error()
-	case errors.As(err, &ours):
-		return "it does not accept our certificate: " + ours.Error()
-	}
-	return ""
 }
 
 func ask(ctx context.Context, client pd.Client, now func() time.Time, renewed bool) (answers, error) {

@@ -25,8 +25,10 @@ type history struct {
 	askedAt time.Time // when PD was asked last
 	// heartbeats are the last ones of stores when PD was asked last, as PD dates them.
 	heartbeats map[uint64]time.Time
-	// leaderless is since when PD's members have said that there is no leader.
+	// leaderless is since when PD has had no leader by the word of its members, unled since when members
+	// have said that they follow none.
 	leaderless time.Time
+	unled      map[string]time.Time
 }
 
 func newHistory() history {
@@ -97,6 +99,24 @@ func (m *history) settled(now time.Time) bool {
 // Before that, a PD without a leader may still have a quorum, and to restart a member could take
 // the quorum away.
 const election = 20 * time.Second
+
+// unledFor returns the members that have followed no leader for longer than an election takes.
+func (m *history) unledFor(names []string, now time.Time) []string {
+	next, lasting := make(map[string]time.Time, len(names)), []string(nil)
+	for _, name := range names {
+		if next[name] = m.unled[name]; next[name].IsZero() {
+			next[name] = now
+		}
+		if now.Sub(next[name]) > election {
+			lasting = append(lasting, name)
+		}
+	}
+	m.unled = next
+	return lasting
+}
+
+// ledAgain notes that PD's members have not said that there is no leader.
+func (m *history) ledAgain() { m.leaderless, m.unled = time.Time{}, nil }
 
 // outlasts reports whether PD has been without a leader for longer than an election takes.
 func (m *history) outlasts(without bool, now time.Time) bool {

@@ -281,6 +281,13 @@ func (c *Cluster) PDUnknown() *Cluster {
 	return c
 }
 
+// Unreached makes PD unknown because the named members cannot be asked: its leader, or a quorum.
+func (c *Cluster) Unreached(names ...string) *Cluster {
+	c.PDUnknown()
+	c.Seen.PD.Problem, c.Seen.PD.Unreached = "PD's leader "+names[0]+" cannot be reached from here", names
+	return c
+}
+
 // Decide decides, and panics if the decision is not sound. The process has just begun to
 // observe, unless a test says otherwise.
 func (c *Cluster) Decide() plan.Plan {

@@ -168,7 +168,7 @@ func (t *turn) pause(kind, last error) error {
 		return end()
 	}
 	var lost *lostError
-	if errors.As(last, &lost) && (lost.permanent || t.short && errors.Is(lost.kind, ErrUnreachable)) {
+	if errors.As(last, &lost) && (lost.permanent || t.short && lost.kind == ErrUnreachable) {
 		return end()
 	}
 	wait := t.next

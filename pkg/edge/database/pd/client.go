@@ -15,6 +15,9 @@ type Client interface {
 	Health(ctx context.Context) ([]MemberHealth, error)
 	// Leader asks all members at once and returns the one that confirms that it leads.
 	Leader(ctx context.Context) (*Member, error)
+	// Voters asks each member itself for its part in PD's quorum, also while there is no leader. It fails when no member
+	// answers.
+	Voters(ctx context.Context) ([]Voter, error)
 	// TransferLeader returns when the member of that name confirms that it leads.
 	TransferLeader(ctx context.Context, toName string) error
 	// DeleteMember removes a member by id. It succeeds if the member does not exist any more, and fails with

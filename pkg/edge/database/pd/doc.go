@@ -14,8 +14,8 @@
 //     Config.Attempt, it gives up as soon as no member can be reached at all: that is what a control loop wants, which
 //     comes back anyway.
 //   - Writes are idempotent, so a repeat after a lost answer is harmless, and what is already so is success.
-//   - Errors are classified: errors.Is compares with ErrUnreachable, ErrNoLeader, ErrNotReady,
-//     ErrNotBootstrapped, ErrRefused, ErrNotFound, ErrIsLeader and ErrSchedulersNotLoaded;
+//   - Errors are classified: errors.Is compares with ErrUnreachable, ErrLeaderUnreachable, ErrNoLeader,
+//     ErrNotReady, ErrNotBootstrapped, ErrRefused, ErrNotFound, ErrIsLeader and ErrSchedulersNotLoaded;
 //     errors.As with *StatusError gives PD's own text.
 //   - No method waits for minutes. What may take minutes (schedulers that PD before v7.3 does not know for up to five
 //     minutes after a leader change) is returned at once as a typed error that says what is awaited.

@@ -14,7 +14,11 @@ import (
 var (
 	// ErrUnreachable: no member could be asked.
 	ErrUnreachable = errors.New("PD is unreachable")
-	// ErrNoLeader: members answer, but none leads.
+	// ErrLeaderUnreachable: members answer and name a leader, which could not be asked. It is also an ErrUnreachable: PD
+	// may serve everybody else. errors.As with *LeaderError says which member it is, and why it could not be asked.
+	ErrLeaderUnreachable error = leaderUnreachable{}
+	// ErrNoLeader: members answer, and none of them leads or names a leader that could not be asked. That is no proof
+	// that PD has none: a leader may be among those that do not answer, which Voters tells.
 	ErrNoLeader = errors.New("PD has no leader")
 	// ErrNotReady: there is a leader, but it cannot answer now (etcd timed out, a member has just restarted, …).
 	ErrNotReady = errors.New("PD is not ready")
@@ -76,7 +80,7 @@ func (e *StatusError) Is(target error) bool {
 type UnavailableError struct {
 	// Op is the call, such as "list stores".
 	Op string
-	// Kind is ErrUnreachable, ErrNoLeader or ErrNotReady.
+	// Kind is ErrUnreachable, ErrLeaderUnreachable, ErrNoLeader or ErrNotReady.
 	Kind error
 	// Waited is how long the call went on trying.
 	Waited time.Duration
@@ -91,6 +95,26 @@ func (e *UnavailableError) Error() string {
 
 // Unwrap gives errors.Is and errors.As both the kind and the cause.
 func (e *UnavailableError) Unwrap() []error { return []error{e.Kind, e.Last} }
+
+type leaderUnreachable struct{}
+
+func (leaderUnreachable) Error() string { return "PD's leader is unreachable" }
+
+func (leaderUnreachable) Is(target error) bool { return target == ErrUnreachable }
+
+// LeaderError is the leader that members of PD name, and why it could not be asked.
+type LeaderError struct {
+	Name string
+	Err  error
+}
+
+// Error names the leader and the cause.
+func (e *LeaderError) Error() string {
+	return fmt.Sprintf("PD's leader %s cannot be asked: %v", e.Name, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *LeaderError) Unwrap() error { return e.Err }
 
 // SchedulersNotLoadedError reports that PD has not loaded its own schedulers yet. This is so for a moment after the
 // cluster was bootstrapped, and with PD before v7.3 also after each leader change, for seconds and sometimes for

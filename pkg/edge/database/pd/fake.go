@@ -2,6 +2,7 @@ package pd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -32,7 +33,12 @@ type FakeState struct {
 	Leader string
 	// Unhealthy names the members that do not answer the leader's ping.
 	Unhealthy map[string]bool
-	Stores    []Store
+	// Silent names the members that do not answer us, Refusing those of them on whose ports nothing listens. Where the
+	// leader is silent every call fails with ErrLeaderUnreachable, but Voters.
+	Silent, Refusing map[string]bool
+	// Lagging names the members that have not applied what is committed.
+	Lagging map[string]bool
+	Stores  []Store
 	// Evicting are the stores under leader eviction.
 	Evicting map[uint64]bool
 	// Scheduling is how PD moves leaders and regions; its stores are those of Evicting.
@@ -103,8 +109,8 @@ func (f *Fake) Writes() []string {
 	})
 }
 
-// do records a call, asks the hook, and runs f under the lock.
-func (f *Fake) do(ctx context.Context, call string, body func(*FakeState) error) error {
+// begin records a call and asks the hook.
+func (f *Fake) begin(ctx context.Context, call string) error {
 	f.mu.Lock()
 	f.calls = append(f.calls, call)
 	f.mu.Unlock()
@@ -116,11 +122,22 @@ func (f *Fake) do(ctx context.Context, call string, body func(*FakeState) error)
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s: %w", call, err)
 	}
+	return nil
+}
+
+// do begins a call that the leader answers, and runs body under the lock.
+func (f *Fake) do(ctx context.Context, call string, body func(*FakeState) error) error {
+	if err := f.begin(ctx, call); err != nil {
+		return err
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
 	case f.state.Unreachable:
 		return &UnavailableError{Op: call, Kind: ErrUnreachable, Last: &lostError{kind: ErrUnreachable}}
+	case f.state.Silent[f.state.Leader]:
+		leader := &LeaderError{Name: f.state.Leader, Err: errors.New("error dialing backend")}
+		return &UnavailableError{Op: call, Kind: ErrLeaderUnreachable, Last: &lostError{kind: ErrLeaderUnreachable, leader: leader}}
 	case f.state.Leader == "":
 		return &UnavailableError{Op: call, Kind: ErrNoLeader, Last: &lostError{kind: ErrNoLeader}}
 	}

@@ -2,6 +2,7 @@ package pd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -44,6 +45,46 @@ func (f *Fake) Leader(ctx context.Context) (out *Member, err error) {
 		return err
 	})
 	return out, err
+}
+
+// Voters implements Client. Members that are unhealthy say so themselves: they follow no leader.
+func (f *Fake) Voters(ctx context.Context) ([]Voter, error) {
+	const call = "Voters()"
+	if err := f.begin(ctx, call); err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := &f.state
+	var leads uint64
+	if l, err := s.member(s.Leader); err == nil {
+		leads = l.ID
+	}
+	var all []Voter
+	answered := false
+	for _, m := range s.Members {
+		v := Voter{Name: m.Name, ID: m.ID, PeerURLs: m.PeerURLs, ClientURLs: m.ClientURLs, Refused: s.Refusing[m.Name]}
+		if !s.Unreachable && !s.Silent[m.Name] && !v.Refused {
+			v.Raft, answered = &Raft{Member: m.ID, Leader: leads, Committed: 9, Applied: 9}, true
+			if s.Unhealthy[m.Name] {
+				v.Raft.Leader = 0
+			}
+			if s.Lagging[m.Name] {
+				v.Raft.Committed, v.Raft.Applied = 8, 8
+			}
+		}
+		all = append(all, v)
+	}
+	if !answered {
+		silent := &SilentError{Err: errors.New("nobody answers")}
+		for _, v := range all {
+			if v.Refused {
+				silent.Refused = append(silent.Refused, hostOf(v.PeerURLs[0]))
+			}
+		}
+		return nil, &UnavailableError{Op: call, Kind: ErrUnreachable, Last: silent}
+	}
+	return all, nil
 }
 
 // TransferLeader implements Client.

@@ -1,6 +1,7 @@
 package pd
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,8 +29,12 @@ type group struct {
 	starting map[string]string
 	// proxy, when set, is what something in front of PD answers to every request.
 	proxy int
-	// dialErr, when set, is the answer of every dial.
-	dialErr error
+	// dialErr, when set, is the answer of every dial, and dialErrs those of dials to single members.
+	dialErr  error
+	dialErrs map[string]error
+	// follows are the members that each one follows in Raft, by host:port, where they are not the leader.
+	follows map[string]string
+	applied map[string]uint64 // how much a member has applied, where that is not all
 }
 
 type groupMember struct {
@@ -134,7 +139,7 @@ var errRefused = errors.New("dial tcp: connect: connection refused")
 func (g *group) dial(ctx context.Context, _, addr string) (net.Conn, error) {
 	g.mu.Lock()
 	m := g.members[addr]
-	err := g.dialErr
+	err := cmp.Or(g.dialErr, g.dialErrs[addr])
 	if err == nil && (m == nil || m.dead) {
 		err = errRefused
 	}
@@ -170,11 +175,14 @@ func (g *group) serve(m *groupMember, w http.ResponseWriter, r *http.Request) {
 	}
 	local := r.Header.Get("PD-Allow-Follower-Handle") != ""
 	switch {
+	case strings.HasPrefix(r.URL.Path, "/v3/") && h == nil && !hung:
+		g.etcd(m, w, r)
 	case starting && body == "":
 		http.Error(w, "[PD:server:ErrServerNotStarted]server not started", http.StatusInternalServerError)
 	case starting:
 		io.WriteString(w, body)
 	case hung || leadHung && !local:
+		_, _ = io.Copy(io.Discard, r.Body) // else the server does not notice that the client has gone
 		<-r.Context().Done()
 	case r.URL.Path == "/pd/api/v1/leader" && leader == "" && believes == "":
 		http.Error(w, "no leader", http.StatusServiceUnavailable)
@@ -188,6 +196,42 @@ func (g *group) serve(m *groupMember, w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 	default:
 		h(w, r)
+	}
+}
+
+// etcd answers for a member's etcd, which it does from memory.
+func (g *group) etcd(m *groupMember, w http.ResponseWriter, r *http.Request) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	id := func(host string) string {
+		if host == "" {
+			return "0"
+		}
+		return fmt.Sprint(memberJSON(host)["member_id"])
+	}
+	switch r.URL.Path {
+	case "/v3/maintenance/status":
+		follows, other := g.follows[m.host]
+		if !other {
+			follows = g.leader
+		}
+		applied, behind := g.applied[m.host]
+		if !behind {
+			applied = 100
+		}
+		json.NewEncoder(w).Encode(map[string]any{
+			"header": map[string]any{"member_id": id(m.host)}, "leader": id(follows), "raftIndex": fmt.Sprint(applied), "raftAppliedIndex": fmt.Sprint(applied),
+		})
+	case "/v3/cluster/member/list":
+		var list []map[string]any
+		for i := range len(g.members) {
+			member := memberJSON(hostName(i))
+			list = append(list, map[string]any{"ID": id(hostName(i)), "name": member["name"], "clientURLs": member["client_urls"]})
+		}
+		list = append(list, map[string]any{"ID": "4", "name": "learner", "isLearner": true})
+		json.NewEncoder(w).Encode(map[string]any{"members": list})
+	default:
+		http.NotFound(w, r)
 	}
 }
 

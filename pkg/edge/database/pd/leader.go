@@ -20,10 +20,11 @@ const stragglers = time.Second
 
 // lostError reports that no member has confirmed that it leads.
 type lostError struct {
-	kind error // ErrUnreachable or ErrNoLeader
+	kind error // ErrUnreachable, ErrLeaderUnreachable or ErrNoLeader
 	// permanent is true if every member failed with a permanent error, such as a missing permission.
 	permanent bool
 	errs      []error
+	leader    *LeaderError // with ErrLeaderUnreachable
 }
 
 func (e *lostError) Error() string {
@@ -40,10 +41,14 @@ func (e *lostError) Error() string {
 
 // Unwrap leaves out the answers of PD: a follower's refusal in the search is not a refusal of the call.
 func (e *lostError) Unwrap() []error {
-	return slices.DeleteFunc(slices.Clone(e.errs), func(err error) bool {
+	all := slices.DeleteFunc(slices.Clone(e.errs), func(err error) bool {
 		var status *StatusError
 		return errors.As(err, &status)
 	})
+	if e.leader != nil {
+		all = append(all, e.leader)
+	}
+	return all
 }
 
 // leaderMember returns the member that last confirmed that it leads, or searches for one. If the leader has changed
@@ -78,7 +83,9 @@ func (c *client) remember(url string) {
 // asked only for what it has in memory.
 func (c *client) findLeader(ctx context.Context) (member, *pdpb.Member, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.attempt)
-	s := &search{c: c, ctx: ctx, asked: map[string]bool{}, answers: make(chan answer)}
+	s := &search{
+		c: c, ctx: ctx, asked: map[string]bool{}, answers: make(chan answer), said: map[string]bool{}, silent: map[string]error{},
+	}
 	defer func() {
 		cancel()
 		for ; s.pending > 0; s.pending-- { // the goroutines end with their context; leave none behind
@@ -95,7 +102,7 @@ func (c *client) findLeader(ctx context.Context) (member, *pdpb.Member, error) {
 				c.remember(a.url)
 				return c.member(a.url), a.leader, nil
 			}
-			if grace == nil && s.answered {
+			if grace == nil && len(s.said) > 0 {
 				grace = time.After(stragglers)
 			}
 		case <-grace:
@@ -107,14 +114,16 @@ func (c *client) findLeader(ctx context.Context) (member, *pdpb.Member, error) {
 
 // search is one search for the leader.
 type search struct {
-	c        *client
-	ctx      context.Context
-	asked    map[string]bool
-	answers  chan answer
-	pending  int
-	answered bool
-	errs     []error
-	stuck    int // how many of errs are permanent
+	c       *client
+	ctx     context.Context
+	asked   map[string]bool
+	answers chan answer
+	pending int
+	said    map[string]bool  // hosts of members that have answered, whatever they said
+	silent  map[string]error // hosts of those that could not be asked
+	named   []*pdpb.Member   // as leaders, by others
+	errs    []error
+	stuck   int // how many of errs are permanent
 }
 
 type answer struct {
@@ -144,18 +153,10 @@ func (s *search) ask(urls ...string) {
 // next: the seed may be a service, or write the name of a member in another way.
 func (s *search) take(a answer) bool {
 	if a.err != nil {
-		var status *StatusError
-		var fixed interface{ Permanent() bool }
-		switch {
-		case errors.As(a.err, &status):
-			s.answered = s.answered || !status.fromProxy()
-		case errors.As(a.err, &fixed) && fixed.Permanent():
-			s.stuck++
-		}
-		s.errs = append(s.errs, a.err)
+		s.fail(a)
 		return false
 	}
-	s.answered = true
+	s.said[hostOf(a.url)] = true
 	for _, url := range a.leader.GetClientUrls() {
 		if hostOf(url) == hostOf(a.url) {
 			return true
@@ -165,15 +166,52 @@ func (s *search) take(a answer) bool {
 		s.errs = append(s.errs, fmt.Errorf("%s knows no leader", a.url))
 		return false
 	}
+	s.named = append(s.named, a.leader)
 	s.errs = append(s.errs, fmt.Errorf("%s says that the leader is %q, which does not confirm it",
 		a.url, ask.Words(a.leader.GetName())))
 	s.ask(addresses(a.leader.GetClientUrls())...)
 	return false
 }
 
-func (s *search) lost() error {
-	if s.answered {
-		return &lostError{kind: ErrNoLeader, errs: s.errs}
+// fail notes an error. An answer that is an error is an answer; that of a proxy before PD is none.
+func (s *search) fail(a answer) {
+	var status *StatusError
+	var fixed interface{ Permanent() bool }
+	switch {
+	case errors.As(a.err, &status) && !status.fromProxy():
+		s.said[hostOf(a.url)] = true
+	default:
+		s.silent[hostOf(a.url)] = a.err
+		if errors.As(a.err, &fixed) && fixed.Permanent() {
+			s.stuck++
+		}
 	}
-	return &lostError{kind: ErrUnreachable, errs: s.errs, permanent: len(s.errs) > 0 && s.stuck == len(s.errs)}
+	s.errs = append(s.errs, a.err)
+}
+
+// lost says why no leader was found. A leader that members name, and that could not be asked, may serve everybody else.
+func (s *search) lost() error {
+	if len(s.said) == 0 {
+		return &lostError{kind: ErrUnreachable, errs: s.errs, permanent: len(s.errs) > 0 && s.stuck == len(s.errs)}
+	}
+	for _, leader := range s.named {
+		if why := s.unasked(leader); why != nil {
+			return &lostError{kind: ErrLeaderUnreachable, errs: s.errs, leader: &LeaderError{Name: leader.GetName(), Err: why}}
+		}
+	}
+	return &lostError{kind: ErrNoLeader, errs: s.errs}
+}
+
+// unasked returns why a member has not answered, nil if it has.
+func (s *search) unasked(m *pdpb.Member) error {
+	why := errors.New("it has not answered in time")
+	for _, url := range m.GetClientUrls() {
+		if s.said[hostOf(url)] {
+			return nil
+		}
+		if err := s.silent[hostOf(url)]; err != nil && s.ctx.Err() == nil {
+			why = err
+		}
+	}
+	return why
 }

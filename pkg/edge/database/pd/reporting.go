@@ -37,6 +37,10 @@ func (t reportingClient) Leader(ctx context.Context) (*Member, error) {
 	return timed(t, "Leader", func() (*Member, error) { return t.to.Leader(ctx) })
 }
 
+func (t reportingClient) Voters(ctx context.Context) ([]Voter, error) {
+	return timed(t, "Voters", func() ([]Voter, error) { return t.to.Voters(ctx) })
+}
+
 func (t reportingClient) TransferLeader(ctx context.Context, toName string) error {
 	return t.do("TransferLeader", func() error { return t.to.TransferLeader(ctx, toName) })
 }

@@ -1,0 +1,82 @@
+package act
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/voters"
+)
+
+// pdAnswers is how long PD may take to say whether it can spare a member.
+const pdAnswers = 10 * time.Second
+
+// spared fails unless PD can spare the member of it that is to be restarted, by what its members say at this moment: a
+// quorum is left without it, or it follows no leader, for which the restart was decided, or nothing of it runs. What
+// was observed may have changed since, and a PD that cannot be asked may serve everybody but us.
+func (a *Actor) spared(ctx context.Context, s plan.Restart, pod *corev1.Pod) error {
+	if s.Component.Data() != topology.Raft {
+		return nil
+	}
+	client := a.pd()
+	if client == nil {
+		return a.idle(s, pod, nil, nil)
+	}
+	ctx, cancel := context.WithTimeout(ctx, pdAnswers)
+	defer cancel()
+	say, err := voters.Live(client, a.kube, a.cluster).Read(ctx)
+	if err == nil && (say.Spares(s.Member) || s.Leaderless && (say.Leaderless() || slices.Contains(say.Unled(), s.Member))) {
+		return nil
+	}
+	// A member that has restarted a moment ago has an answer of PD's leader before one of its own, or the reverse.
+	if a.healthyWithout(ctx, client, s.Member) {
+		return nil
+	}
+	return a.idle(s, pod, say, err)
+}
+
+// idle fails unless it is known that the member does not serve.
+func (a *Actor) idle(s plan.Restart, pod *corev1.Pod, say state.Voters, err error) error {
+	if v, listed := say.Of(s.Member); listed && v.Answered && v.Follows != "" {
+		return stale("PD", "would have no quorum without %s", s.Member)
+	}
+	if !voters.Running(pod, s.Component) || voters.Refused(err, a.cluster, s.Ordinal) {
+		return nil
+	}
+	if err == nil {
+		if v, _ := say.Of(s.Member); v.Stopped {
+			return nil
+		}
+		return stale("PD", "does not say that it has a quorum without %s", s.Member)
+	}
+	return stale("PD", "cannot be asked whether it has a quorum without %s", s.Member)
+}
+
+// healthyWithout reports whether PD's leader says that enough other members are healthy. A PD of one or two loses its
+// quorum with any restart.
+func (a *Actor) healthyWithout(ctx context.Context, client pd.Client, pod string) bool {
+	members, err := client.Members(ctx)
+	if err != nil || members.Leader == nil {
+		return false
+	}
+	if len(members.Members) <= 2 {
+		return true
+	}
+	health, err := client.Health(ctx)
+	if err != nil {
+		return false
+	}
+	left := 0
+	for _, m := range members.Members {
+		if !a.isMember(pod, m) && healthy(health, m.ID) {
+			left++
+		}
+	}
+	return left >= len(members.Members)/2+1
+}
