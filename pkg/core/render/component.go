@@ -51,7 +51,7 @@ type component struct {
 	init      []corev1.Container // before the user's own
 	logs      []tailer           // before the main container, or after it with logsLast
 	logsLast  bool
-	sysctl    string // name of the init container that sets kernel parameters
+	sysctl    string // name of the init container that sets kernel parameters, "" for none
 	claimsAt  string // field of the component's spec with its claims, but for that of requests
 	live      *appsv1.StatefulSet
 	kept      *corev1.PodTemplateSpec // of a newer version; nil if ours is wanted

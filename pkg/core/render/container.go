@@ -49,7 +49,7 @@ func timed(probe *corev1.Probe, spec *v1alpha1.Probe) *corev1.Probe {
 // sysctlInit returns nil unless it is asked for and there is something to set.
 func sysctlInit(comp component) *corev1.Container {
 	security := comp.spec.PodSecurityContext()
-	if comp.spec.Annotations()[annSysctl] != "true" || security == nil || len(security.Sysctls) == 0 {
+	if comp.sysctl == "" || comp.spec.Annotations()[annSysctl] != "true" || security == nil || len(security.Sysctls) == 0 {
 		return nil
 	}
 	command := "sysctl -w"

@@ -27,6 +27,7 @@ func describePump(c topology.Cluster, g topology.Group, _ state.Existing) (compo
 
 	comp := base(c, g, tc.BasePumpSpec())
 	comp.shared, comp.ownVolumes = pumpVolumes, true
+	comp.sysctl = "" // as in tidb-operator, Kubernetes itself sets the parameters of these pods
 	if pump.PodManagementPolicy == "" && tc.Spec.PodManagementPolicy == "" {
 		comp.creation = appsv1.OrderedReadyPodManagement // unlike other components
 	}

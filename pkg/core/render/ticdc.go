@@ -28,6 +28,7 @@ func describeTiCDC(c topology.Cluster, g topology.Group, _ state.Existing) (comp
 
 	comp := base(c, g, tc.BaseTiCDCSpec())
 	comp.shared, comp.last = ticdcVolumes, ticdcLastVolumes
+	comp.sysctl = "" // as in tidb-operator, Kubernetes itself sets the parameters of these pods
 	comp.resources = cdc.ResourceRequirements
 	comp.account = first(cdc.ServiceAccount, tc.Spec.ServiceAccount)
 	comp.metrics.port = topology.TiCDCPort

@@ -109,14 +109,16 @@ func mountTiDB(comp *component, db *v1alpha1.TiDBSpec, storage []corev1.VolumeMo
 			}},
 		})
 	}
+	if db.IsBootstrapSQLEnabled() { // its volume comes before those of the certificates, and its mount after theirs
+		comp.volumes = append(comp.volumes,
+			configMapVolume("tidb-bootstrap-sql", *db.BootstrapSQLConfigMapName, corev1.KeyToPath{Key: "bootstrap-sql", Path: "bootstrap.sql"}))
+	}
 	comp.mountMemberTLS(nil)
 	if comp.cluster.TLS.SQL {
 		comp.mountCertificate(sqlServerTLS, comp.cluster.SQLServerSecret())
 	}
 	if db.IsBootstrapSQLEnabled() {
 		comp.mounts = append(comp.mounts, readOnly("tidb-bootstrap-sql", bootstrapSQL))
-		comp.volumes = append(comp.volumes,
-			configMapVolume("tidb-bootstrap-sql", *db.BootstrapSQLConfigMapName, corev1.KeyToPath{Key: "bootstrap-sql", Path: "bootstrap.sql"}))
 	}
 	comp.mounts = append(comp.mounts, storage...)
 	comp.mounts = append(comp.mounts, comp.spec.AdditionalVolumeMounts()...)

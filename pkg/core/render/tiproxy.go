@@ -28,6 +28,7 @@ func describeTiProxy(c topology.Cluster, g topology.Group, _ state.Existing) (co
 
 	comp := base(c, g, tc.BaseTiProxySpec())
 	comp.start, comp.shared = path.Join(tiproxyConfigDir, tiproxyStart), tiproxyVolumes
+	comp.sysctl = "" // as in tidb-operator, Kubernetes itself sets the parameters of these pods
 	comp.resources = proxy.ResourceRequirements
 	comp.account = first(proxy.ServiceAccount, tc.Spec.ServiceAccount)
 	comp.metrics = metrics{topology.TiProxyStatusPort, "/api/metrics"}
