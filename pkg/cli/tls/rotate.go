@@ -122,10 +122,11 @@ func taken(ctx context.Context, f *factory.Factory, s *drive.Session, c topology
 	ctx, cancel := exit.Within(ctx, timeout)
 	defer cancel()
 	var older []string
+	var unread error // the last observation failed: the Secrets are renewed, so it is tried again
 	err := wait.PollUntilContextCancel(ctx, 2*time.Second, true, func(ctx context.Context) (bool, error) {
 		seen, err := s.Observer.Against(ctx, c)
-		if err != nil {
-			return false, err
+		if unread = err; err != nil {
+			return false, nil
 		}
 		var still []string
 		for _, m := range observe.ReadServed(ctx, s.Dialer, c, seen.Snapshot) {
@@ -139,7 +140,11 @@ func taken(ctx context.Context, f *factory.Factory, s *drive.Session, c topology
 		older = still
 		return len(still) == 0, nil
 	})
-	if err = exit.Ended(ctx, err); len(older) > 0 && exit.Of(err) == exit.TimedOut {
+	if err = exit.Ended(ctx, err); unread != nil && exit.Of(err) == exit.TimedOut {
+		return remedy.For(exit.With(exit.TimedOut, fmt.Errorf("the Secrets are renewed, but it could not be seen within %s whether all members show the new certificates: %w", timeout, unread)),
+			remedy.Run("see which they show", remedy.Plugin(c.Namespace, "tls", "check", c.Name)))
+	}
+	if len(older) > 0 && exit.Of(err) == exit.TimedOut {
 		return remedy.For(exit.With(exit.TimedOut, fmt.Errorf("these members do not show the new certificate after %s: %s", timeout, strings.Join(older, ", "))),
 			remedy.Run("see which they show", remedy.Plugin(c.Namespace, "tls", "check", c.Name)),
 			remedy.Run("restart members one after another", c.Plugin("restart")))

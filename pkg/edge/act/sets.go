@@ -53,6 +53,9 @@ func (a *Actor) resize(ctx context.Context, s plan.Resize) error {
 		case s.To:
 			return live, nil
 		case s.From:
+			if p := live.Spec.PersistentVolumeClaimRetentionPolicy; s.To < s.From && p != nil && p.WhenScaled == appsv1.DeletePersistentVolumeClaimRetentionPolicyType {
+				return nil, &callError{call: "scale in " + object, err: errTakesClaims, final: true}
+			}
 			return render.Resized(live, s.To), nil
 		default:
 			return nil, stale(object, "has %s, not %d any more", count(have), s.From)
@@ -243,6 +246,10 @@ func (a *Actor) deleteSet(ctx context.Context, s plan.DeleteSet) error {
 	})
 	return err
 }
+
+// errTakesClaims: Kubernetes would delete the claims of the members that go, which are to stay, marked.
+var errTakesClaims = errors.New("its persistentVolumeClaimRetentionPolicy has whenScaled: Delete, " +
+	"which would delete the data of the members that go; set it to Retain first")
 
 var errTakesData = errors.New("its persistentVolumeClaimRetentionPolicy has whenDeleted: Delete, " +
 	"which would delete the data as well; set it to Retain first")

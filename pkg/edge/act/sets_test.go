@@ -2,6 +2,7 @@ package act
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -33,6 +34,24 @@ func TestResize(t *testing.T) {
 	w.unchanged(t)
 	w.isStale(t, plan.Resize{Component: topology.TiKV, Basis: of(topology.TiKV), From: 2, To: 3})
 	w.isStale(t, plan.Resize{Component: topology.PD, Basis: of(topology.PD), From: 3, To: 4})
+}
+
+// A StatefulSet that deletes the claims of members that go is not scaled in, of whatever component. It may be
+// scaled out.
+func TestResizeThatTakesClaims(t *testing.T) {
+	for _, k := range topology.Kinds() {
+		s := set(k, 3, 3)
+		s.Spec.PersistentVolumeClaimRetentionPolicy = &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{
+			WhenScaled: appsv1.DeletePersistentVolumeClaimRetentionPolicyType,
+		}
+		w := newFixture(t, s)
+		err := w.Do(t.Context(), plan.Resize{Component: k, Basis: of(k), From: 3, To: 2})
+		if !isFinal(err) || !strings.Contains(err.Error(), "whenScaled: Delete") {
+			t.Errorf("%s: got %v", k, err)
+		}
+		w.unchanged(t)
+		w.do(t, plan.Resize{Component: k, Basis: of(k), From: 3, To: 4})
+	}
 }
 
 // A scale-in that was decided for one number of replicas must not start from another one, even if

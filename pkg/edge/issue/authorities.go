@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"maps"
 	"time"
 
@@ -59,6 +60,9 @@ func (s *Self) Progress(ctx context.Context) (Progress, error) {
 			return Progress{}, fmt.Errorf("secret %s/%s does not exist: the certificates are of another authority", s.cluster.Namespace, s.cluster.AuthoritySecret(circle))
 		}
 		if stage := got.Annotations[annStage]; stage != "" {
+			if !slices.Contains(Stages(), Stage(stage)) {
+				return Progress{}, unknownStage(got.Name, stage)
+			}
 			since, err := time.Parse(time.RFC3339, got.Annotations[annSince])
 			if err != nil {
 				return Progress{}, fmt.Errorf("read annotation %s of secret %s: %w", annSince, got.Name, err)
@@ -67,6 +71,13 @@ func (s *Self) Progress(ctx context.Context) (Progress, error) {
 		}
 	}
 	return Progress{}, nil
+}
+
+// unknownStage is the error for a stage of another version. To begin again would take authorities away
+// that members still trust.
+func unknownStage(secret, stage string) error {
+	return fmt.Errorf("annotation %s of secret %s is %q, a stage that this version of the plugin does not know, so nothing was changed; go on with the version that has begun the replacement",
+		annStage, secret, stage)
 }
 
 // circles are those whose certificates the cluster has.

@@ -26,6 +26,10 @@ import (
 // server much, and nothing urgent depends on them.
 const Fresh = 10 * time.Minute
 
+// deniedFor is how long a read is not tried again for which the permission is missing. An administrator may
+// grant it while a daemon runs for weeks.
+const deniedFor = 10 * time.Minute
+
 // extras remembers what only upkeep needs: volumes by the claim's UID and nodes by name. A nil
 // *extras reads nothing, and all of it is unknown.
 type extras struct {
@@ -39,6 +43,7 @@ type memory[T any] struct {
 	mu     sync.Mutex
 	read   map[string]reading[T]
 	denied *state.Gap // the permission to read these objects is missing
+	since  time.Time  // when that was seen last
 }
 
 type reading[T any] struct {
@@ -60,9 +65,9 @@ func (o *Observer) ReadForUpkeep(fresh time.Duration) {
 func (m *memory[T]) recall(now time.Time, key string, get func() (T, *state.Gap, error)) T {
 	m.mu.Lock()
 	known, ok := m.read[key]
-	denied := m.denied
+	denied := m.denied != nil && now.Sub(m.since) < deniedFor
 	m.mu.Unlock()
-	if ok && now.Sub(known.at) < m.fresh || denied != nil {
+	if ok && now.Sub(known.at) < m.fresh || denied {
 		return known.value
 	}
 	value, gap, err := get()
@@ -70,8 +75,9 @@ func (m *memory[T]) recall(now time.Time, key string, get func() (T, *state.Gap,
 	defer m.mu.Unlock()
 	switch {
 	case denial.Of(err) == denial.NotPermitted: // a role that is not loaded yet may be in a moment
-		m.denied = gap
+		m.denied, m.since = gap, now
 	case err == nil:
+		m.denied = nil
 		if m.read == nil {
 			m.read = map[string]reading[T]{}
 		}
