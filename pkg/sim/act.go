@@ -230,10 +230,15 @@ func (w *Model) apply(s plan.Apply) error {
 		if w.moved(k) {
 			return errConflict
 		}
-		w.judgeTemplate(k, template)
+		manual := intent.Manual[k]
+		if len(s.Object.Edits) > 0 {
+			template, manual = set.applied(), set.spec.manual
+		} else {
+			w.judgeTemplate(k, template)
+		}
 		w.change(set, setSpec{
 			replicas: set.spec.replicas, partition: set.spec.replicas, size: set.spec.size,
-			template: template, manual: intent.Manual[k],
+			template: w.admitted(set, template), manual: manual,
 		})
 	}
 	return nil

@@ -278,6 +278,7 @@ func (w *Model) judgeRestart(s plan.Restart, say sayer) {
 		w.judgeNamed(s, say)
 	} else {
 		w.judgeCanary(k, i, say)
+		w.judgeAsked(k, i, say)
 		if p != nil && p.revision == set.update && set.observed == set.generation {
 			w.Soft.Needless++
 		}

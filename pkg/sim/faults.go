@@ -40,6 +40,7 @@ type Faults struct {
 	Standstill  float64 // PD moves nothing for a while
 	Stall       float64 // a person sets what keeps PD from moving leaders or regions, for a while
 	DeleteClaim float64 // a person deletes a claim that is in use
+	Template    float64 // a person changes a pod template in the StatefulSet
 	Operator    float64 // a tidb-operator drives the cluster for some minutes
 	Certificate float64 // a certificate is put into a Secret that the others do not accept
 	Password    float64 // a person sets a password of root
@@ -74,7 +75,7 @@ func (w *Model) injectFaults() {
 		{f.TakeOffline, w.deleteStore}, {f.Refusing, w.breakStep}, {f.Standstill, w.standStill}, {f.DeleteClaim, w.deleteClaimInUse}, {f.Operator, w.startOperator},
 		{f.Certificate, w.spoilCertificate}, {f.Expiry, w.expireCertificate}, {f.Password, w.setPasswordByHand}, {f.Rules, w.disableRules},
 		{f.Outage, w.outage}, {f.KillProcess, w.killProcess}, {f.Freeze, w.freeze}, {f.Expire, w.expire}, {f.Command, w.runCommand},
-		{f.Named, w.restartAny}, {f.Stall, w.stallPD},
+		{f.Named, w.restartAny}, {f.Stall, w.stallPD}, {f.Template, w.changeTemplate},
 	} {
 		if roll < fault.odds {
 			fault.do()
@@ -86,7 +87,7 @@ func (w *Model) injectFaults() {
 
 func (f Faults) total() float64 {
 	return f.Crash + f.Lose + f.LoseLong + f.PDSilent + f.Forget + f.EvictByHand + f.Elsewhere + f.Delete + f.Kubectl + f.Intent +
-		f.Rival + f.Late + f.LoseForGood + f.Resign + f.Ping + f.KubeletAway + f.Port + f.Hide + f.TakeOffline + f.Refusing + f.Standstill + f.DeleteClaim + f.Operator + f.Outage + f.KillProcess + f.Freeze + f.Expire + f.Command + f.Certificate + f.Expiry + f.Password + f.Rules + f.Named + f.Stall
+		f.Rival + f.Late + f.LoseForGood + f.Resign + f.Ping + f.KubeletAway + f.Port + f.Hide + f.TakeOffline + f.Refusing + f.Standstill + f.DeleteClaim + f.Operator + f.Outage + f.KillProcess + f.Freeze + f.Expire + f.Command + f.Certificate + f.Expiry + f.Password + f.Rules + f.Named + f.Stall + f.Template
 }
 
 func (w *Model) anyPod() (kind, int, *pod) {

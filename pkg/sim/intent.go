@@ -55,9 +55,10 @@ func (w *Model) wanted() desired.State {
 		switch s := &w.sets[k]; {
 		case !s.exists:
 			g.Set.Drift = desired.Missing
-		case s.spec.template != g.Template || s.spec.manual != g.Manual:
+		case s.applied() != g.Template || s.spec.manual != g.Manual:
 			g.Set.Drift = desired.Differs
 		}
+		g.PutBack = w.putBack(k)
 		g.Set.Record, g.Set.Recorded = w.wantedRecord(g.Template), w.records[k]
 		g.Config[0].Record, g.Config[0].Recorded = g.Set.Record, g.Set.Recorded
 		out.Groups = append(out.Groups, g)
@@ -106,6 +107,7 @@ func (w *Model) Upgrade(template string, only ...topology.Kind) {
 	for _, k := range only {
 		w.note("user: change %s to %s", k.Title(), template)
 		w.Intent.Template[kindOf(k)] = template
+		w.asked[kindOf(k)][template] = true
 	}
 }
 

@@ -133,6 +133,7 @@ type Options struct {
 	PumpAgain    bool          // the kubelet starts a Pump again that is offline
 	CannotDrain  bool          // TiCDC is of a version that does not drain captures
 	MinReady     time.Duration
+	Pins         bool // a webhook puts digests into pod templates
 	Versions     bool // engines are of two versions of the plugin
 	Reclaims     bool // the claims of removed members are to be deleted
 	// FirstPassword: the user asks for a random first password of root.
@@ -220,14 +221,15 @@ type Model struct {
 	chaos   bool
 
 	leaseObject *coordinationv1.Lease
-	operator    string            // a tidb-operator that drives the cluster as well; "" when none does
-	cameAt      int64             // when it began
-	seesAt      int64             // when commands see it
-	goesAt      int64             // when it goes away
-	theirs      []uint64          // stores that it evicts leaders from
-	writes      int               // of the Lease, of the status, and steps, by those who go by the Lease
-	spoiled     [len(kinds)]int64 // until when the certificate of a component is not accepted
-	renewed     [len(kinds)]int64 // when a valid one is put into its Secret
+	operator    string                      // a tidb-operator that drives the cluster as well; "" when none does
+	cameAt      int64                       // when it began
+	seesAt      int64                       // when commands see it
+	goesAt      int64                       // when it goes away
+	theirs      []uint64                    // stores that it evicts leaders from
+	writes      int                         // of the Lease, of the status, and steps, by those who go by the Lease
+	spoiled     [len(kinds)]int64           // until when the certificate of a component is not accepted
+	asked       [len(kinds)]map[string]bool // templates that the user has asked for, ever
+	renewed     [len(kinds)]int64           // when a valid one is put into its Secret
 	broken      broken
 	away        int64     // until when there is no API server
 	vacancies   []int64   // when replicas begin in the place of those that have ended
@@ -267,7 +269,7 @@ func New(o Options) *Model {
 	w.Intent.Replicas = [components]int{pd: o.PD, tikv: o.TiKV, tiflash: o.TiFlash, pump: o.Pump, tidb: o.TiDB, tiproxy: o.TiProxy, ticdc: o.TiCDC}
 	w.has, w.cdc.tables = o.has(), o.Feeds
 	for k := range kinds {
-		w.Intent.Template[k] = "v1"
+		w.Intent.Template[k], w.asked[k] = "v1", map[string]bool{"v1": true}
 	}
 	w.pd.electAt = never
 	w.Intent.Size = [components]int{pd: defaultSize, tikv: defaultSize}

@@ -181,7 +181,7 @@ func (w *Model) observeGroup(k kind) state.Group {
 	g := state.Group{Set: state.Set{
 		Exists: s.exists, UID: s.uid, Generation: int64(s.generation), Made: w.at(s.made), Terminating: s.leaving, Replicas: s.spec.replicas, Partition: s.spec.partition, Manual: s.spec.manual, Ordered: w.Ordered[k],
 		Observed: s.observed == s.generation, UpdateRevision: s.update, CurrentRevision: s.current,
-		Template: s.spec.template,
+		Template: s.applied(),
 	}}
 	g.Set.Volumes = w.likeness[k].sizes(k, s.spec.size)
 	n := s.spec.replicas

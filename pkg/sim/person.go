@@ -145,7 +145,8 @@ func (w *Model) rebuild(k kind, named string) {
 		if fails && (above || w.names[k][i] == named || k.data() == topology.Raft && w.Faults.Kubectl > 0) {
 			w.note("user: recreate the StatefulSet of %s and %s", kinds[k].Title(), w.names[k][i])
 			s.current, s.update = w.Intent.Template[k], w.Intent.Template[k]
-			s.spec.template, s.seen = s.update, s.spec
+			s.spec.template, s.record = s.update, ""
+			s.seen = s.spec
 			s.generation++
 			if p != nil {
 				w.remove(p)

@@ -16,6 +16,10 @@ type set struct {
 	fresh      bool // its replicas have not changed since it was created
 	spec       setSpec
 	generation int
+	// record is the template that was applied last where the live one differs, else "". insisted: a
+	// webhook has changed it in our own write, so that it is not put back.
+	record   string
+	insisted bool
 
 	seen     setSpec // what the controller works with
 	observed int     // the generation it has seen

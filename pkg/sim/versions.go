@@ -11,8 +11,11 @@ import (
 // newer marks the pod template that the newer version of the plugin renders of a spec.
 const newer = "newer:"
 
-// asked returns what the user asked for when a version of the plugin rendered a pod template.
-func asked(template string) string { return strings.TrimPrefix(template, newer) }
+// asked returns what the user asked for when a version of the plugin rendered a pod template,
+// which a webhook may have changed.
+func asked(template string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(template, pinned), newer)
+}
 
 // drawVersions lets commands of two versions of the plugin drive one simulated cluster in ten. There
 // are no daemons then: of two versions, one would roll pods when the other one has converged.
@@ -31,7 +34,7 @@ func (w *Model) anyVersion() int {
 // template returns the pod template that the process whose turn it is wants: its own, or that of a
 // newer version for the same spec, as package render does.
 func (w *Model) template(k kind) string {
-	want, is := w.Intent.Template[k], w.sets[k].spec.template
+	want, is := w.Intent.Template[k], w.sets[k].applied()
 	switch r := w.records[k]; {
 	case w.sets[k].exists && r.WrittenByNewer(w.version, func() string { return is }) && r.Spec == want:
 		return is
@@ -44,7 +47,7 @@ func (w *Model) template(k kind) string {
 // judgeTemplate checks that an older version does not replace what a newer one has rendered of the
 // same spec, unless a run has written the record of the next template and was stopped then.
 func (w *Model) judgeTemplate(k kind, template string) {
-	if is := w.sets[k].spec.template; template == asked(is) && template != is && !w.unrecorded[k] {
+	if is := w.sets[k].applied(); template == asked(is) && template != is && !w.unrecorded[k] {
 		w.broke("versions", "%s: %s replaces %s", kinds[k].Title(), template, is)
 	}
 	w.unrecorded[k] = false
@@ -70,7 +73,7 @@ func (w *Model) recordTemplate(k kind, o desired.Object) error {
 		return errConflict
 	}
 	next := w.version > 1 || o.Record.Spec != is.Spec
-	w.unrecorded[k] = w.unrecorded[k] || next && is.Pods == w.sets[k].spec.template
+	w.unrecorded[k] = w.unrecorded[k] || next && is.Pods == w.sets[k].applied()
 	w.records[k] = o.Record
 	return nil
 }

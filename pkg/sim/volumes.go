@@ -121,6 +121,7 @@ func (w *Model) make(k kind, spec setSpec) error {
 			return errNoRoom
 		}
 	}
+	spec.template = w.admitted(&w.sets[k], spec.template)
 	w.change(&w.sets[k], spec)
 	w.sets[k].fresh = true
 	return nil

@@ -25,6 +25,10 @@ type Group struct {
 	Services []Object
 	Config   []Object // ConfigMaps that the pod template of Set names; none if they are left as they are
 	Set      Object   // the StatefulSet, its partition closed
+	// PutBack is the StatefulSet as it was applied last. It differs where others have changed fields of the
+	// live pod template. It is written before any other step of the component, since pods that restart or
+	// are added would run what nobody has asked for in the TidbCluster.
+	PutBack Object
 	// Lacks are objects that the component's pods need and only a person can provide. Until then no
 	// pod is restarted or removed: it would not start.
 	Lacks []Lack
@@ -85,6 +89,8 @@ type Object struct {
 	// Version is the resourceVersion of the Service or the ConfigMap that was observed, "" for none. With
 	// another one by now it is not written: this content may be older than what another process has written.
 	Version string
+	// Edits are the fields of the live pod template that are put back with the object.
+	Edits []Edit
 }
 
 // Group returns the wanted group of a component.
@@ -114,11 +120,13 @@ type Lack struct {
 type Need int
 
 // What pods can lack: the ConfigMap that they mount, a version of this plugin that
-// knows the whole of their spec, and a certificate that others accept.
+// knows the whole of their spec, a certificate that others accept, and a pod template
+// with the version that is asked for.
 const (
 	MountedConfigMap Need = iota
 	KnownSpec
 	ValidCertificate
+	AskedVersion
 )
 
 // Finding is a change by another user or tool in the database, or by another version of this plugin

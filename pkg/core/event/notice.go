@@ -38,6 +38,7 @@ const (
 	ConfigurationNotAsked   NoticeReason = "ConfigurationNotAsked"
 	ConfigurationNotApplied NoticeReason = "ConfigurationNotApplied"
 	NewerTemplate           NoticeReason = "NewerTemplate"
+	TemplateOfOthers        NoticeReason = "TemplateOfOthers"
 	CertificateEnds         NoticeReason = "CertificateEnds"
 	AuthorityEnds           NoticeReason = "AuthorityEnds"
 	CertificateNames        NoticeReason = "CertificateNames"
@@ -86,5 +87,6 @@ func NoticeReasons() []NoticeMeaning {
 		{CertificateNames, "the certificate for SQL clients has no name of a Service by which they connect"},
 		{CertificateOlder, "a member shows another certificate than the one in its Secret"},
 		{NewerTemplate, "a newer version of the plugin has written the pod template"},
+		{TemplateOfOthers, "a webhook or another tool changes the pod template after each write, so that it stays as it is"},
 	}
 }

@@ -50,7 +50,7 @@ func drifts(l Look) []Finding {
 		if g.Suspend {
 			continue
 		}
-		all = append(all, l.differ(g.Kind, slices.Concat(g.Services, g.Config, []desired.Object{g.Set}))...)
+		all = append(all, l.differ(g.Kind, slices.Concat(g.Services, g.Config, []desired.Object{g.PutBack, g.Set}))...)
 	}
 	return all
 }
@@ -59,7 +59,9 @@ func (l Look) differ(k topology.Kind, objects []desired.Object) []Finding {
 	words := map[desired.Drift]string{desired.Missing: "is missing", desired.Differs: "is not as the spec asks for"}
 	var names []string
 	for _, o := range objects {
-		if word, differs := words[o.Drift]; differs {
+		if len(o.Edits) > 0 {
+			names = append(names, edited(o))
+		} else if word, differs := words[o.Drift]; differs {
 			names = append(names, fmt.Sprintf("%s %s %s%s", o.Kind, o.Name, word, l.writer(k, o)))
 		}
 	}
@@ -71,6 +73,15 @@ func (l Look) differ(k topology.Kind, objects []desired.Object) []Finding {
 		help = slices.Insert(help, 0, remedy.Run("see what would be done", l.Wanted.Cluster.Plugin("sync", "--dry-run")))
 	}
 	return []Finding{{Component: k, Seen: some(names), Remedy: help}}
+}
+
+// edited says which fields of a pod template others have changed.
+func edited(o desired.Object) string {
+	var fields []string
+	for _, e := range o.Edits {
+		fields = append(fields, e.String())
+	}
+	return fmt.Sprintf("pod template of %s %s was changed: %s", o.Kind, o.Name, some(fields))
 }
 
 // writer says who has written an object last, and when, where that is known: of a StatefulSet that exists.
@@ -93,7 +104,7 @@ func outdated(l Look) []Finding {
 				names = append(names, m.Name)
 			}
 		}
-		if len(names) == 0 || g.Suspend {
+		if len(names) == 0 || g.Suspend || len(g.PutBack.Edits) > 0 { // nobody has asked for the update revision
 			continue
 		}
 		f := Finding{Component: g.Kind, Remedy: remedy.Remedy{l.drive("restart them one after another")},

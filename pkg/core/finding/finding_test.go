@@ -86,7 +86,7 @@ func reports(r event.NoticeReason) (shows, silent func(*sick)) {
 func examples() []example {
 	all := slices.Concat(servingExamples(), roomExamples(), leftExamples(), askedExamples(), restartExamples(), redundancyExamples(), unknownExamples())
 	for id, r := range map[finding.ID]event.NoticeReason{
-		"configuration-not-asked": event.ConfigurationNotAsked, "restore-settings": event.RestoreSettings, "newer-template": event.NewerTemplate,
+		"configuration-not-asked": event.ConfigurationNotAsked, "restore-settings": event.RestoreSettings, "newer-template": event.NewerTemplate, "template-of-others": event.TemplateOfOthers,
 		"certificate-ends": event.CertificateEnds, "authority-ends": event.AuthorityEnds, "certificate-names": event.CertificateNames,
 		"certificate-older": event.CertificateOlder, "evict-scheduler-of-others": event.ForeignScheduler, "canary-unreadable": event.CanaryUnreadable,
 	} {
@@ -218,11 +218,20 @@ func askedExamples() []example {
 		s.Want(topology.TiKV).Set.Drift = desired.Differs
 		s.Set(topology.TiKV, func(set *state.Set) { set.Writer, set.Written = "kubectl-edit", plantest.Now.Add(-time.Hour) })
 	}
+	byHand := func(s *sick) {
+		s.Roll(topology.TiKV)
+		s.Want(topology.TiKV).PutBack = desired.Object{Kind: "StatefulSet", Name: "t-tikv", Drift: desired.Differs, Edits: []desired.Edit{
+			{Field: "containers[tikv].image", Live: "pingcap/tikv:v8.1.0", Applied: "pingcap/tikv:v8.1.1", Manager: "kubectl-set"},
+		}}
+	}
 	differs := func(s *sick) { s.Want(topology.TiDB).Services[0].Drift = desired.Differs }
 	return []example{
 		{"not-driven", more, "to do: scale TiKV from 4 to 5; no process drives the cluster", "", both(more, pdDriven)},
 		{"object-differs", differs, "Service t-tidb-peer is not as the spec asks for", "", both(differs, pdDriven)},
 		{"object-differs", edited, "StatefulSet t-tikv is not as the spec asks for (written last by kubectl-edit, 60m ago)", "", both(edited, pdDriven)},
+		{"object-differs", byHand, "pod template of StatefulSet t-tikv was changed: containers[tikv].image is pingcap/tikv:v8.1.0 (written by kubectl-set), " +
+			"and pingcap/tikv:v8.1.1 was applied", "", both(byHand, pdDriven)},
+		{"pods-outdated", rolls, "t-tidb-0, t-tidb-1: not at revision v2 yet", "", byHand},
 		{"pods-outdated", rolls, "t-tidb-0, t-tidb-1: not at revision v2 yet", "", both(rolls, pdDriven)},
 		{"replicas-differ", more, "5 asked for, and StatefulSet t-tikv has 4 replicas; PD has 4 of its members", "", both(more, pdDriven)},
 		{"versions-differ", two, "v8.1.0 on t-tidb-0; v8.1.1 on t-tidb-1", "", both(two, pdDriven)},

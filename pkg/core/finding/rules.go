@@ -91,6 +91,7 @@ var asked = []rule{
 	{"configuration-not-asked", Info, "What is in use is written down nowhere but in the cluster itself.", byPerson, reported(event.ConfigurationNotAsked)},
 	{"restore-settings", Info, "They are meant for the time of a restore, and make the cluster slower or less safe.", byOther, reported(event.RestoreSettings)},
 	{"newer-template", Info, "This version leaves the template as it is, and does not know all of it.", byPerson, reported(event.NewerTemplate)},
+	{"template-of-others", Info, "The pods run what a webhook or another tool has put into the template.", byPerson, reported(event.TemplateOfOthers)},
 	{"certificate-ends", Warning, "After that members do not accept each other, and clients are refused.", byPerson, reported(event.CertificateEnds)},
 	{"authority-ends", Warning, "After that nothing that it has signed is accepted.", byPerson, reported(event.AuthorityEnds)},
 	{"certificate-names", Warning, "SQL clients that verify the name of the server are refused.", byPerson, reported(event.CertificateNames)},

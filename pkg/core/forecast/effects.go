@@ -82,7 +82,7 @@ func phaseOfApply(w *world, step plan.Step) Phase {
 	switch {
 	case s.Component != "" && !set.Exists:
 		return Creation
-	case s.Component != "" && w.group(s.Component).Template != set.Template:
+	case s.Component != "" && len(s.Object.Edits) == 0 && w.group(s.Component).Template != set.Template:
 		return Rollout
 	}
 	return Preparation
@@ -131,6 +131,10 @@ func settled(objects []desired.Object, o desired.Object) {
 // is not known before: if pods have it already, as after a change that is taken back, fewer of them are
 // replaced than the forecast says.
 func (w *world) applySet(s plan.Apply, g *desired.Group) {
+	if len(s.Object.Edits) > 0 {
+		w.putBack(s.Component, g)
+		return
+	}
 	w.set(s.Component, func(set *state.Set) {
 		if !set.Exists {
 			revision := w.uid()
@@ -145,6 +149,20 @@ func (w *world) applySet(s plan.Apply, g *desired.Group) {
 	})
 	g.Set.Drift = desired.None
 	w.extend(s.Component)
+}
+
+// putBack takes the pod template back to the one that was applied. That is the current revision, unless all
+// pods have the changed one by now.
+func (w *world) putBack(k topology.Kind, g *desired.Group) {
+	w.set(k, func(set *state.Set) {
+		if set.CurrentRevision == set.UpdateRevision {
+			set.UpdateRevision = w.uid()
+		} else {
+			set.UpdateRevision = set.CurrentRevision
+		}
+		set.Partition, set.Observed = set.Replicas, true
+	})
+	g.PutBack = desired.Object{}
 }
 
 // sizes returns the sizes in the claim templates of a component.

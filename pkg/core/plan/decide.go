@@ -244,6 +244,9 @@ func (sc Scope) decide(p Profile, h hold) verdict {
 	if v := sc.create(p); !v.idle() || !sc.Got.Set.Exists {
 		return v
 	}
+	if sc.Want.PutBack.Drift != desired.None {
+		return act(Apply{Component: p.Kind, Object: sc.Want.PutBack})
+	}
 	if !sc.Got.Set.Observed {
 		return wait(Gate{Component: p.Kind, Reason: SpecObserved, Want: "StatefulSet controller has seen the new spec"})
 	}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
@@ -10,9 +11,9 @@ import (
 
 // notDriven returns a gate for each component with pods that are not controlled by a StatefulSet of
 // Kubernetes. Nothing may be created beside their controller: it would be a second controller for
-// pods of the same names.
+// pods of the same names. It returns one as well for each StatefulSet whose ordinals do not begin at 0.
 func notDriven(w desired.State, s state.Snapshot) []Gate {
-	var gates []Gate
+	gates := renumbered(w, s)
 	for _, g := range w.Groups {
 		for _, m := range s.Groups[g.Kind].Members {
 			if m.Pod == nil || m.Pod.Controller == "" {
@@ -27,6 +28,28 @@ func notDriven(w desired.State, s state.Snapshot) []Gate {
 			})
 			break
 		}
+	}
+	return gates
+}
+
+// renumbered returns a gate for each StatefulSet whose first pod has not the ordinal 0. Members would be
+// taken for others: the claims of those that run would be marked as left over, and each scale-out would
+// lead to the next one.
+func renumbered(w desired.State, s state.Snapshot) []Gate {
+	var gates []Gate
+	for _, g := range w.Groups {
+		start := s.Groups[g.Kind].Set.Start
+		if start == 0 {
+			continue
+		}
+		name := w.Cluster.SetName(g.Kind)
+		gates = append(gates, Gate{
+			Component: g.Kind, Object: name, Blocked: true,
+			Reason: OrdinalsSupported, Want: "pods are numbered from 0",
+			Observed: fmt.Sprintf("StatefulSet %s has spec.ordinals.start %d, and only 0 is supported", name, start),
+			Remedy: remedy.Remedy{remedy.Run("take the field away; Kubernetes then replaces the pods from the other end, one without the checks of this plugin",
+				w.Cluster.Kubectl("patch", "statefulset", name, "--type", "merge", "-p", `{"spec":{"ordinals":null}}`))},
+		})
 	}
 	return gates
 }
@@ -72,6 +95,7 @@ func (sc Scope) hasPods() bool {
 // lackReasons name what pods can lack.
 var lackReasons = map[desired.Need]Reason{
 	desired.MountedConfigMap: ConfigMapExists, desired.KnownSpec: SpecKnown, desired.ValidCertificate: CertificateValid,
+	desired.AskedVersion: TemplateAsked,
 }
 
 // mounted returns the ConfigMaps that pods use already.

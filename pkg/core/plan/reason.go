@@ -18,9 +18,11 @@ const (
 	SpecReadable        Reason = "SpecReadable"
 	UpdateAllowed       Reason = "UpdateAllowed"
 	PodOwnerSupported   Reason = "PodOwnerSupported"
+	OrdinalsSupported   Reason = "OrdinalsSupported"
 	VersionReadsData    Reason = "VersionReadsData"
 	ConfigMapExists     Reason = "ConfigMapExists"
 	CertificateValid    Reason = "CertificateValid"
+	TemplateAsked       Reason = "TemplateAsked"
 	MinimumReplicas     Reason = "MinimumReplicas"
 
 	MaintenanceEnded Reason = "MaintenanceEnded"
@@ -159,9 +161,11 @@ var meanings = []Meaning{
 	{SpecReadable, "the configuration in the spec has to be valid TOML", "configuration in the spec is not valid TOML", apart},
 	{UpdateAllowed, "the spec asks for a change of what cannot be changed", "update rejected", apart},
 	{PodOwnerSupported, "pods belong to a controller that is not supported", "controller of the pod not supported", apart},
+	{OrdinalsSupported, "a StatefulSet numbers its pods from another ordinal than 0", "numbering of the pods not supported", apart},
 	{VersionReadsData, "the volumes have data of a newer version", "version too low for the data", apart},
 	{ConfigMapExists, "pods mount a ConfigMap that does not exist", "ConfigMap missing", bare},
 	{CertificateValid, "a Secret with a certificate is missing, or its certificate cannot be used", "certificate not valid", apart},
+	{TemplateAsked, "others keep another version in the pod template than the one that is asked for", "pod template has another version", apart},
 	{GoalReached, "what `wait --for` asks for does not hold yet", "what is awaited has not come", bare},
 	{MaintenanceEnded, "a node with other members is under maintenance, and may go down at any time", "node under maintenance", apart},
 	{MinimumReplicas, "the component cannot have as few members as the spec asks for", "too few replicas", bare},

@@ -303,6 +303,13 @@ func (s Apply) String() string {
 	if s.Object.Drift == desired.Missing {
 		verb = "create"
 	}
+	if n := len(s.Object.Edits); n > 0 {
+		text := fmt.Sprintf("put %s %s back: %s", s.Object.Kind, s.Object.Name, s.Object.Edits[0])
+		if n > 1 {
+			text += "; and " + remedy.Count(n-1, "other field", "other fields")
+		}
+		return text
+	}
 	text := fmt.Sprintf("%s %s %s", verb, s.Object.Kind, s.Object.Name)
 	if s.Replicas > 0 {
 		text += " with " + remedy.Count(s.Replicas, "replica", "replicas")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
@@ -124,7 +125,7 @@ func (sc Scope) busy() string {
 	set := sc.Got.Set
 	_, outdated := sc.highest(sc.ToReplace)
 	switch {
-	case !set.Observed:
+	case !set.Observed, sc.Want.PutBack.Drift != desired.None:
 		return "its last change"
 	case sc.drifted(), !set.Manual && (outdated || !set.Completed() || set.Partition < set.Replicas):
 		return "the rollout"

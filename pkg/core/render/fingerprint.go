@@ -76,6 +76,7 @@ func normalize(v reflect.Value) {
 		}
 	case reflect.Struct:
 		if q, ok := v.Addr().Interface().(*resource.Quantity); ok {
+			q.RoundUp(resource.Milli) // as the API server stores it
 			*q = *resource.NewDecimalQuantity(*q.AsDec(), resource.DecimalSI)
 			return
 		}

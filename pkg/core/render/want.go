@@ -2,7 +2,9 @@ package render
 
 import (
 	"fmt"
+	"maps"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -56,6 +58,11 @@ func Want(o state.Observation) (desired.State, error) {
 func wantGroup(
 	c topology.Cluster, g topology.Group, have state.Existing, snap state.Snapshot, founding *corev1.ConfigMap,
 ) (desired.Group, RefusedError, error) {
+	back, stay := undone(have.Sets[g.Kind], snap.At)
+	if set, changed := back.Manifest.(*appsv1.StatefulSet); changed {
+		have.Sets = maps.Clone(have.Sets)
+		have.Sets[g.Kind] = set // what others have changed is no reason to want something else
+	}
 	live := have.Sets[g.Kind]
 	comp, err := descriptionOf(g.Kind).objects(c, g, have)
 	if err != nil {
@@ -83,6 +90,9 @@ func wantGroup(
 		Set:      desired.Object{Kind: "StatefulSet", Name: set.Name, Drift: setDrift(live, set), Manifest: set},
 		Template: fingerprint(set.Spec.Template),
 	}
+	wanted.PutBack = back
+	findings, lacks := changedByOthers(c, g, live, stay)
+	wanted.Findings, wanted.Lacks = append(wanted.Findings, findings...), append(wanted.Lacks, lacks...)
 	if comp.founding == byBootstrapMap {
 		wanted.Founders = firstMembers(founding)
 	}

@@ -36,6 +36,8 @@ type Set struct {
 	// below Partition.
 	UpdateRevision  string
 	CurrentRevision string
+	// Start is spec.ordinals.start: the ordinal of its first pod. The plugin sets none, so that it is 0.
+	Start int
 	// Template is the fingerprint of the pod template applied last; see
 	// desired.Group.Template.
 	Template string

@@ -40,6 +40,9 @@ func set(s *appsv1.StatefulSet) state.Set {
 			out.Writer, out.Written = f.Manager, f.Time.Time
 		}
 	}
+	if s.Spec.Ordinals != nil {
+		out.Start = int(s.Spec.Ordinals.Start)
+	}
 	if s.Spec.Replicas != nil {
 		out.Replicas = int(*s.Spec.Replicas)
 	}

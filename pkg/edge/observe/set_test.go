@@ -34,6 +34,10 @@ func TestSet(t *testing.T) {
 	if got := set(s); got.Writer != "kubectl-edit" || !got.Written.Equal(noon.Add(2*time.Minute)) {
 		t.Errorf("written by %s at %s", got.Writer, got.Written)
 	}
+	s.Spec.Ordinals = &appsv1.StatefulSetOrdinals{Start: 3}
+	if got := set(s); got.Start != 3 {
+		t.Errorf("it starts at %d", got.Start)
+	}
 	if got := set(nil); got.Exists {
 		t.Errorf("%+v", got)
 	}

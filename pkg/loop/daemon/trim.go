@@ -1,8 +1,11 @@
 package daemon
 
 import (
+	"bytes"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // trim drops the fields of an object that are not read, and packs the rest: a thousand
@@ -13,14 +16,28 @@ func trim(obj any) (any, error) {
 	if !ok { // packed before, or the name of a deleted object
 		return obj, nil
 	}
+	fields := o.GetManagedFields()
 	o.SetManagedFields(nil)
 	switch o := o.(type) {
 	case *corev1.Pod:
 		trimPod(o)
+	case *appsv1.StatefulSet: // who has changed its pod template is read
+		o.SetManagedFields(ofTemplate(fields))
 	case *appsv1.Deployment: // only its existence is read
 		o.Annotations, o.Spec, o.Status = nil, appsv1.DeploymentSpec{}, appsv1.DeploymentStatus{}
 	}
 	return pack(o)
+}
+
+// ofTemplate returns the entries of managers that have written a part of the pod template.
+func ofTemplate(all []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
+	var kept []metav1.ManagedFieldsEntry
+	for _, f := range all {
+		if f.Subresource == "" && f.FieldsV1 != nil && bytes.Contains(f.FieldsV1.GetRawBytes(), []byte(`"f:template"`)) {
+			kept = append(kept, f)
+		}
+	}
+	return kept
 }
 
 // trimPod keeps what package observe reads. A pod from the mirror is never written

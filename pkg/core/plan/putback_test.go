@@ -1,0 +1,80 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+func changedByHand(c *plantest.Cluster, k topology.Kind) {
+	name := c.Wanted.Cluster.SetName(k)
+	c.Want(k).PutBack = desired.Object{Kind: "StatefulSet", Name: name, Drift: desired.Differs, Edits: []desired.Edit{
+		{Field: "containers[" + string(k) + "].image", Live: "x:v8.1.0", Applied: "x:v8.1.1", Manager: "kubectl-set"},
+	}}
+	c.Roll(k)
+}
+
+// Whatever a component is about to do, a pod template that somebody has changed is put back first: pods that
+// are restarted, added or made again would get it.
+func TestPutBackFirst(t *testing.T) {
+	for name, change := range map[string]func(c *plantest.Cluster, k topology.Kind){
+		"nothing else":       func(*plantest.Cluster, topology.Kind) {},
+		"a rollout":          func(c *plantest.Cluster, k topology.Kind) { c.Want(k).Set.Drift = desired.Differs },
+		"more replicas":      func(c *plantest.Cluster, k topology.Kind) { c.Want(k).Replicas++ },
+		"fewer replicas":     func(c *plantest.Cluster, k topology.Kind) { c.Want(k).Replicas-- },
+		"a member that died": func(c *plantest.Cluster, k topology.Kind) { c.Down(time.Hour, c.Wanted.Cluster.PodName(k, 1)) },
+		"the controller has not seen it": func(c *plantest.Cluster, k topology.Kind) {
+			c.Set(k, func(s *state.Set) { s.Observed = false })
+		},
+		"OnDelete": func(c *plantest.Cluster, k topology.Kind) { c.Set(k, func(s *state.Set) { s.Manual = true }) },
+		"a named member": func(c *plantest.Cluster, k topology.Kind) {
+			m := c.Member(c.Wanted.Cluster.PodName(k, 0))
+			c.Want(k).Restarts = map[string]topology.MemberRestart{m.Name: {Pod: m.Pod.UID}}
+		},
+	} {
+		for _, k := range []topology.Kind{topology.PD, topology.TiKV, topology.TiDB} {
+			c := plantest.New(3, 4, 2)
+			changedByHand(c, k)
+			change(c, k)
+			var of []plan.Step
+			for _, s := range c.Decide().Steps {
+				if kind, _ := s.Target(); kind == k {
+					of = append(of, s)
+				}
+			}
+			want := "put StatefulSet " + c.Wanted.Cluster.SetName(k) + " back: containers[" + string(k) +
+				"].image is x:v8.1.0 (written by kubectl-set), and x:v8.1.1 was applied"
+			if len(of) != 1 || of[0].String() != want {
+				t.Errorf("%s, %s: %v, want %s", name, k, of, want)
+			}
+		}
+	}
+}
+
+// A paused cluster is left as it is.
+func TestPutBackPaused(t *testing.T) {
+	c := plantest.New(3, 4, 2)
+	changedByHand(c, topology.TiKV)
+	c.Wanted.Cluster.Paused = true
+	if p := c.Decide(); strings.Contains(plantest.Text(p), "put ") {
+		t.Error(plantest.Text(p))
+	}
+}
+
+// A StatefulSet is not recreated with a template that somebody has changed.
+func TestNotRecreatedWithAChangedTemplate(t *testing.T) {
+	c := plantest.New(3, 4, 2)
+	c.Volumes(topology.TiKV, 10, 20)
+	changedByHand(c, topology.TiKV)
+	for _, s := range c.Decide().Steps {
+		if _, recreates := s.(plan.RecreateSet); recreates {
+			t.Error(s)
+		}
+	}
+}
