@@ -34,6 +34,7 @@ const (
 	ForeignScheduler        NoticeReason = "ForeignScheduler"
 	NodeMaintained          NoticeReason = "NodeMaintained"
 	CanaryUnreadable        NoticeReason = "CanaryUnreadable"
+	LogBackupNotFlushed     NoticeReason = "LogBackupNotFlushed"
 	RestoreSettings         NoticeReason = "RestoreSettings"
 	ConfigurationNotAsked   NoticeReason = "ConfigurationNotAsked"
 	ConfigurationNotApplied NoticeReason = "ConfigurationNotApplied"
@@ -79,6 +80,7 @@ func NoticeReasons() []NoticeMeaning {
 		{ForeignScheduler, "another user or tool has made an evict-leader scheduler for a store"},
 		{NodeMaintained, "a node with members is under maintenance"},
 		{CanaryUnreadable, "the annotation that asks for a canary cannot be followed, so that all rollouts are held"},
+		{LogBackupNotFlushed, "a store has restarted without having flushed its log backup"},
 		{RestoreSettings, "the configuration has settings of a restore"},
 		{ConfigurationNotAsked, "the configuration in use is not the default, though the spec asks for none"},
 		{ConfigurationNotApplied, "members run with an older configuration than the one that is written"},

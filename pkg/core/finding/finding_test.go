@@ -170,8 +170,13 @@ func leftExamples() []example {
 		}
 	}
 	ddl := func(s *sick) { s.look.DDLPaused = "t-tidb-1" }
+	logs := func(b state.LogBackup) func(*sick) { return func(s *sick) { s.look.LogBackups = []state.LogBackup{b} } }
 	pd := func(c state.Scheduling) func(*sick) { return func(s *sick) { s.Seen.PD.Scheduling = c } }
 	return []example{
+		{"log-backup-paused", logs(state.LogBackup{Task: "pitr", Paused: true, Behind: 2 * time.Hour}), "log backup pitr is paused, and reaches to 120m ago", "",
+			logs(state.LogBackup{Task: "pitr", Behind: time.Minute})},
+		{"log-backup-behind", logs(state.LogBackup{Task: "pitr", Behind: 15 * minute}), "log backup pitr is behind, and reaches to 15m ago", "",
+			logs(state.LogBackup{Task: "pitr", Behind: 14 * minute})},
 		{"leaders-not-moved", pd(state.Scheduling{NoLeaders: true}), "its leader-schedule-limit is 0", "", pd(state.Scheduling{NoReplicas: true})},
 		{"regions-not-moved", pd(state.Scheduling{NoRemoving: []uint64{2}}), "PD takes no regions off store 2", "", pd(state.Scheduling{NoLeaders: true, NoRemoving: []uint64{99}})},
 		{"evict-scheduler-left", evicted, "an evict-leader scheduler for store 3, which this plugin made 90m ago", "allow region leaders on t-tikv-2", both(evicted, pdDriven)},
@@ -298,6 +303,7 @@ func unknownExamples() []example {
 		}},
 		{"member-unknown", func(s *sick) { s.Member("t-tidb-0").Database = state.Database{} }, "could not be asked", "", func(s *sick) { s.Down(time.Hour, "t-tidb-0") }},
 		{"driver-unknown", func(s *sick) { s.look.DriverUnread = "forbidden" }, "who drives the cluster: forbidden", "", pdDriven},
+		{"log-backups-unknown", func(s *sick) { s.look.LogBackupsUnread = "no answer" }, "could not be read from PD: no answer", "", func(*sick) {}},
 		{"claims-unknown", func(s *sick) { s.look.ClaimsUnread = "forbidden" }, "claims could not be read: forbidden", "", func(*sick) {}},
 		{"not-read", func(s *sick) { s.Seen.Gaps = []state.Gap{{What: "the node n", Problem: "forbidden"}} }, "the node n could not be read: forbidden", "", func(*sick) {}},
 	}

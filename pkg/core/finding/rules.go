@@ -67,6 +67,8 @@ var leftOver = []rule{
 	{"evict-scheduler-of-others", Warning, "PD keeps all region leaders off the store as long as the scheduler is there.", byOther, reported(event.ForeignScheduler)},
 	{"leaders-not-moved", Warning, "PD accepts the eviction of a store and does not carry it out, so that no store restarts without its leaders, and leaders do not spread.", byOther, leadersKept},
 	{"regions-not-moved", Warning, "No store that is removed becomes empty, and the copies of a store that is lost are not made again.", byOther, regionsKept},
+	{"log-backup-paused", Warning, "The cluster cannot be restored to a time after that, and after gc-ttl, a day by default, the backup cannot go on.", byPerson, logBackupsPaused},
+	{"log-backup-behind", Warning, "The cluster cannot be restored to a time after that.", byPerson, logBackupsBehind},
 	{"ddl-paused", Warning, "DDL statements of users wait until the pause ends.", byOther, ddlPaused},
 	{"removal-record-left", Info, "The record is of no use any more.", notNow, undriven(removalsLeft)},
 	{"drain-record-left", Info, "The record is of no use any more.", notNow, undriven(drainsLeft)},
@@ -121,6 +123,7 @@ var unknowns = []rule{
 	{"schedulers-unknown", Unknown, "PD has not loaded its schedulers, so left-overs among them are not seen.", byReader, schedulersUnknown},
 	{"member-unknown", Unknown, "Whether it serves is not known.", byReader, membersUnknown},
 	{"driver-unknown", Unknown, "What a driver has in PD for a while is not distinguished from what was left.", byReader, driverUnknown},
+	{"log-backups-unknown", Unknown, "A log backup that is paused or behind is not seen.", byReader, logBackupsUnknown},
 	{"claims-unknown", Unknown, "Claims that nobody needs are not seen.", byReader, claimsUnknown},
 	{"not-read", Unknown, "What could not be read was not checked.", byReader, gaps},
 }

@@ -46,6 +46,13 @@ func driverUnknown(l Look) []Finding {
 	return []Finding{{Seen: "it could not be read who drives the cluster: " + l.DriverUnread, Remedy: remedy.Remedy{l.rights()}}}
 }
 
+func logBackupsUnknown(l Look) []Finding {
+	if l.LogBackupsUnread == "" {
+		return nil
+	}
+	return []Finding{{Seen: "the log backups could not be read from PD: " + l.LogBackupsUnread, Remedy: remedy.Remedy{l.see()}}}
+}
+
 func claimsUnknown(l Look) []Finding {
 	if l.ClaimsUnread == "" {
 		return nil

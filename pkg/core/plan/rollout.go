@@ -290,6 +290,7 @@ func (sc Scope) restart(m state.Member) Restart {
 	r.Leaderless = sc.unled(Profile{Kind: m.Kind}, m)
 	if m.Pod != nil {
 		r.PodUID, r.Stuck, r.Ready = m.Pod.UID, !m.Up(), m.Pod.Ready
+		r.FlushLog = sc.Want.FlushesLog && m.Up()
 	}
 	if sc.alone(m) {
 		r.Revision = sc.Got.Set.UpdateRevision

@@ -84,6 +84,8 @@ type Restart struct {
 	// Leaderless: PD has no leader, or the member of PD follows none, so that its restart takes nothing away. Otherwise
 	// PD must have a quorum without the member.
 	Leaderless bool
+	// FlushLog: the store flushes its log backup first, if there is one.
+	FlushLog bool
 	// Without names goals that should hold before but do not, with the reason; "" when all hold.
 	Without string
 }

@@ -80,6 +80,9 @@ type Group struct {
 	// EvictTimeout limits the wait for a store's leaders to leave before the
 	// store is restarted anyway; nil for no limit (TiKV; spec.tikv.evictLeaderTimeout).
 	EvictTimeout *time.Duration
+	// FlushesLog: a store flushes its log backup before it is restarted (TiKV; annotation
+	// tidb.pingcap.com/tikv-restart-without-flush-log-backup).
+	FlushesLog bool
 	// DrainTimeout bounds the wait for tables to leave a capture before it is restarted or removed
 	// anyway (TiCDC; spec.ticdc.gracefulShutdownTimeout).
 	DrainTimeout time.Duration

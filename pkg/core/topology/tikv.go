@@ -34,6 +34,8 @@ var readTiKV = reading{
 	group: func(tc *v1alpha1.TidbCluster, g *Group) {
 		kv := tc.Spec.TiKV
 		g.StoreLabels, g.EvictTimeout = kv.StoreLabels, evictTimeout(kv)
+		_, without := tc.Annotations[annNoFlush]
+		g.FlushesLog = !without
 	},
 	recovery: func(tc *v1alpha1.TidbCluster) recovery {
 		kv := tc.Spec.TiKV
@@ -56,6 +58,10 @@ var readTiKV = reading{
 	noConfig: `""`,
 	instead:  "to remove the whole cluster use kubectl tidb delete",
 }
+
+// annNoFlush is an annotation of a TidbCluster whose stores are restarted without having flushed their log backup. Its
+// value does not matter.
+const annNoFlush = "tidb.pingcap.com/tikv-restart-without-flush-log-backup"
 
 // evictTimeout returns how long leaders may take to leave a store, nil where the spec does not say it. A
 // limit is what its owner has asked for: after it stores are restarted with their leaders, so that

@@ -43,8 +43,11 @@ type Actor struct {
 	pump    func(c topology.Cluster, ordinal int) *pump.Client
 	tidb    func(addr string, with *tls.Config) Root
 	cluster topology.Cluster
-	owner   string // names this driver in the ledger
-	now     func() time.Time
+	// logBackups flushes log backups, and flushed are the pods that were asked to, by UID.
+	logBackups LogBackups
+	flushed    map[string]bool
+	owner      string // names this driver in the ledger
+	now        func() time.Time
 }
 
 // New returns an Actor. The pd function returns a client of the cluster's PD, nil

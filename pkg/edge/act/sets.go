@@ -80,6 +80,9 @@ func (a *Actor) close(ctx context.Context, s plan.Close) error {
 // that, so that the new pod has the new revision. The pod of a member that a user has named is only
 // deleted.
 func (a *Actor) restart(ctx context.Context, s plan.Restart) error {
+	if err := a.flushLog(ctx, s); err != nil {
+		return err
+	}
 	pod, err := a.pod(ctx, s)
 	if err != nil {
 		return err

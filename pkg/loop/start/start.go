@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -64,7 +65,12 @@ func (c Connections) Follow(e *reconcile.Engine, policy plan.Policy, progress *r
 // Drive has an engine change the cluster that o observes. It is valid for the TidbCluster that was
 // read and not for its name: new objects belong to its UID. The status is written through status.
 func (c Connections) Drive(e *reconcile.Engine, o *observe.Observer, cluster topology.Cluster, status act.Intent) {
-	e.Actor = act.New(c.Kube, c.Intent, o.PD, cluster, c.Now).OnTiCDC(o.TiCDC).OnPump(o.Pump).OnTiDB(c.root(cluster))
+	e.Actor = act.New(c.Kube, c.Intent, o.PD, cluster, c.Now).OnTiCDC(o.TiCDC).OnPump(o.Pump).OnTiDB(c.root(cluster)).
+		OnLogBackup(act.LogBackups{Flush: o.FlushLog, Notice: func(text string) {
+			if e.Progress != nil {
+				e.Progress.Notice(event.LogBackupNotFlushed, text)
+			}
+		}})
 	e.Recorder = act.NewRecorder(status)
 }
 

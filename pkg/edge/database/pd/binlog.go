@@ -33,23 +33,25 @@ const (
 // etcdRange are the paths of a range of keys in PD's etcd: that of etcd from 3.4 on, and that of 3.3.
 var etcdRange = [...]string{"/v3/kv/range", "/v3beta/kv/range"}
 
-// BinlogNodes implements Client. PD has no API for what Pumps and drainers write into its etcd, so this asks the HTTP
-// gateway of etcd, which each member of PD serves on its client port. etcd answers with what its leader has.
-func (c *client) BinlogNodes(ctx context.Context) ([]BinlogNode, error) {
-	const op = "list Pumps and drainers"
+// etcdEntry is a key in PD's etcd, and its value.
+type etcdEntry struct {
+	Key   []byte `json:"key"`
+	Value []byte `json:"value"`
+}
+
+// etcdEntries returns a range of keys in PD's etcd, and when PD answered by the clock of the answering member. PD has no
+// API for what others write into its etcd, so this asks the HTTP gateway of etcd, which each member of PD serves on its
+// client port. etcd answers with what its leader has.
+func (c *client) etcdEntries(ctx context.Context, op, from, to string) (all []etcdEntry, answered time.Time, err error) {
 	// encoding/json writes bytes as etcd reads them.
-	body := map[string][]byte{"key": []byte(binlogPrefix), "range_end": []byte(binlogEnd)}
+	body := map[string][]byte{"key": []byte(from), "range_end": []byte(to)}
 	var answer struct {
 		Header struct {
 			ClusterID string `json:"cluster_id"`
 		} `json:"header"`
-		Entries []struct {
-			Key   []byte `json:"key"`
-			Value []byte `json:"value"`
-		} `json:"kvs"`
+		Entries []etcdEntry `json:"kvs"`
 	}
-	var answered time.Time
-	err := c.call(ctx, op, func(ctx context.Context, m member) error {
+	err = c.call(ctx, op, func(ctx context.Context, m member) error {
 		var err error
 		for _, path := range etcdRange {
 			answer.Entries = nil
@@ -61,14 +63,21 @@ func (c *client) BinlogNodes(ctx context.Context) ([]BinlogNode, error) {
 		}
 		return err
 	})
+	if err == nil && answer.Header.ClusterID == "" {
+		err = fmt.Errorf("%s: the answer is not one of etcd", op) // else nothing would seem to be there
+	}
+	return answer.Entries, answered, err
+}
+
+// BinlogNodes implements Client.
+func (c *client) BinlogNodes(ctx context.Context) ([]BinlogNode, error) {
+	const op = "list Pumps and drainers"
+	entries, answered, err := c.etcdEntries(ctx, op, binlogPrefix, binlogEnd)
 	if err != nil {
 		return nil, err
 	}
-	if answer.Header.ClusterID == "" {
-		return nil, fmt.Errorf("%s: the answer is not one of etcd", op) // else no Pump would seem to be there
-	}
 	nodes := []BinlogNode{}
-	for _, e := range answer.Entries {
+	for _, e := range entries {
 		n, ok, err := binlogNode(string(e.Key), e.Value)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", op, err)

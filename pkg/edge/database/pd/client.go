@@ -66,6 +66,9 @@ type Client interface {
 	// BinlogNodes lists the Pumps and drainers that have registered in PD's etcd, in any state.
 	BinlogNodes(ctx context.Context) ([]BinlogNode, error)
 
+	// LogBackups lists the tasks of log backup (point-in-time recovery) that are registered in PD's etcd.
+	LogBackups(ctx context.Context) ([]LogBackup, error)
+
 	// ClusterID returns the id PD gave the cluster when it was first started.
 	ClusterID(ctx context.Context) (uint64, error)
 	// ClusterVersion returns the lowest version all stores have reached.

@@ -50,6 +50,8 @@ type FakeState struct {
 	Rules []RuleGroup
 	// Binlog are the Pumps and drainers.
 	Binlog []BinlogNode
+	// LogBackups are the tasks of log backup.
+	LogBackups []LogBackup
 	// MaxStoreDown is schedule.max-store-down-time.
 	MaxStoreDown time.Duration
 	// NotBootstrapped, SchedulersNotLoaded and Unreachable make the calls they concern fail accordingly.

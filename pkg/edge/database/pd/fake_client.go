@@ -320,6 +320,15 @@ func (f *Fake) BinlogNodes(ctx context.Context) (out []BinlogNode, err error) {
 	return out, err
 }
 
+// LogBackups implements Client.
+func (f *Fake) LogBackups(ctx context.Context) (out []LogBackup, err error) {
+	err = f.do(ctx, "LogBackups()", func(s *FakeState) error {
+		out = slices.Clone(s.LogBackups)
+		return nil
+	})
+	return out, err
+}
+
 // MaxStoreDownTime implements Client.
 func (f *Fake) MaxStoreDownTime(ctx context.Context) (out time.Duration, err error) {
 	err = f.do(ctx, "MaxStoreDownTime()", func(s *FakeState) error {

@@ -109,6 +109,10 @@ func (t reportingClient) BinlogNodes(ctx context.Context) ([]BinlogNode, error) 
 	return timed(t, "BinlogNodes", func() ([]BinlogNode, error) { return t.to.BinlogNodes(ctx) })
 }
 
+func (t reportingClient) LogBackups(ctx context.Context) ([]LogBackup, error) {
+	return timed(t, "LogBackups", func() ([]LogBackup, error) { return t.to.LogBackups(ctx) })
+}
+
 func (t reportingClient) MaxStoreDownTime(ctx context.Context) (time.Duration, error) {
 	return timed(t, "MaxStoreDownTime", func() (time.Duration, error) { return t.to.MaxStoreDownTime(ctx) })
 }
