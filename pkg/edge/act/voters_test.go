@@ -72,7 +72,7 @@ func TestRestartAsksPDOnceMore(t *testing.T) {
 			}
 			w := newFixture(t, objects...)
 			w.pd.Update(c.set)
-			step := plan.Restart{Component: topology.PD, Member: p.Name, Ordinal: 2, From: 3, PodUID: string(p.UID), Leaderless: c.leaderless}
+			step := plan.Restart{Component: topology.PD, Basis: of(topology.PD), Member: p.Name, Ordinal: 2, From: 3, PodUID: string(p.UID), Leaderless: c.leaderless}
 			if c.refused == "" {
 				w.do(t, step)
 				if len(w.writes()) != 1 {
