@@ -90,7 +90,7 @@ func TestEdit(t *testing.T) {
 		{"not changed", []func(string) string{same}, nil, 0, "", "", exit.OK},
 		{"emptied", []func(string) string{empty}, nil, 0, "", "", exit.OK},
 		{"corrected", []func(string) string{replace("replicas: 3", "replicsa: 4"), replace("replicsa: 4", "replicas: 4")}, nil, 4, "",
-			"# This was refused, and nothing was changed (line 1 is the first one that is no comment):\n# line 9: spec.tikv.replicsa: unknown field\n#\napiVersion", exit.OK},
+			"# This was refused, and nothing was changed (line 1 is the first one that is no comment):\n# line 9: spec.tikv.replicsa: unknown field; did you mean replicas?\n#\napiVersion", exit.OK},
 		{"not corrected", []func(string) string{replace("replicas: 3", "replicas: many"), same}, nil, 0, "spec.tikv.replicas: is the text", "", exit.Usage},
 		{"given up", []func(string) string{replace("replicas: 3", "replicsa: 3"), empty}, nil, 0, "unknown field", "", exit.Usage},
 		{"refused by a check", []func(string) string{four, same}, refuses, 0, "there is no room", "# there is no room", exit.Refused},
