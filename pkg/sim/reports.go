@@ -14,6 +14,7 @@ type memory struct {
 	leaderSince int64
 	leaderless  int64            // since when PD has no leader
 	unled       map[string]int64 // since when members of PD follow none
+	unledAt     int64            // when the process looked last
 	dated       map[uint64]int64 // the last heartbeats of stores
 	gone        [components][limit]int64
 	notServing  [components][limit]int64

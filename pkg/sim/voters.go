@@ -129,8 +129,13 @@ func (w *Model) healthyWithout(ordinal int) bool {
 	return len(w.pd.members) <= 2 || left >= w.pd.quorum()
 }
 
-// withoutLeader remembers since when this process has observed that PD has no leader. In an election it has none either.
+// withoutLeader remembers since when this process has observed that PD has no leader. In an election it has none either,
+// and two elections with a while in between are two.
 func (w *Model) withoutLeader(s *state.Snapshot) {
+	if w.t-w.memory.unledAt > 45 {
+		w.memory.leaderless, w.memory.unled = 0, nil
+	}
+	w.memory.unledAt = w.t
 	since := w.since(&w.memory.leaderless, s.PD.Leaderless)
 	s.PD.Leaderless = s.PD.Leaderless && w.Now().Sub(since).Seconds() > election
 	next, lasting := map[string]int64{}, []string(nil)

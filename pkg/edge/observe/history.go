@@ -29,6 +29,7 @@ type history struct {
 	// have said that they follow none.
 	leaderless time.Time
 	unled      map[string]time.Time
+	unledAt    time.Time // when they have said so last
 }
 
 func newHistory() history {
@@ -102,6 +103,7 @@ const election = 20 * time.Second
 
 // unledFor returns the members that have followed no leader for longer than an election takes.
 func (m *history) unledFor(names []string, now time.Time) []string {
+	m.forgetUnled(now)
 	next, lasting := make(map[string]time.Time, len(names)), []string(nil)
 	for _, name := range names {
 		if next[name] = m.unled[name]; next[name].IsZero() {
@@ -115,11 +117,21 @@ func (m *history) unledFor(names []string, now time.Time) []string {
 	return lasting
 }
 
+// forgetUnled starts to count again after a time without observations: two elections with minutes in between are no
+// PD without a leader.
+func (m *history) forgetUnled(now time.Time) {
+	if now.Sub(m.unledAt) > unobservedAfter {
+		m.leaderless, m.unled = time.Time{}, nil
+	}
+	m.unledAt = now
+}
+
 // ledAgain notes that PD's members have not said that there is no leader.
 func (m *history) ledAgain() { m.leaderless, m.unled = time.Time{}, nil }
 
 // outlasts reports whether PD has been without a leader for longer than an election takes.
 func (m *history) outlasts(without bool, now time.Time) bool {
+	m.forgetUnled(now)
 	switch {
 	case !without:
 		m.leaderless = time.Time{}

@@ -102,10 +102,15 @@ func TestUnanswered(t *testing.T) {
 		slices.Sort(o.urls)
 		first := o.base(t.Context(), basic, seen).state
 		now = now.Add(election + 1)
+		later := now.Add(unobservedAfter + 1)
 		got := o.base(t.Context(), basic, seen).state
 		if first.Leaderless || len(first.Unled) > 0 || got.Leaderless != c.leaderless || strings.Join(got.Unreached, ",") != c.unreached ||
 			strings.Join(got.Unled, ",") != c.unled || !strings.Contains(got.Problem, c.problem) {
 			t.Errorf("%s: first %+v, then %+v", name, first, got)
+		}
+		now = later // PD may have had a leader in between
+		if again := o.base(t.Context(), basic, seen).state; again.Leaderless || len(again.Unled) > 0 {
+			t.Errorf("%s: after a while without observations: %+v", name, again)
 		}
 		f.Update(func(s *pd.FakeState) {
 			s.Leader, s.Silent, s.Refusing, s.Unreachable, s.Members = basic.PDName(0), nil, nil, false, s.Members[:1]

@@ -45,7 +45,7 @@ func TestReportedURLs(t *testing.T) {
 		says := `{"name":"other","client_urls":["` + bad + `","http://u:p@` + hostName(1) + `"]}`
 		g.set(func() { g.starting = map[string]string{hostName(0): says, hostName(1): says, hostName(2): says} })
 		_, err := c.Members(t.Context())
-		if !errors.Is(err, ErrNoLeader) || g.count("GET /v1") != 0 {
+		if !errors.Is(err, ErrLeaderUnreachable) || g.count("GET /v1") != 0 {
 			t.Errorf("%v; asked for a path of the member: %d", err, g.count("GET /v1"))
 		}
 		g.set(func() { g.starting = nil })
