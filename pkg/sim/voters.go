@@ -130,24 +130,25 @@ func (w *Model) healthyWithout(ordinal int) bool {
 }
 
 // withoutLeader remembers since when this process has observed that PD has no leader. In an election it has none either,
-// and two elections with a while in between are two.
+// two elections with a while in between are two, and when another member begins to answer, an election may have begun.
 func (w *Model) withoutLeader(s *state.Snapshot) {
 	if w.t-w.memory.unledAt > 45 {
 		w.memory.leaderless, w.memory.unled = 0, nil
 	}
 	w.memory.unledAt = w.t
-	since := w.since(&w.memory.leaderless, s.PD.Leaderless)
-	s.PD.Leaderless = s.PD.Leaderless && w.Now().Sub(since).Seconds() > election
+	another := slices.ContainsFunc(s.PD.Unled, func(name string) bool { return w.memory.unled[name] == 0 })
 	next, lasting := map[string]int64{}, []string(nil)
 	for _, name := range s.PD.Unled {
-		if next[name] = w.memory.unled[name]; next[name] == 0 {
-			next[name] = w.t
+		if next[name] = w.memory.unled[name]; another {
+			next[name], w.memory.leaderless = w.t, 0
 		}
 		if w.t-next[name] > election {
 			lasting = append(lasting, name)
 		}
 	}
 	w.memory.unled, s.PD.Unled = next, lasting
+	since := w.since(&w.memory.leaderless, s.PD.Leaderless)
+	s.PD.Leaderless = s.PD.Leaderless && w.Now().Sub(since).Seconds() > election
 }
 
 // leadersPod is the pod of PD's leader, nil where it has none here.

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -101,13 +102,20 @@ func (m *history) settled(now time.Time) bool {
 // the quorum away.
 const election = 20 * time.Second
 
-// unledFor returns the members that have followed no leader for longer than an election takes.
+// unledFor returns the members that have followed no leader for longer than an election takes. When another
+// one begins to answer, the members may have become a quorum just now, and elect: the time of all of them,
+// and that of PD without a leader, begins again.
 func (m *history) unledFor(names []string, now time.Time) []string {
 	m.forgetUnled(now)
-	next, lasting := make(map[string]time.Time, len(names)), []string(nil)
+	next := make(map[string]time.Time, len(names))
 	for _, name := range names {
-		if next[name] = m.unled[name]; next[name].IsZero() {
-			next[name] = now
+		next[name] = m.unled[name]
+	}
+	another := slices.ContainsFunc(names, func(name string) bool { return m.unled[name].IsZero() })
+	var lasting []string
+	for _, name := range names {
+		if another {
+			next[name], m.leaderless = now, time.Time{}
 		}
 		if now.Sub(next[name]) > election {
 			lasting = append(lasting, name)

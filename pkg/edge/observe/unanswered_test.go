@@ -143,3 +143,30 @@ func TestLeaderAndItsCause(t *testing.T) {
 		t.Errorf("nobody says what it knows itself: %+v", got)
 	}
 }
+
+// TestAnotherVoterAnswers: with another member that answers, the members may have become a quorum just now, and elect.
+func TestAnotherVoterAnswers(t *testing.T) {
+	f, seen := threeVoters()
+	delete(seen.pods[topology.PD], 1)
+	f.Update(func(s *pd.FakeState) { s.Leader, s.Silent[basic.PDName(0)], s.Silent[basic.PDName(1)] = "", true, true })
+	now := noon
+	o := &Observer{now: func() time.Time { return now }, history: newHistory(), pd: f, kube: fake.NewClientset()}
+	for _, n := range []int{0, 2} {
+		o.urls = append(o.urls, basic.MemberURL(topology.PD, n, topology.PDClientPort))
+	}
+	look := func(after time.Duration, lasting bool) {
+		t.Helper()
+		now = now.Add(after)
+		if got := o.base(t.Context(), basic, seen).state; got.Leaderless != lasting || (len(got.Unled) > 0) != lasting {
+			t.Errorf("%+v, want leaderless %t", got, lasting)
+		}
+	}
+	look(0, false)
+	look(election+1, true)
+	f.Update(func(s *pd.FakeState) { s.Silent[basic.PDName(0)] = false })
+	look(1, false)
+	look(election, false)
+	look(1, true)
+	f.Update(func(s *pd.FakeState) { s.Silent[basic.PDName(0)] = true }) // one less does not elect
+	look(1, true)
+}
