@@ -82,13 +82,43 @@ func storeCorrections() []Correction {
 				"\tif err != nil {\n\t\tc.streamCancel()\n\t\treturn err\n\t}",
 		},
 		{
+			// The queue of a connection that could not be made was waited for by the one goroutine that drives all regions of
+			// the store: while one peer was away, no region of the store sent anything to any peer, and after ten seconds the
+			// other stores elected new leaders. TiKV drops a message whose queue is full; raft sends it again.
+			Module: unistore, File: folder + "raft_client.go",
+			Old: "\tcase <-c.ctx.Done():\n\t\treturn c.ctx.Err()\n\t}\n}",
+			New: "\tcase <-c.ctx.Done():\n\t\treturn c.ctx.Err()\n\tdefault:\n" +
+				"\t\treturn errors.Errorf(\"the queue of messages to store %d is full\", c.storeID)\n\t}\n}",
+		},
+		{
+			// An attempt to connect to the former address of a restarted store lasted up to twenty seconds, in which no new
+			// attempt was made.
+			Module: unistore, File: folder + "raft_client.go",
+			Old: "cc, err := grpc.Dial(addr, security.Dial(),",
+			New: "cc, err := grpc.Dial(addr, security.Dial(), security.DialWithin(time.Second),",
+		},
+		{
 			// A leader was handed to a replica that could not be reached, as one on a store that has just restarted, and the
 			// region accepted no writes for ten seconds. TiKV asks the other replica before; here it must have answered a
-			// short while ago, which those that can be reached do every two seconds.
+			// short while ago, which those that can be reached do every two seconds. PeerHeartbeats is of no use for this,
+			// because a new leader begins with the present time for replicas that have never answered.
 			Module: unistore, File: folder + "peer.go",
 			Old: "\tif p.RecentAddedPeer.Contains(peerId) {",
-			New: "\tif time.Since(p.PeerHeartbeats[peerId]) > 3*time.Second {\n\t\treturn false\n\t}\n" +
+			New: "\tif time.Since(p.answered[peerId]) > 3*time.Second {\n\t\treturn false\n\t}\n" +
 				"\tif p.RecentAddedPeer.Contains(peerId) {",
+		},
+		{
+			Module: unistore, File: folder + "peer.go",
+			Old: "\tPeerHeartbeats map[uint64]time.Time\n",
+			New: "\tPeerHeartbeats map[uint64]time.Time\n\tanswered       map[uint64]time.Time\n",
+		},
+		{
+			Module: unistore, File: folder + "peer.go",
+			Old: "\t\tp.PeerHeartbeats[m.GetFrom()] = time.Now()\n",
+			New: "\t\tp.PeerHeartbeats[m.GetFrom()] = time.Now()\n\t\tswitch m.GetMsgType() {\n" +
+				"\t\tcase eraftpb.MessageType_MsgAppendResponse, eraftpb.MessageType_MsgHeartbeatResponse:\n" +
+				"\t\t\tif p.answered == nil {\n\t\t\t\tp.answered = map[uint64]time.Time{}\n\t\t\t}\n" +
+				"\t\t\tp.answered[m.GetFrom()] = time.Now()\n\t\t}\n",
 		},
 	}...)
 }

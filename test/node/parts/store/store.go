@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"context"
 	"github.com/ngaut/unistore/config"
@@ -45,6 +46,7 @@ func newRaftConfig(o options, conf *config.Config) *raftstore.Config {
 	raftConf.RaftStoreMaxLeaderLease = config.ParseDuration(conf.RaftStore.RaftStoreMaxLeaderLease)
 	raftConf.SplitCheck.RegionMaxKeys = uint64(conf.Coprocessor.RegionMaxKeys)
 	raftConf.SplitCheck.RegionSplitKeys = uint64(conf.Coprocessor.RegionSplitKeys)
+	raftConf.GrpcKeepAliveTimeout = 3 * time.Second // as TiKV: a connection to a host that is gone ends, and a new one is made
 	for key, value := range o.labels {
 		raftConf.Labels = append(raftConf.Labels, raftstore.StoreLabel{LabelKey: key, LabelValue: value})
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
@@ -22,6 +23,14 @@ func Dial() grpc.DialOption {
 		return grpc.WithInsecure()
 	}
 	return grpc.WithTransportCredentials(reloading{credentials.NewTLS(&tls.Config{}), process})
+}
+
+// DialWithin limits how long one attempt to connect may take.
+func DialWithin(limit time.Duration) grpc.DialOption {
+	dialer := net.Dialer{Timeout: limit}
+	return grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
+		return dialer.DialContext(ctx, "tcp", address)
+	})
 }
 
 // Serve is how connections of other servers are accepted.

@@ -1,0 +1,190 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
+)
+
+// TestOtherHands: what a person has changed in StatefulSets and in PD, and a leader of PD that the plugin cannot reach,
+// take no serving member down, and each is named.
+func TestOtherHands(t *testing.T) {
+	t.Parallel()
+	s := newEnvironment(t, "e2e-other-hands")
+	s.tidb(t, 0, "create", cluster, "--version", from, "--storage", "1Gi", "--tidb", "1")
+	p := s.person(t)
+	t.Run("image set by hand", p.imageByHand)
+	t.Run("leader-schedule-limit 0", p.noLeaderMoves)
+	t.Run("import denies scheduling", p.importDenies)
+	t.Run("PD leader out of reach", p.leaderOutOfReach)
+	t.Run("store elsewhere down", p.storeElsewhereDown)
+	t.Run("deleted during an eviction", p.deletedDuringEviction)
+}
+
+// imageByHand: another version in the template of a StatefulSet is no wish of the TidbCluster. It is put back, and no
+// member of it starts.
+func (p *person) imageByHand(t *testing.T) {
+	before := p.podUIDs(t)
+	for _, component := range []string{"pd", "tikv", "tidb"} {
+		set := "statefulset/" + cluster + "-" + component
+		image := component + "=pingcap/" + component + ":" + to
+		if _, err := p.Kubectl(t.Context(), "", "-n", p.plugin.Namespace, "set", "image", set, image); err != nil {
+			t.Fatal(err)
+		}
+	}
+	doctor := p.plugin.Run(t.Context(), nil, "doctor", cluster)
+	for _, word := range []string{"image", "kubectl-set", to} {
+		if !strings.Contains(doctor.Stdout, word) {
+			t.Errorf("doctor does not say %q of the images that were set by hand:\n%s%s", word, doctor.Stdout, doctor.Stderr)
+		}
+	}
+	p.tidb(t, 0, "sync", cluster)
+	p.wantConverged(t, 3, 3, 1, from)
+	p.wantImagesOfSets(t, from)
+	// Kubernetes itself restarts a server where the partition of TiDB's StatefulSet leaves that open.
+	p.wantSamePods(t, before, "pd", "tikv")
+}
+
+// wantImagesOfSets asserts that the templates of all StatefulSets have the images of a version.
+func (p *person) wantImagesOfSets(t *testing.T, version string) {
+	t.Helper()
+	sets, err := p.Kube.AppsV1().StatefulSets(p.plugin.Namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, set := range sets.Items {
+		if image := mainImage(set); !strings.HasSuffix(image, ":"+version) {
+			t.Errorf("the template of %s has the image %s, want %s", set.Name, image, version)
+		}
+	}
+}
+
+func mainImage(set appsv1.StatefulSet) string {
+	for _, c := range set.Spec.Template.Spec.Containers {
+		if strings.HasSuffix(set.Name, "-"+c.Name) {
+			return c.Image
+		}
+	}
+	return ""
+}
+
+// wantSamePods asserts that no pod of the given components was replaced.
+func (p *person) wantSamePods(t *testing.T, before map[string]string, components ...string) {
+	t.Helper()
+	after := p.podUIDs(t)
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		if slices.ContainsFunc(components, func(c string) bool { return strings.Contains(name, "-"+c+"-") }) && after[name] != before[name] {
+			t.Errorf("pod %s was replaced", name)
+		}
+	}
+}
+
+// wantHeldBack asserts that a restart of a member does not begin, and that an event names the cause.
+func (p *person) wantHeldBack(t *testing.T, cause string, args ...string) {
+	t.Helper()
+	before := p.podUIDs(t)
+	events, r, err := p.plugin.Events(t.Context(), append(args, "--timeout", "20s")...)
+	t.Logf("kubectl tidb %v: exit %d after %v", args, r.Code, r.Took)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Code != 3 && r.Code != 4 {
+		t.Errorf("exit code %d, want 3 (a person is needed) or 4 (timed out)", r.Code)
+	}
+	if !slices.ContainsFunc(events, func(e event.Event) bool { return strings.Contains(text(e), cause) }) {
+		t.Errorf("no event names %q:\n%s", cause, texts(events))
+	}
+	p.wantSamePods(t, before, "pd", "tikv", "tidb")
+}
+
+// noLeaderMoves: with this limit PD accepts an eviction and moves no leader.
+func (p *person) noLeaderMoves(t *testing.T) {
+	p.do(t, http.MethodPost, "config", map[string]any{"leader-schedule-limit": 0})
+	p.wantHeldBack(t, "leader-schedule-limit", "restart", cluster, "tikv-2")
+	if out := p.plugin.Run(t.Context(), nil, "doctor", cluster); !strings.Contains(out.Stdout, "leader-schedule-limit") {
+		t.Errorf("doctor does not name leader-schedule-limit:\n%s%s", out.Stdout, out.Stderr)
+	}
+	p.do(t, http.MethodPost, "config", map[string]any{"leader-schedule-limit": 4})
+	p.tidb(t, 0, "sync", cluster)
+	p.wantConverged(t, 3, 3, 1, from)
+}
+
+// importDenies: an import keeps PD from moving leaders of its ranges.
+func (p *person) importDenies(t *testing.T) {
+	p.do(t, http.MethodPost, "config/region-label/rule", map[string]any{
+		"id": "import/1", "rule_type": "key-range",
+		"labels": []map[string]string{{"key": "schedule", "value": "deny"}},
+		"data":   []map[string]string{{"start_key": "", "end_key": ""}},
+	})
+	p.wantHeldBack(t, "schedule=deny", "restart", cluster, "tikv-1")
+	p.do(t, http.MethodDelete, "config/region-label/rule/import%2F1", nil)
+	p.tidb(t, 0, "sync", cluster)
+	p.wantConverged(t, 3, 3, 1, from)
+}
+
+// leaderOutOfReach: the kubelet's tunnel to the pod of PD's leader is refused, and followers answer. PD serves, so none
+// of its members may be restarted, though a rollout of PD is due.
+func (p *person) leaderOutOfReach(t *testing.T) {
+	client := p.pdClient()
+	leader := p.leader(t, client)
+	client.Close()
+	cut := p.plugin
+	cut.Kubeconfig = refusing(t, p.Config, "/api/v1/namespaces/"+p.plugin.Namespace+"/pods/"+leader+"/portforward")
+	p.patchCluster(t, `{"spec":{"pd":{"annotations":{"e2e":"out-of-reach"}}}}`)
+	q := *p
+	q.plugin = cut
+	q.wantHeldBack(t, leader, "sync", cluster)
+	p.tidb(t, 0, "sync", cluster)
+	p.wantConverged(t, 3, 3, 1, from)
+}
+
+// storeElsewhereDown: PD counts on a store that is no member of the TidbCluster. While that store is down, regions with
+// a replica on it have no quorum without the store that would restart.
+func (p *person) storeElsewhereDown(t *testing.T) {
+	const pod = "store-elsewhere"
+	p.runStore(t, pod)
+	poll(t, patience, "PD calls the store elsewhere Up, with regions", func(ctx context.Context) bool {
+		store, found := p.storeElsewhere(ctx)
+		return found && store.StateName == "Up" && store.Regions > 0
+	})
+	if err := p.Kube.CoreV1().Pods(p.plugin.Namespace).Delete(t.Context(), pod, metav1.DeleteOptions{GracePeriodSeconds: new(int64)}); err != nil {
+		t.Fatal(err)
+	}
+	poll(t, patience, "PD calls the store elsewhere Disconnected", func(ctx context.Context) bool {
+		store, found := p.storeElsewhere(ctx)
+		return found && store.StateName == "Disconnected"
+	})
+	p.wantHeldBack(t, "no member", "restart", cluster, "tikv-2")
+	store, _ := p.storeElsewhere(t.Context())
+	p.tidb(t, 0, "restart", cluster, "--cancel")
+	p.do(t, http.MethodDelete, fmt.Sprint("store/", store.ID, "?force=true"), nil)
+	poll(t, patience, "the store elsewhere has left PD", func(ctx context.Context) bool {
+		_, found := p.storeElsewhere(ctx)
+		return !found
+	})
+}
+
+// deletedDuringEviction: a cluster that is deleted, with its data kept, leaves no evict-leader scheduler of the plugin.
+func (p *person) deletedDuringEviction(t *testing.T) {
+	p.patchCluster(t, `{"spec":{"tikv":{"annotations":{"e2e":"deleted"}}}}`)
+	evicting := func(e event.Event) bool { return e.Action == "EvictLeaders" && e.Type == event.Finished }
+	if code := p.until(t, syscall.SIGKILL, evicting, "sync", cluster); code != -1 {
+		t.Fatalf("exit code %d of a run that is killed, want -1", code)
+	}
+	if stores := p.evicting(t); len(stores) == 0 {
+		t.Fatal("PD evicts leaders from no store, want the one of the run that was killed")
+	}
+	p.tidb(t, 0, "delete", cluster, "--yes")
+	p.tidb(t, 0, "create", cluster, "--version", from, "--storage", "1Gi", "--tidb", "1", "--use-existing-data")
+	p.wantConverged(t, 3, 3, 1, from)
+}
