@@ -181,48 +181,6 @@ func asked(p *corev1.Pod) time.Time {
 	return at
 }
 
-// podProblem returns the first reason why a pod is not Ready: no node, no image, a
-// crash, a probe.
-func podProblem(p *corev1.Pod) string {
-	for _, c := range p.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-			return join(c.Reason, c.Message)
-		}
-	}
-	if p.Status.Phase == corev1.PodFailed {
-		return join("pod failed: "+p.Status.Reason, p.Status.Message)
-	}
-	for _, c := range append(p.Status.InitContainerStatuses, p.Status.ContainerStatuses...) {
-		if text := containerProblem(c); text != "" {
-			return text
-		}
-	}
-	for _, c := range p.Status.ContainerStatuses {
-		if c.State.Running != nil && !c.Ready {
-			return "container " + c.Name + " runs but is not ready yet"
-		}
-	}
-	return "pod is starting"
-}
-
-// containerProblem returns why a container does not run.
-func containerProblem(c corev1.ContainerStatus) string {
-	switch t, w := c.State.Terminated, c.State.Waiting; {
-	case t != nil && t.ExitCode != 0:
-		return fmt.Sprintf("container %s ended with exit code %d: %s", c.Name, t.ExitCode, t.Reason)
-	case w == nil, w.Reason == "PodInitializing":
-		return ""
-	case w.Reason == "ErrImagePull", w.Reason == "ImagePullBackOff":
-		// Kubernetes alternates between the two, each with a long message.
-		return fmt.Sprintf("image %s cannot be pulled", c.Image)
-	case w.Reason == "CrashLoopBackOff" && c.LastTerminationState.Terminated != nil:
-		return fmt.Sprintf("container %s crashes again and again, last with exit code %d",
-			c.Name, c.LastTerminationState.Terminated.ExitCode)
-	default:
-		return join(w.Reason, w.Message)
-	}
-}
-
 // join returns one line with a reason and the message of Kubernetes about it.
 func join(reason, message string) string {
 	message, _, _ = strings.Cut(message, "\n")
