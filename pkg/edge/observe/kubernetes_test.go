@@ -33,7 +33,7 @@ func TestWholeSet(t *testing.T) {
 		Status: appsv1.StatefulSetStatus{ObservedGeneration: 4, UpdateRevision: "new", CurrentRevision: "old"},
 	}
 	want := state.Set{
-		Exists: true, UID: "u", Made: noon, Terminating: true, Replicas: 3, Observed: true, UpdateRevision: "new", CurrentRevision: "old",
+		Exists: true, UID: "u", Generation: 4, Made: noon, Terminating: true, Replicas: 3, Observed: true, UpdateRevision: "new", CurrentRevision: "old",
 		Template: render.Template(s), Volumes: map[string]topology.Size{"tikv": 10 * gi},
 	}
 	if got := set(s); !reflect.DeepEqual(got, want) || got.Template == "" {
