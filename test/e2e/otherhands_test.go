@@ -7,13 +7,14 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
 
 // TestOtherHands: what a person has changed in StatefulSets and in PD, and a leader of PD that the plugin cannot reach,
@@ -28,7 +29,6 @@ func TestOtherHands(t *testing.T) {
 	t.Run("import denies scheduling", p.importDenies)
 	t.Run("PD leader out of reach", p.leaderOutOfReach)
 	t.Run("store elsewhere down", p.storeElsewhereDown)
-	t.Run("deleted during an eviction", p.deletedDuringEviction)
 }
 
 // imageByHand: another version in the template of a StatefulSet is no wish of the TidbCluster. It is put back, and no
@@ -155,7 +155,7 @@ func (p *person) storeElsewhereDown(t *testing.T) {
 	p.runStore(t, pod)
 	poll(t, patience, "PD calls the store elsewhere Up, with regions", func(ctx context.Context) bool {
 		store, found := p.storeElsewhere(ctx)
-		return found && store.StateName == "Up" && store.Regions > 0
+		return found && store.StateName == "Up" && store.RegionCount > 0
 	})
 	if err := p.Kube.CoreV1().Pods(p.plugin.Namespace).Delete(t.Context(), pod, metav1.DeleteOptions{GracePeriodSeconds: new(int64)}); err != nil {
 		t.Fatal(err)
@@ -174,17 +174,39 @@ func (p *person) storeElsewhereDown(t *testing.T) {
 	})
 }
 
-// deletedDuringEviction: a cluster that is deleted, with its data kept, leaves no evict-leader scheduler of the plugin.
-func (p *person) deletedDuringEviction(t *testing.T) {
-	p.patchCluster(t, `{"spec":{"tikv":{"annotations":{"e2e":"deleted"}}}}`)
-	evicting := func(e event.Event) bool { return e.Action == "EvictLeaders" && e.Type == event.Finished }
-	if code := p.until(t, syscall.SIGKILL, evicting, "sync", cluster); code != -1 {
-		t.Fatalf("exit code %d of a run that is killed, want -1", code)
+// runStore runs a store that joins the cluster and is no member of its TidbCluster.
+func (p *person) runStore(t *testing.T, name string) {
+	t.Helper()
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{
+			Name: "tikv", Image: "pingcap/tikv:" + from,
+			Command: []string{
+				"/tikv-server", "--pd=http://" + cluster + "-pd:2379", "--addr=0.0.0.0:20160", "--status-addr=0.0.0.0:20180",
+				"--advertise-addr=$(POD_IP):20160", "--data-dir=/store", "--capacity=1GB",
+			},
+			Env: []corev1.EnvVar{{Name: "POD_IP", ValueFrom: &corev1.EnvVarSource{
+				FieldRef: &corev1.ObjectFieldSelector{FieldPath: "status.podIP"},
+			}}},
+		}}},
 	}
-	if stores := p.evicting(t); len(stores) == 0 {
-		t.Fatal("PD evicts leaders from no store, want the one of the run that was killed")
+	if _, err := p.Kube.CoreV1().Pods(p.plugin.Namespace).Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
 	}
-	p.tidb(t, 0, "delete", cluster, "--yes")
-	p.tidb(t, 0, "create", cluster, "--version", from, "--storage", "1Gi", "--tidb", "1", "--use-existing-data")
-	p.wantConverged(t, 3, 3, 1, from)
+}
+
+// storeElsewhere returns the store that is no member of the TidbCluster, and false while PD does not list it.
+func (p *person) storeElsewhere(ctx context.Context) (pd.Store, bool) {
+	client := p.pdClient()
+	defer client.Close()
+	stores, err := client.Stores(ctx)
+	if err != nil {
+		return pd.Store{}, false
+	}
+	for _, store := range stores {
+		if !strings.HasPrefix(store.Address, cluster+"-") {
+			return store, true
+		}
+	}
+	return pd.Store{}, false
 }
