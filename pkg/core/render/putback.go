@@ -100,7 +100,7 @@ func undone(live *appsv1.StatefulSet, at time.Time) (back desired.Object, stay [
 func asApplied(live *appsv1.StatefulSet, record map[string]putBack) *appsv1.StatefulSet {
 	applied := appliedSpec(live)
 	set := live.DeepCopy()
-	set.TypeMeta.APIVersion, set.TypeMeta.Kind = "apps/v1", "StatefulSet"
+	set.APIVersion, set.Kind = "apps/v1", "StatefulSet"
 	set.Spec.Template = applied.Template
 	set.Spec.UpdateStrategy = updateStrategy(strategyType(applied) == appsv1.OnDeleteStatefulSetStrategyType, replicasOf(live))
 	text, err := json.Marshal(record)

@@ -25,7 +25,7 @@ var changedAt = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func writtenBy(set *appsv1.StatefulSet, name string, at time.Time, fields string) {
 	set.ManagedFields = append(set.ManagedFields, metav1.ManagedFieldsEntry{
 		Manager: name, Operation: metav1.ManagedFieldsOperationUpdate, Time: &metav1.Time{Time: at},
-		FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:template":{"f:spec":` + fields + `}}}`)},
+		FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:template":{"f:spec":` + fields + `}}}`),
 	})
 }
 

@@ -111,15 +111,21 @@ func wantGroup(
 		o.Mounted = config.mounted
 		wanted.Config = []desired.Object{o}
 	}
-	for _, s := range comp.services {
+	wanted.Services = serviceObjects(comp.services, have)
+	return wanted, RefusedError{refused, config.remedy}, nil
+}
+
+func serviceObjects(services []*corev1.Service, have state.Existing) []desired.Object {
+	var all []desired.Object
+	for _, s := range services {
 		setLastApplied(&s.ObjectMeta, s.Spec)
 		o := desired.Object{Kind: "Service", Name: s.Name, Drift: serviceDrift(have.Services[s.Name], s), Manifest: s}
 		if live := have.Services[s.Name]; live != nil {
 			o.Version = live.ResourceVersion
 		}
-		wanted.Services = append(wanted.Services, o)
+		all = append(all, o)
 	}
-	return wanted, RefusedError{refused, config.remedy}, nil
+	return all
 }
 
 func configMapObject(m *corev1.ConfigMap, have state.Existing) desired.Object {

@@ -52,20 +52,20 @@ func client(t *testing.T, s *server) kubernetes.Interface {
 	return kube
 }
 
-// create makes a Service and returns what the error means, and how long the call took.
-func create(t *testing.T, kube kubernetes.Interface) (error, time.Duration) {
+// create makes a Service and returns how long the call took, and its error.
+func create(t *testing.T, kube kubernetes.Interface) (time.Duration, error) {
 	t.Helper()
 	begun := time.Now()
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
 	_, err := kube.CoreV1().Services("db").Create(t.Context(), service, metav1.CreateOptions{})
-	return err, time.Since(begun)
+	return time.Since(begun), err
 }
 
 func TestPassingRefusalsAreRepeated(t *testing.T) {
 	for _, text := range []string{notLoaded, `services "a" is forbidden: status unknown for quota: team, resources: count/services`} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &server{answers: []string{text, text, ""}}
-			if err, _ := create(t, client(t, s)); err != nil {
+			if _, err := create(t, client(t, s)); err != nil {
 				t.Error(err)
 			}
 			if len(s.bodies) != 3 || s.bodies[0] == "" || s.bodies[2] != s.bodies[0] {
@@ -78,11 +78,11 @@ func TestPassingRefusalsAreRepeated(t *testing.T) {
 func TestRepetitionsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kube := client(t, &server{answers: []string{notLoaded}})
-		if err, took := create(t, kube); Of(err) != NotLoaded || took > repeatsFor {
+		if took, err := create(t, kube); Of(err) != NotLoaded || took > repeatsFor {
 			t.Errorf("after %v: %v", took, err)
 		}
 		time.Sleep(repeatsFor)
-		if err, took := create(t, kube); Of(err) != NotLoaded || took != 0 {
+		if took, err := create(t, kube); Of(err) != NotLoaded || took != 0 {
 			t.Errorf("a binding of a role that does not exist costs %v in each call: %v", took, err)
 		}
 	})
@@ -92,7 +92,7 @@ func TestRefusalsThatStayAreNotRepeated(t *testing.T) {
 	for _, text := range []string{user, "exceeded quota: team", `admission webhook "x" denied the request: no`} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &server{answers: []string{text}}
-			if err, took := create(t, client(t, s)); !Of(err).Final() || took != 0 || len(s.bodies) != 1 {
+			if took, err := create(t, client(t, s)); !Of(err).Final() || took != 0 || len(s.bodies) != 1 {
 				t.Errorf("%d calls in %v: %v", len(s.bodies), took, err)
 			}
 		})
@@ -102,17 +102,17 @@ func TestRefusalsThatStayAreNotRepeated(t *testing.T) {
 func TestPermissionThatWasThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kube := client(t, &server{answers: []string{"", user}})
-		if err, _ := create(t, kube); err != nil {
+		if _, err := create(t, kube); err != nil {
 			t.Fatal(err)
 		}
 		for range 11 {
-			if err, _ := create(t, kube); Of(err) != Withdrawn || !strings.Contains(err.Error(), "cannot create resource") {
+			if _, err := create(t, kube); Of(err) != Withdrawn || !strings.Contains(err.Error(), "cannot create resource") {
 				t.Fatalf("%q: %v", Of(err), err)
 			}
 			time.Sleep(5 * time.Second)
 		}
 		time.Sleep(5 * time.Second)
-		if err, _ := create(t, kube); Of(err) != NotPermitted {
+		if _, err := create(t, kube); Of(err) != NotPermitted {
 			t.Errorf("after a minute %q: %v", Of(err), err)
 		}
 	})
@@ -125,7 +125,7 @@ func TestAnotherKindOfCallHasWorked(t *testing.T) {
 		if _, err := kube.CoreV1().Services("db").Get(t.Context(), "a", metav1.GetOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		if err, _ := create(t, kube); Of(err) != NotPermitted {
+		if _, err := create(t, kube); Of(err) != NotPermitted {
 			t.Errorf("%q: %v", Of(err), err)
 		}
 	})

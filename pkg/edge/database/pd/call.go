@@ -168,6 +168,7 @@ func (t *turn) pause(kind, last error) error {
 		return end()
 	}
 	var lost *lostError
+	//nolint:errorlint // not ErrLeaderUnreachable, which is an ErrUnreachable too: an election may end that
 	if errors.As(last, &lost) && (lost.permanent || t.short && lost.kind == ErrUnreachable) {
 		return end()
 	}

@@ -62,13 +62,12 @@ func TestLeaderCannotBeAsked(t *testing.T) {
 				defer cancel()
 				_, err := client.Members(ctx)
 				for _, kind := range []error{ErrLeaderUnreachable, ErrNoLeader, ErrUnreachable} {
-					want := kind == c.want || kind == ErrUnreachable && c.want == ErrLeaderUnreachable
-					if errors.Is(err, kind) != want {
+					if want := errors.Is(c.want, kind); errors.Is(err, kind) != want {
 						t.Errorf("%v: is %q: %t", err, kind, !want)
 					}
 				}
 				var leader *LeaderError
-				if named := errors.As(err, &leader); named != (c.want == ErrLeaderUnreachable) || named && (leader.Name != "pd-0" || !strings.Contains(leader.Error(), c.why)) {
+				if named := errors.As(err, &leader); named != errors.Is(c.want, ErrLeaderUnreachable) || named && (leader.Name != "pd-0" || !strings.Contains(leader.Error(), c.why)) {
 					t.Errorf("%v: names %v", err, leader)
 				}
 			})
