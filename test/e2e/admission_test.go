@@ -18,7 +18,8 @@ func TestAdmission(t *testing.T) {
 		{"nothing wrong", "", ""},
 		{"label", "labels: {team: a b}", "spec.tikv.labels"},
 		{"limit below the request", "limits: {cpu: 1m}", "spec.tikv."},
-		{"topology key", "topologySpreadConstraints: [{topologyKey: 'a b'}]", "spec.tikv.topologySpreadConstraints"},
+		{"label of a node", "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: " +
+			"{nodeSelectorTerms: [{matchExpressions: [{key: 'a b', operator: Exists}]}]}}}", "spec.tikv.affinity"},
 		{"priority class", "priorityClassName: none", "spec.tikv.priorityClassName"},
 		{"variable", "env: [{name: '', value: a}]", "spec.tikv.env[0].name"},
 	} {
