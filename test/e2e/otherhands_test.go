@@ -153,6 +153,7 @@ func (p *person) leaderOutOfReach(t *testing.T) {
 func (p *person) storeElsewhereDown(t *testing.T) {
 	const pod = "store-elsewhere"
 	p.runStore(t, pod)
+	p.do(t, http.MethodPost, "config", map[string]any{"max-replicas": 4}) // so that each region has a replica there
 	poll(t, patience, "PD calls the store elsewhere Up, with regions", func(ctx context.Context) bool {
 		store, found := p.storeElsewhere(ctx)
 		return found && store.StateName == "Up" && store.RegionCount > 0
@@ -167,6 +168,7 @@ func (p *person) storeElsewhereDown(t *testing.T) {
 	p.wantHeldBack(t, "no member", "restart", cluster, "tikv-2")
 	store, _ := p.storeElsewhere(t.Context())
 	p.tidb(t, 0, "restart", cluster, "--cancel")
+	p.do(t, http.MethodPost, "config", map[string]any{"max-replicas": 3})
 	p.do(t, http.MethodDelete, fmt.Sprint("store/", store.ID, "?force=true"), nil)
 	poll(t, patience, "the store elsewhere has left PD", func(ctx context.Context) bool {
 		_, found := p.storeElsewhere(ctx)
