@@ -64,7 +64,7 @@ nodes. The definition of TidbClusters is not part of it: see "kubectl tidb init"
   kubectl tidb daemon manifest -n prod --image registry.example/kubectl-tidb:v1.2.3
 
   # For Prometheus Operator in the namespace monitoring
-  kubectl tidb daemon manifest -A --service-monitor --metrics-from monitoring > daemon.yaml
+  kubectl tidb daemon manifest -A --service-monitor --metrics-from monitoring
 
   # For clusters of users who do not trust each other
   kubectl tidb daemon manifest -n tidb-admin -A --restricted | kubectl apply -f -`,

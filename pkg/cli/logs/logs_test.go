@@ -114,11 +114,13 @@ func (k kubelet) GetLogs(name string, o *corev1.PodLogOptions) *rest.Request {
 		NegotiatedSerializer: scheme.Codecs.WithoutConversion(), GroupVersion: corev1.SchemeGroupVersion,
 		Client: fakerest.CreateHTTPClient(func(r *http.Request) (*http.Response, error) {
 			body, err := k.answer(r.Context(), name, o)
-			if status, ok := errors.AsType[*apierrors.StatusError](err); ok {
-				status.ErrStatus.APIVersion, status.ErrStatus.Kind = "v1", "Status"
-				text, err := json.Marshal(status.ErrStatus)
+			if refused, ok := errors.AsType[*apierrors.StatusError](err); ok {
+				// A copy, because requests for the logs of several pods return the same error at the same time.
+				status := refused.ErrStatus
+				status.APIVersion, status.Kind = "v1", "Status"
+				text, err := json.Marshal(status)
 				return &http.Response{
-					StatusCode: int(status.ErrStatus.Code), Header: http.Header{"Content-Type": {"application/json"}}, Body: content(string(text)),
+					StatusCode: int(status.Code), Header: http.Header{"Content-Type": {"application/json"}}, Body: content(string(text)),
 				}, err
 			}
 			return &http.Response{StatusCode: http.StatusOK, Body: body}, err
