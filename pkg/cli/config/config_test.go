@@ -176,6 +176,37 @@ func TestDiff(t *testing.T) {
 	}
 }
 
+// TestDiffOfSomeMembers: members that answer are compared, and each that does not is named, so that nobody takes it
+// for one that runs with the spec. With --exit-code that is a failure, not a difference.
+func TestDiffOfSomeMembers(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer string // of basic-tikv-0
+		o      comparing
+		want   string
+	}{
+		"differs": {`{"log":{"level":"error"},"storage":{"gone":true,"reserve-space":"1GB"}}`, comparing{of: "tikv", exitCode: true},
+			"MEMBER         SETTING     SPEC   RUNNING   WHY\nbasic-tikv-0   log.level   warn   error     needs a restart of the member\n"},
+		"none differs": {`{"log":{"level":"warn"},"storage":{"gone":true,"reserve-space":"1GB"}}`, comparing{of: "tikv"},
+			"no setting of the spec differs from what the members that answer run with\n"},
+	} {
+		s, a := cluster()
+		a.pages["basic-tikv-0.basic-tikv-peer.db.svc:20180/config"] = c.answer
+		f, out := streams()
+		err := s.diff(t.Context(), f, c.o)
+		if exit.Of(err) != exit.Failure || out.String() != c.want {
+			t.Errorf("%s: %v, %q", name, err, out.String())
+		}
+		if err == nil || !strings.Contains(err.Error(), "basic-tikv-1 was not compared: ") || strings.Contains(err.Error(), "basic-tikv-0 was") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	s, _ := cluster()
+	f, out := streams()
+	if err := s.diff(t.Context(), f, comparing{of: "tikv-1"}); exit.Of(err) != exit.Failure || out.String() != "" {
+		t.Errorf("nobody answers: %v, %q", err, out.String())
+	}
+}
+
 func TestSetArguments(t *testing.T) {
 	for _, c := range []struct {
 		args string

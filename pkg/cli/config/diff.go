@@ -46,7 +46,8 @@ func diffCommand(f *factory.Factory, run func(context.Context, comparing) error)
 		Long: `Compare spec.<component>.config with what PD, TiKV and TiDB say that they run with. It
 shows the settings of the spec with which a member does not run, and why: PD keeps schedule
 and replication itself since the cluster was made, and other settings need a restart.
-Settings that are not in the spec have the defaults of the version, and are not compared.`,
+Settings that are not in the spec have the defaults of the version, and are not compared.
+A member that does not answer is named, the others are shown, and the exit code is 1.`,
 		Example: `  kubectl tidb config diff basic
 
   # In a pipeline: exits with 10 if anything differs
@@ -90,12 +91,12 @@ func (s session) diff(ctx context.Context, f *factory.Factory, o comparing) erro
 		}
 		is, err := s.ask(ctx, m)
 		if err != nil {
-			failed = append(failed, err)
+			failed = append(failed, fmt.Errorf("%s was not compared: %w", m.name, err))
 			continue
 		}
 		found = append(found, compare(s.cluster, m, want, is)...)
 	}
-	if err := o.print(f, found); err != nil {
+	if err := o.print(f, found, len(members), len(failed)); err != nil {
 		return err
 	}
 	switch {
@@ -127,12 +128,19 @@ func compare(c topology.Cluster, m member, want, is map[string]any) []difference
 	return all
 }
 
-func (o comparing) print(f *factory.Factory, found []difference) error {
-	if o.output.JSON() {
+// print prints the differences of members, of which so many did not answer.
+func (o comparing) print(f *factory.Factory, found []difference, members, failed int) error {
+	switch {
+	case o.output.JSON():
 		return output.Write(f.Streams.Out, found)
-	}
-	if len(found) == 0 {
-		_, err := fmt.Fprintln(f.Streams.Out, "no setting of the spec differs from what the members run with")
+	case failed == members: // nothing is known
+		return nil
+	case len(found) == 0:
+		which := "the members"
+		if failed > 0 {
+			which = "the members that answer"
+		}
+		_, err := fmt.Fprintf(f.Streams.Out, "no setting of the spec differs from what %s run with\n", which)
 		return err
 	}
 	var rows [][]string

@@ -25,7 +25,8 @@ type cluster interface {
 	// hold keeps other runs from the cluster until it is released.
 	hold(ctx context.Context) (release func(), err error)
 	// mark tells the drivers of the cluster that a node is under maintenance, and unmark that it is not.
-	mark(ctx context.Context, m topology.Maintenance) error
+	// With dryRun the API server checks the mark, and nothing is written.
+	mark(ctx context.Context, m topology.Maintenance, dryRun bool) error
 	unmark(ctx context.Context, node string) error
 	moveLeader(ctx context.Context, step plan.MoveLeader) error
 	// evict makes an evict-leader scheduler, or removes it. Both do nothing where it is so already.
@@ -69,12 +70,12 @@ func (s *session) hold(ctx context.Context) (func(), error) {
 	return func() { _ = held.Release() }, nil
 }
 
-func (s *session) mark(ctx context.Context, m topology.Maintenance) error {
+func (s *session) mark(ctx context.Context, m topology.Maintenance, dryRun bool) error {
 	tc, err := s.Load(ctx)
 	if err != nil {
 		return err
 	}
-	return s.Intent.BeginMaintenance(tc, m).Write(ctx, intent.Write{})
+	return s.Intent.BeginMaintenance(tc, m).Write(ctx, intent.Write{DryRun: dryRun})
 }
 
 func (s *session) unmark(ctx context.Context, node string) error {

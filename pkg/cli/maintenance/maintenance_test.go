@@ -19,6 +19,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/consent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/wait"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/hosts"
@@ -53,7 +54,13 @@ func newWorld() *world {
 	w := &world{left: -1, clusters: map[string]*fakeCluster{}}
 	w.kube = fake.NewClientset(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-0"}})
 	w.kube.PrependReactor("patch", "nodes", func(a clienttesting.Action) (bool, runtime.Object, error) {
-		err := w.write(string(a.(clienttesting.PatchAction).GetPatchType()))
+		p := a.(clienttesting.PatchActionImpl)
+		if len(p.PatchOptions.DryRun) > 0 {
+			w.log = append(w.log, "dry run of "+string(p.GetPatchType()))
+			n, err := w.kube.Tracker().Get(p.GetResource(), "", p.GetName())
+			return true, n, err
+		}
+		err := w.write(string(p.GetPatchType()))
 		return err != nil, nil, err
 	})
 	for _, name := range []string{"a", "b"} {
@@ -154,7 +161,11 @@ func (c *fakeCluster) look(context.Context) (hosts.Sight, error) {
 
 func (c *fakeCluster) hold(context.Context) (func(), error) { return func() {}, c.held }
 
-func (c *fakeCluster) mark(_ context.Context, m topology.Maintenance) error {
+func (c *fakeCluster) mark(_ context.Context, m topology.Maintenance, dryRun bool) error {
+	if dryRun {
+		c.w.log = append(c.w.log, "dry run of mark "+c.Wanted.Cluster.Name)
+		return nil
+	}
 	if err := c.w.write("mark " + c.Wanted.Cluster.Name); err != nil {
 		return err
 	}
@@ -238,6 +249,46 @@ When it is back: kubectl tidb maintenance stop node-0
 	}
 	if out, err := w.stop(t, -1); err != nil || out != "node-0 is not under maintenance; nothing was changed\n" {
 		t.Errorf("%v, %q", err, out)
+	}
+}
+
+// TestDryRun: what a start would do is said and nothing of it is done. The API server checks what would be written
+// to it, unless the client alone is asked. What would be refused is refused.
+func TestDryRun(t *testing.T) {
+	preview := func(w *world, kind drive.DryRun) (string, error) {
+		var text bytes.Buffer
+		s := starting{
+			work: w.work(&text), by: "ann@desk", now: func() time.Time { return plantest.Now }, out: &text, dryRun: kind,
+			found: []hosts.Cluster{{Namespace: "ns", Name: "a"}},
+			agree: func(consent.Question) error { return errors.New("asked") },
+		}
+		err := s.run(t.Context())
+		return text.String(), err
+	}
+	const writes = "node node-0 may be taken down; nothing was changed\n%swould record the maintenance in the Node\n" +
+		"would name node node-0 in TidbCluster ns/a, so that no driver takes members away elsewhere\nwould cordon the node\n%s"
+	const stops = "would ask, for ns/a: TiDB serves on no other host: no client can connect to it\n"
+	const moves = "would move the leader of PD of ns/a from t-pd-0 to t-pd-1, and evict region leaders from the stores on the node after that\n"
+	for kind, log := range map[drive.DryRun]string{
+		drive.ClientDryRun: "",
+		drive.ServerDryRun: "dry run of application/merge-patch+json, dry run of mark a, dry run of application/strategic-merge-patch+json",
+	} {
+		w := newWorld()
+		w.left = 0
+		w.clusters["ns/a"].Member("t-tidb-1").Pod.Node = "node-0"
+		out, err := preview(w, kind)
+		if want := fmt.Sprintf(writes, stops, moves); err != nil || out != want || w.state(t) != before || strings.Join(w.log, ", ") != log {
+			t.Errorf("%s: %v, %s%s; %q", kind.String(), err, out, w.state(t), w.log)
+		}
+	}
+	w := newWorld()
+	w.clusters["ns/a"].Member("t-pd-0").Database.Leader, w.clusters["ns/a"].Member("t-pd-1").Database.Leader = false, true
+	if out, err := preview(w, drive.ClientDryRun); err != nil || out != fmt.Sprintf(writes, "", "would evict region leaders from t-tikv-0 of ns/a\n") {
+		t.Errorf("%v, %s", err, out)
+	}
+	w.clusters["ns/a"].Down(time.Hour, "t-tikv-2")
+	if out, err := preview(w, drive.ServerDryRun); exit.Of(err) != exit.Refused || out != "" || len(w.log) > 0 {
+		t.Errorf("%v, %s, %q", err, out, w.log)
 	}
 }
 

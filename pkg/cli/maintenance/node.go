@@ -22,6 +22,8 @@ type node struct {
 	kube kubernetes.Interface
 	name string
 	seen *corev1.Node
+	// dryRun has the API server check what is written, and write nothing.
+	dryRun bool
 }
 
 // absentError says that there is no such node.
@@ -81,7 +83,7 @@ func (n *node) write(ctx context.Context, record string) error {
 	if err != nil {
 		return err
 	}
-	seen, err := n.kube.CoreV1().Nodes().Patch(ctx, n.name, types.MergePatchType, patch, metav1.PatchOptions{})
+	seen, err := n.kube.CoreV1().Nodes().Patch(ctx, n.name, types.MergePatchType, patch, n.options())
 	switch {
 	case apierrors.IsConflict(err):
 		return n.again(ctx, record)
@@ -90,6 +92,13 @@ func (n *node) write(ctx context.Context, record string) error {
 	}
 	n.seen = seen
 	return nil
+}
+
+func (n *node) options() metav1.PatchOptions {
+	if n.dryRun {
+		return metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}
+	}
+	return metav1.PatchOptions{}
 }
 
 // again writes after a conflict. The kubelet changes its Node as well, in other fields.
@@ -111,7 +120,7 @@ func (n *node) cordon(ctx context.Context, cordoned bool) error {
 	if !c.UpdateIfRequired(cordoned) {
 		return nil
 	}
-	if err, _ := c.PatchOrReplaceWithContext(ctx, n.kube, false); err != nil {
+	if err, _ := c.PatchOrReplaceWithContext(ctx, n.kube, n.dryRun); err != nil {
 		return fmt.Errorf("cordon node %s: %w", n.name, err)
 	}
 	_, err := n.read(ctx) // its version has changed

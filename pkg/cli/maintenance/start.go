@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/consent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/spin"
@@ -26,6 +27,7 @@ type start struct {
 	node    string
 	timeout time.Duration
 	yes     bool
+	dryRun  drive.DryRun
 }
 
 func startCommand(f *factory.Factory, run func(context.Context, start) error) *cobra.Command {
@@ -43,7 +45,10 @@ or a tidb-operator drives one of them. It asks before a service stops that no ot
 Then the node is cordoned, PD is led from another node, and region leaders leave the stores.
 An annotation of the Node records that, for "stop". After an interrupt the same command goes
 on. Pods stay on the node: they come back with it.`,
-		Example: `  kubectl tidb maintenance start node-1
+		Example: `  # See whether it would be refused, and what would be done
+  kubectl tidb maintenance start node-1 --dry-run
+
+  kubectl tidb maintenance start node-1
   # reboot node-1
   kubectl tidb maintenance stop node-1`,
 		Args:              cobra.ExactArgs(1),
@@ -57,6 +62,7 @@ on. Pods stay on the node: they come back with it.`,
 		},
 	}
 	bindTimeout(cmd, &o.timeout)
+	o.dryRun.Bind(cmd)
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "Do not ask about services that stop.")
 	return cmd
 }
@@ -85,7 +91,7 @@ func (o start) run(ctx context.Context, f *factory.Factory) error {
 	}
 	w := newWork(f, kube, o.node)
 	defer w.close()
-	s := starting{work: w, found: found, by: lease.Self().Person(), now: f.Clock.Now, out: f.Streams.Out, context: f.Context()}
+	s := starting{work: w, found: found, by: lease.Self().Person(), now: f.Clock.Now, out: f.Streams.Out, context: f.Context(), dryRun: o.dryRun}
 	if !o.yes {
 		s.agree = func(q consent.Question) error { return consent.Ask(ctx, f, q) }
 	}
@@ -101,6 +107,7 @@ type starting struct {
 	agree   func(consent.Question) error // nil: it is agreed to
 	out     io.Writer
 	context string
+	dryRun  drive.DryRun
 }
 
 // rounds is how often leaders are moved that have come back while others were waited for.
@@ -121,6 +128,9 @@ func (s *starting) run(ctx context.Context) error {
 	}
 	if err := s.check(ctx, h, sights); err != nil {
 		return err
+	}
+	if s.dryRun != drive.NoDryRun {
+		return s.preview(ctx, h, sights)
 	}
 	if err := s.ask(h, sights); err != nil {
 		return err

@@ -133,7 +133,7 @@ func (w *work) one(ctx context.Context, a hosts.Action) error {
 	case hosts.Forget:
 		return w.node.write(ctx, "")
 	case hosts.Mark:
-		return w.on(ctx, a.Cluster, func(c cluster) error { return c.mark(ctx, a.Maintenance) })
+		return w.on(ctx, a.Cluster, func(c cluster) error { return c.mark(ctx, a.Maintenance, w.node.dryRun) })
 	case hosts.Unmark:
 		return w.on(ctx, a.Cluster, func(c cluster) error { return c.unmark(ctx, a.Node) })
 	case hosts.Cordon:

@@ -270,10 +270,10 @@ func (sc Scope) peersMissing(p Profile, m state.Member) verdict {
 // podsRemoved returns members above the replicas whose data the database counts on.
 // Voters are left out: they are counted where a quorum is.
 func (sc Scope) podsRemoved(p Profile) []state.Member {
-	if p.Kind.Data() != topology.Store || sc.Got.Set.Replicas >= len(sc.Got.Members) {
+	if p.Kind.Data() != topology.Store {
 		return nil
 	}
-	above := slices.Clone(sc.Got.Members[sc.Got.Set.Replicas:])
+	above := slices.Clone(sc.Got.Members[len(sc.Got.Running()):])
 	return slices.DeleteFunc(above, func(m state.Member) bool { return !countedOn(m) })
 }
 

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -68,6 +69,24 @@ func TestOneReadingIsNotEvidence(t *testing.T) {
 			silent(c.Roll(tikv), "t-tikv-3", time.Hour)
 		})},
 	})
+}
+
+// TestVoterAboveTheReplicas: a voter above the replicas that PD still lists, and whose data goes, is counted where a
+// quorum is. So a voter that two kinds of evidence call down for two minutes is restarted, without a wait of ten.
+func TestVoterAboveTheReplicas(t *testing.T) {
+	const m = time.Minute
+	for _, above := range []bool{false, true} {
+		c := plantest.New(5, 4, 3).Roll(pd).Down(3*m, "t-pd-4")
+		c.Member("t-pd-4").Pod.Started = plantest.Now.Add(-time.Hour) // so that it is not known that no process runs
+		if above {
+			gone := c.Add(pd)
+			gone.Gone, gone.Claims[0].Terminating = plantest.Now.Add(-time.Hour), true
+			c.Seen.PD.Members++
+		}
+		if got := c.Text(); !strings.Contains(got, "restart t-pd-4") {
+			t.Errorf("one above the replicas: %t\n%s", above, got)
+		}
+	}
 }
 
 // refusing returns a cluster in which the status ports of all TiDB servers have refused for a

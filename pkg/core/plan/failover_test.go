@@ -1,11 +1,13 @@
 package plan_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -394,4 +396,18 @@ func TestFailoverGoesOn(t *testing.T) {
 			replacement(c, tidb)
 		})},
 	})
+}
+
+// TestNoFailoverWhilePodsLack: a replacement would have the pods of the others, and could not start either. So no
+// member is recorded as lost while pods of its component lack something.
+func TestNoFailoverWhilePodsLack(t *testing.T) {
+	for _, lacks := range []bool{false, true} {
+		c := failing(func(c *plantest.Cluster) { lost(c, 6*time.Hour, "t-tikv-1") })
+		if lacks {
+			c.Want(tikv).Lacks = []desired.Lack{{Need: desired.ValidCertificate, Object: "t-tikv", Want: "the certificate in Secret t-tikv valid", Observed: "expired", Remedy: remedy.Remedy{remedy.Say("make it again")}}}
+		}
+		if got := c.Text(); strings.Contains(got, "give up t-tikv-1") == lacks {
+			t.Errorf("lacks something: %t\n%s", lacks, got)
+		}
+	}
 }
