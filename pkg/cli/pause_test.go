@@ -96,6 +96,44 @@ func TestPause(t *testing.T) {
 	}
 }
 
+// TestPauseNamesWhatWasBegun: a pause in the middle of an eviction says so, as "pause" on a paused cluster does. Where the
+// records cannot be read, the cluster is paused all the same, and that is said.
+func TestPauseNamesWhatWasBegun(t *testing.T) {
+	const records = coreV1 + "configmaps/basic-ledger"
+	book := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "basic-ledger", "namespace": "default"}, "data": map[string]any{
+		"evict-leader.5": `{"member":"basic-tikv-1","since":"2026-03-01T12:00:00Z"}`, "remove-store.6": `{"member":"basic-tikv-3","since":"2026-03-01T11:00:00Z"}`,
+		"evict-leader.7": `{"member":"basic-tikv-2","since":"2026-03-01T12:00:00Z","ended":"2026-03-01T12:01:00Z"}`,
+	}}
+	no := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "basic-ledger", errors.New("no"))
+	paused := pausedCluster("kubectl-tidb-pause", lease.Self().Person(), time.Now().Add(time.Hour))
+	for name, c := range map[string]struct {
+		cluster, book any
+		says          []string
+	}{
+		"it is paused":        {tidbcluster("basic"), book, []string{"basic-tikv-1: PD was asked at 2026-03-01T12:00:00Z to keep region leaders off store 5", "basic-tikv-3: PD was asked at 2026-03-01T11:00:00Z"}},
+		"it was paused":       {paused, book, []string{"evict-leader basic basic-tikv-1 --stop", "kubectl tidb resume basic"}},
+		"it cannot be read":   {tidbcluster("basic"), no, []string{"is not known: read configmap basic-ledger"}},
+		"nothing was done":    {tidbcluster("basic"), nil, nil},
+		"nothing is recorded": {tidbcluster("basic"), map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answers := map[string]any{tidbclusters + "/basic": c.cluster, "PATCH " + tidbclusters + "/basic": c.cluster}
+			if c.book != nil {
+				answers[records] = c.book
+			}
+			r := serve(t, answers).call(t, "pause", "basic")
+			if r.code != 0 || (r.err == "") != (len(c.says) == 0) || strings.Contains(r.err, "store 7") {
+				t.Errorf("exit code %d, %q", r.code, r.err)
+			}
+			for _, text := range c.says {
+				if !strings.Contains(r.err, text) {
+					t.Errorf("%q does not say %q", r.err, text)
+				}
+			}
+		})
+	}
+}
+
 // TestPauseHint: what ends a pause is said with a command for this context.
 func TestPauseHint(t *testing.T) {
 	tc := tidbcluster("basic")

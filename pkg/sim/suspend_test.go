@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -126,8 +127,12 @@ func TestPausedMidway(t *testing.T) {
 	if p, err := w.Drive(time.Hour); err != nil || p.Outcome != plan.Paused || len(w.ledger) != 1 {
 		t.Fatalf("%s, %v\n%s", p.Outcome, err, w.Transcript())
 	}
-	if p, err := w.Drive(time.Hour); err != nil || p.Outcome != plan.Paused || len(w.ledger) != 1 {
+	p, err := w.Drive(time.Hour)
+	if err != nil || p.Outcome != plan.Paused || len(w.ledger) != 1 {
 		t.Fatalf("%s, %v\n%s", p.Outcome, err, w.Transcript())
+	}
+	if found := p.Findings; len(found) != 1 || found[0].Reason != event.BegunBeforePause || found[0].Member != "basic-tikv-1" {
+		t.Errorf("%+v, want the store without leaders", found)
 	}
 	w.Intent.Paused = false
 	fine(t, w)

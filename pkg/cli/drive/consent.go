@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/preview"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -44,9 +46,15 @@ func (p prospect) consent(ctx context.Context, f *factory.Factory, o Options) (a
 	})
 }
 
-// foretold returns what a run that is no dry run would ask about.
+// foretold returns what a run that is no dry run would ask about, and what an earlier run has begun in a cluster that is
+// paused.
 func (p prospect) foretold() []warning {
 	var notes []warning
+	for _, f := range p.plan.Findings {
+		if f.Reason == event.BegunBeforePause {
+			notes = append(notes, warning{text: cmp.Or(f.Member, f.Component.Title()) + ": " + f.Text, remedy: f.Remedy})
+		}
+	}
 	for _, effect := range p.effects() {
 		notes = append(notes, warn("you will be asked for the cluster's name, or have to give --yes: %s", effect))
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 
@@ -20,6 +21,21 @@ func held(c *plantest.Cluster, r Request, p plan.Plan) prospect {
 		c.Wanted.Groups[i].Version = "v8.1.1"
 	}
 	return prospect{request: propose(r), wanted: c.Wanted, snapshot: c.Seen, plan: p}
+}
+
+// TestForetoldInAPause: a dry run for a paused cluster says what an earlier run has begun, with what ends that.
+func TestForetoldInAPause(t *testing.T) {
+	c := plantest.New(3, 3, 2).Evicting("t-tikv-1", time.Hour, 0)
+	c.Wanted.Cluster.Paused = true
+	p := held(c, Request{Change: intent.Change{Now: cluster("v8.1.1")}, Action: "apply"}, c.Decide())
+	p.warnings = p.foretold()
+	var b bytes.Buffer
+	p.print(&b, "")
+	for _, says := range []string{"note: t-tikv-1: PD keeps region leaders off store 2 since", "kubectl tidb resume t -n ns", "the cluster is paused"} {
+		if !strings.Contains(b.String(), says) {
+			t.Errorf("%q is not said:\n%s", says, b.String())
+		}
+	}
 }
 
 // TestVerdict: a dry run ends with the exit code that a pipeline goes by.

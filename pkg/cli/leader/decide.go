@@ -86,6 +86,32 @@ func evict(c topology.Cluster, s state.Snapshot, name string) (state.Member, err
 
 // store returns a store of TiKV whose leaders no run of this program handles now.
 func store(c topology.Cluster, s state.Snapshot, name string) (state.Member, error) {
+	m, err := inPD(c, s, name)
+	if err != nil {
+		return m, err
+	}
+	if e, ok := s.Eviction(m.Database.ID); ok && !e.Foreign {
+		help := remedy.Remedy{remedy.Run("if it was interrupted, go on", c.Plugin("sync"))}
+		if c.Paused {
+			help = remedy.Remedy{remedy.Run("it goes on after the pause; to end the pause", c.Plugin("resume"))}
+		}
+		return m, remedy.For(exit.Refusef("a run that changes the cluster evicts region leaders from %s, and ends that itself", m.Name), help...)
+	}
+	return m, nil
+}
+
+// allowed returns a store of TiKV that may be allowed to lead regions again. In a paused cluster that includes a store whose
+// leaders a run has evicted: no run ends that before the pause ends, and the next one evicts them once more, since a
+// record without a scheduler in PD counts for nothing.
+func allowed(c topology.Cluster, s state.Snapshot, name string) (state.Member, error) {
+	if c.Paused {
+		return inPD(c, s, name)
+	}
+	return store(c, s, name)
+}
+
+// inPD returns a store of TiKV that PD has, with its schedulers.
+func inPD(c topology.Cluster, s state.Snapshot, name string) (state.Member, error) {
 	m, err := find(c, s, topology.TiKV, name)
 	switch {
 	case err != nil:
@@ -94,10 +120,6 @@ func store(c topology.Cluster, s state.Snapshot, name string) (state.Member, err
 		return m, errors.New("PD has not loaded its schedulers yet, as after a change of its leader; try again in a minute")
 	case m.Database.Presence != state.Present || m.Database.State == state.StoreTombstone:
 		return m, exit.Refusef("PD has no store of %s", m.Name)
-	}
-	if e, ok := s.Eviction(m.Database.ID); ok && !e.Foreign {
-		return m, remedy.For(exit.Refusef("a run that changes the cluster evicts region leaders from %s, and ends that itself", m.Name),
-			remedy.Run("if it was interrupted, go on", c.Plugin("sync")))
 	}
 	return m, nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
@@ -98,6 +99,23 @@ func TestEvict(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestStopWhilePaused: in a paused cluster no run ends its eviction, so that a person may. In any other a run does.
+func TestStopWhilePaused(t *testing.T) {
+	for paused, says := range map[bool]string{true: "", false: "kubectl tidb sync t -n ns"} {
+		c := plantest.New(3, 3, 2).Evicting("t-tikv-1", time.Minute, 0)
+		c.Wanted.Cluster.Paused = paused
+		m, err := allowed(c.Wanted.Cluster, c.Seen, "tikv-1")
+		refused(t, err, says, exit.Refused)
+		if err == nil && (m.Name != "t-tikv-1" || !m.Database.Evicting) {
+			t.Errorf("%+v", m)
+		}
+	}
+	c := plantest.New(3, 3, 2).Evicting("t-tikv-1", time.Minute, 0)
+	c.Wanted.Cluster.Paused = true
+	_, err := evict(c.Wanted.Cluster, c.Seen, "tikv-1")
+	refused(t, err, "kubectl tidb resume t -n ns", exit.Refused)
 }
 
 func down(name string) func(*plantest.Cluster) {

@@ -108,7 +108,7 @@ func (o eviction) run(ctx context.Context, f *factory.Factory) error {
 }
 
 func (o eviction) end(ctx context.Context, f *factory.Factory, s *drive.Session, seen state.Observation) error {
-	m, err := store(seen.Cluster, seen.Snapshot, o.member)
+	m, err := allowed(seen.Cluster, seen.Snapshot, o.member)
 	if err != nil {
 		return err
 	}

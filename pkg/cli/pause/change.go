@@ -6,14 +6,21 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/consent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/ledger"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
 )
 
 // common are the flags and arguments of both verbs.
@@ -45,6 +52,7 @@ type change struct {
 	write  func(context.Context, intent.Write) error
 	result string
 	hint   remedy.Remedy // what ends the pause, or what goes on
+	pauses bool
 }
 
 // each changes the clusters, when each may be changed and the user has agreed to each.
@@ -83,7 +91,32 @@ func (o common) make(ctx context.Context, f *factory.Factory, ch change) error {
 	if ch.hint != nil && o.dryRun == drive.NoDryRun {
 		fmt.Fprintln(f.Streams.ErrOut, ch.hint.Line(f.Context()))
 	}
+	if ch.pauses {
+		begun(ctx, f, ch.Cluster)
+	}
 	return nil
+}
+
+// begun says what a run has begun in PD and not ended, by the records of that, which are read after the pause was written. PD
+// itself is not asked: a pause is to be written at once, also while nothing of the cluster answers.
+func begun(ctx context.Context, f *factory.Factory, c topology.Cluster) {
+	kube, err := f.Kube()
+	var book *corev1.ConfigMap
+	if err == nil {
+		book, err = kube.CoreV1().ConfigMaps(c.Namespace).Get(ctx, c.LedgerMap(), metav1.GetOptions{})
+	}
+	switch {
+	case apierrors.IsNotFound(err):
+		return
+	case err != nil:
+		fmt.Fprintf(f.Streams.ErrOut, "what a run has begun in PD and not ended is not known: read configmap %s: %v\n", c.LedgerMap(), err)
+		return
+	}
+	read := ledger.Read(book)
+	for _, n := range plan.BegunInPD(c, state.Snapshot{PD: state.PD{Problem: "not asked"}, Evictions: read.Evictions, Removals: read.Removals}) {
+		fmt.Fprintf(f.Streams.ErrOut, "%s: %s\n", n.Member, n.Text)
+		report.Advise(f.Streams.ErrOut, "  ", n.Remedy.In(f.Context()))
+	}
 }
 
 // find returns what is to be changed. With an error nothing may be.

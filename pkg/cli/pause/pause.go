@@ -40,8 +40,10 @@ func command(f *factory.Factory, run func(context.Context, options) error) *cobr
 		Long: `Stop all changes of clusters: no command, daemon or tidb-operator does anything to a
 paused cluster. It sets spec.paused, and records who has paused it, when and why, which
 "kubectl tidb status" shows. A process that drives the cluster ends its current step and
-changes nothing after it: also an eviction of region leaders that it has begun stays, until
-the cluster is resumed.
+changes nothing after it: also an eviction of region leaders or a removal of a store that it
+has begun stays, until the cluster is resumed. Those are named here, and in "kubectl tidb
+status" and "kubectl tidb doctor"; "kubectl tidb evict-leader --stop" ends an eviction
+during the pause.
 
 With --for the pause ends by itself: a daemon ends it at that time and goes on. Where no
 daemon runs, the next command that drives the cluster ends it, such as "kubectl tidb sync";
@@ -99,7 +101,7 @@ func (o options) judge(f *factory.Factory, client *intent.Client, c topology.Clu
 	case c.Deleting:
 		return change{}, exit.Refusef("%s is being deleted, so it was not paused", title(c))
 	case c.Paused && !o.given && !is.Over(now):
-		return change{Cluster: c, result: fmt.Sprintf("%s is %s; nothing was changed", title(c), is)}, nil
+		return change{Cluster: c, result: fmt.Sprintf("%s is %s; nothing was changed", title(c), is), pauses: true}, nil
 	case c.Paused && !is.Recorded:
 		return change{}, remedy.For(
 			exit.Refusef("%s is %s; only a pause that was begun by this command has a reason and a time, so nothing was changed", title(c), is),
@@ -107,7 +109,7 @@ func (o options) judge(f *factory.Factory, client *intent.Client, c topology.Clu
 	}
 	next, changes := o.next(is, me, now), c.Paused && !is.Over(now)
 	ch := change{
-		Cluster: c, doing: "pause " + title(c), write: client.Pause(c.Written, next).Write,
+		Cluster: c, doing: "pause " + title(c), pauses: true, write: client.Pause(c.Written, next).Write,
 		result: o.done(fmt.Sprintf("%s is %s", title(c), next), fmt.Sprintf("%s would be %s", title(c), next)),
 	}
 	if changes {

@@ -102,7 +102,7 @@ func (l sight) remarks(out io.Writer) {
 		report.Advise(out, "  ", f.Remedy.In(l.context))
 	}
 	for _, e := range l.snapshot.Evictions {
-		if e.Foreign {
+		if e.Foreign || l.plan.Outcome == plan.Paused { // of a paused cluster it is among the findings
 			continue
 		}
 		fmt.Fprintln(out)

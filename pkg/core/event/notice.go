@@ -32,6 +32,7 @@ const (
 	StepHeldBack     NoticeReason = "StepHeldBack"
 
 	ForeignScheduler        NoticeReason = "ForeignScheduler"
+	BegunBeforePause        NoticeReason = "BegunBeforePause"
 	NodeMaintained          NoticeReason = "NodeMaintained"
 	CanaryUnreadable        NoticeReason = "CanaryUnreadable"
 	LogBackupNotFlushed     NoticeReason = "LogBackupNotFlushed"
@@ -78,6 +79,7 @@ func NoticeReasons() []NoticeMeaning {
 		{UpkeepFailed, "a step failed that nothing waits for"},
 		{StepHeldBack, "a step is not taken, because one that comes before it failed"},
 		{ForeignScheduler, "another user or tool has made an evict-leader scheduler for a store"},
+		{BegunBeforePause, "a run has begun something that stays as it is while the cluster is paused"},
 		{NodeMaintained, "a node with members is under maintenance"},
 		{CanaryUnreadable, "the annotation that asks for a canary cannot be followed, so that all rollouts are held"},
 		{LogBackupNotFlushed, "a store has restarted without having flushed its log backup"},

@@ -89,6 +89,7 @@ func examples() []example {
 		"configuration-not-asked": event.ConfigurationNotAsked, "restore-settings": event.RestoreSettings, "newer-template": event.NewerTemplate, "template-of-others": event.TemplateOfOthers,
 		"certificate-ends": event.CertificateEnds, "authority-ends": event.AuthorityEnds, "certificate-names": event.CertificateNames,
 		"certificate-older": event.CertificateOlder, "evict-scheduler-of-others": event.ForeignScheduler, "canary-unreadable": event.CanaryUnreadable,
+		"begun-before-pause": event.BegunBeforePause,
 	} {
 		shows, silent := reports(r)
 		all = append(all, example{id, shows, "what was seen", "", silent})
@@ -183,7 +184,7 @@ func leftExamples() []example {
 		{"evict-scheduler-left", func(s *sick) { s.Recorded("t-tikv-2", 90*minute) }, "only the record is left", "allow region leaders on t-tikv-2", func(*sick) {}},
 		{"evict-scheduler-left", both(evicted, func(s *sick) { s.PDUnknown() }), "PD could not be asked", "", func(s *sick) { s.PDUnknown() }},
 		{"evict-scheduler-left", both(evicted, func(s *sick) { s.Seen.PD.SchedulersUnknown = true }), "PD could not be asked", "", func(*sick) {}},
-		{"evict-scheduler-left", both(evicted, func(s *sick) { s.Wanted.Cluster.Paused = true }), "scheduler for store 3", "",
+		{"begun-before-pause", both(evicted, func(s *sick) { s.Wanted.Cluster.Paused = true }), "region leaders off store 3", "",
 			both(evicted, func(s *sick) { s.Seen.Evictions[0].Foreign = true })},
 		{"ddl-paused", ddl, "DDL is paused by /upgrade/start of TiDB", "", both(ddl, func(s *sick) { s.Roll(topology.TiDB) })},
 		{"removal-record-left", func(s *sick) {
@@ -369,7 +370,7 @@ func TestPaused(t *testing.T) {
 			}
 		}
 	}
-	for _, id := range []finding.ID{"object-differs", "pods-outdated", "replicas-differ", "versions-differ", "evict-scheduler-left", "claim-being-deleted"} {
+	for _, id := range []finding.ID{"object-differs", "pods-outdated", "replicas-differ", "versions-differ", "begun-before-pause", "claim-being-deleted"} {
 		if !seen[id] {
 			t.Errorf("%s is not found in a paused cluster", id)
 		}

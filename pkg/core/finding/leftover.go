@@ -38,6 +38,9 @@ func (l Look) ends(e state.Eviction) []plan.Step {
 // schedulersLeft are evictions that we recorded and no process goes on with. The record is written before PD
 // is asked, so that the scheduler may be missing; what is unknown counts as there.
 func schedulersLeft(l Look) []Finding {
+	if l.Plan.Outcome == plan.Paused {
+		return nil // the plan names them itself
+	}
 	var all []Finding
 	for _, e := range l.Snapshot.Evictions {
 		if e.Foreign {

@@ -24,6 +24,7 @@ const (
 	byDriver = "a run does this, step by step and with checks"
 	byOther  = "another user or tool made it, so only a person knows whether it is still needed"
 	byReader = "nothing is known about it"
+	byPause  = "the pause ends when a person ends it, and a run then goes on with it"
 	byState  = "it is no left-over: the member has to serve again"
 	notNow   = "PD could not be asked, a driver is at work, or the cluster is paused"
 )
@@ -65,6 +66,7 @@ var room = []rule{
 var leftOver = []rule{
 	{"evict-scheduler-left", Warning, "PD keeps all region leaders off the store for ever, so the others carry its load.", notNow, undriven(schedulersLeft)},
 	{"evict-scheduler-of-others", Warning, "PD keeps all region leaders off the store as long as the scheduler is there.", byOther, reported(event.ForeignScheduler)},
+	{"begun-before-pause", Warning, "No process goes on with it before the pause ends: stores lead no regions, or pods restart or end unguarded.", byPause, reported(event.BegunBeforePause)},
 	{"leaders-not-moved", Warning, "PD accepts the eviction of a store and does not carry it out, so that no store restarts without its leaders, and leaders do not spread.", byOther, leadersKept},
 	{"regions-not-moved", Warning, "No store that is removed becomes empty, and the copies of a store that is lost are not made again.", byOther, regionsKept},
 	{"log-backup-paused", Warning, "The cluster cannot be restored to a time after that, and after gc-ttl, a day by default, the backup cannot go on.", byPerson, logBackupsPaused},

@@ -32,5 +32,6 @@ func paused(w desired.State, s state.Snapshot) Plan {
 	if pause.Over(s.At) {
 		return Plan{Outcome: Act, Steps: []Step{EndPause{By: pause.By, Until: pause.Until}}, Findings: findings(w, s)}
 	}
-	return Plan{Outcome: Paused, Pause: pause, Findings: findings(w, s)}
+	all := append(BegunInPD(w.Cluster, s), begunInKubernetes(w, s)...)
+	return Plan{Outcome: Paused, Pause: pause, Findings: append(all, findings(w, s)...)}
 }

@@ -77,7 +77,7 @@ var commands = []Command{
 	})},
 	{Name: "maintenance stop", Role: Maintainer, only: slices.Concat(looks, []string{readsNodes, "/nodes patch", "/namespaces list", marksClusters})},
 	{Name: "maintenance list", Role: Maintainer, only: []string{"/nodes list", "pingcap.com/tidbclusters list", "/namespaces list"}},
-	{Name: "pause", Role: Editor, only: pauses},
+	{Name: "pause", Role: Editor, only: slices.Concat(pauses, []string{"/configmaps get"})},
 	{Name: "resume", Role: Editor, only: pauses},
 	{Name: "tls check", Role: Viewer, except: looksOnly},
 	{Name: "tls init", Role: Editor, only: []string{
