@@ -20,7 +20,6 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/version"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/harmless"
 )
 
 // Main runs the command line and returns the exit code.
@@ -41,8 +40,11 @@ func run(ctx context.Context, args []string, streams genericiooptions.IOStreams,
 	root := NewRoot(f)
 	root.SetArgs(args)
 	err := explain.Error(exit.Ended(ctx, root.ExecuteContext(ctx)))
+	if err == nil {
+		err = f.Written()
+	}
 	if text := tidy(err, f.Context()); text != "" {
-		fmt.Fprintln(streams.ErrOut, harmless.Paragraph("error: "+text))
+		fmt.Fprintln(f.Streams.ErrOut, "error: "+text)
 	}
 	return int(exit.Of(err))
 }

@@ -3,6 +3,8 @@
 package factory
 
 import (
+	"fmt"
+	"io"
 	"net/http"
 	"sync"
 	"time"
@@ -17,6 +19,7 @@ import (
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/clock"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/harmless"
 )
 
 // Factory makes clients from kubectl's flags.
@@ -40,8 +43,9 @@ type Factory struct {
 	client   func() (*http.Client, error)
 }
 
-// New returns a factory.
+// New returns a factory. What commands write to its streams is cleaned of what could control a terminal or a CI system.
 func New(streams genericiooptions.IOStreams, env func(string) string, version string) *Factory {
+	streams.Out, streams.ErrOut = harmless.NewStream(streams.Out), harmless.NewStream(streams.ErrOut)
 	f := &Factory{Flags: genericclioptions.NewConfigFlags(true), Streams: streams, Env: env, Version: version, Clock: clock.New(time.Now), dial: auto}
 	f.config = sync.OnceValues(f.load)
 	// One client for all, so that they share connections.
@@ -64,6 +68,16 @@ func (f *Factory) Names(cmd *cobra.Command) {
 	var parsed genericclioptions.CommandHeaderRoundTripper
 	parsed.ParseCommandHeaders(cmd, nil)
 	f.headers = parsed.Headers
+}
+
+// Written returns why the output of a command is not complete; nil if all of it was written.
+func (f *Factory) Written() error {
+	for _, w := range []io.Writer{f.Streams.Out, f.Streams.ErrOut} {
+		if s, ok := w.(*harmless.Stream); ok && s.Failed() != nil {
+			return fmt.Errorf("the output is not complete: %w", s.Failed())
+		}
+	}
+	return nil
 }
 
 // Config returns how to reach the API server.

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/harmless"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
 )
 
@@ -22,7 +23,7 @@ func (f *Factory) Interactive() bool {
 // a terminal as well. If the question were written to a file, nobody would see it, and the command would
 // wait for ever.
 func (f *Factory) CanAsk() bool {
-	out, isFile := f.Streams.ErrOut.(*os.File)
+	out, isFile := harmless.Under(f.Streams.ErrOut).(*os.File)
 	return f.Interactive() && (!isFile || term.IsTerminal(int(out.Fd())))
 }
 

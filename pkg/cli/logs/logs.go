@@ -20,7 +20,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/harmless"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
 )
 
 // options are the verb's flags and its arguments. The flags are those of "kubectl logs", and mean
@@ -29,6 +31,7 @@ type options struct {
 	*kubectl.LogsOptions
 	name      []string // the argument that names the cluster
 	only      []string // components and members; none for all
+	raw       bool
 	prefixSet bool
 	tailSet   bool
 }
@@ -49,7 +52,11 @@ component itself; TiDB writes slow queries in the container slowlog.
 
 Where there are several members, each line names its member, and without --tail and
 --since only the last 10 lines of each are printed. With -f the log of a container that
-was restarted goes on, also in another pod of the same name.`,
+was restarted goes on, also in another pod of the same name.
+
+Characters that would control a terminal are replaced, and so are commands to a CI system
+where CI is set. What is written to a file or a pipe stays as it is, and so does everything
+with --raw.`,
 		Example: `  kubectl tidb logs basic tikv --since 10m
 
   # PD and one store, from now on
@@ -89,6 +96,7 @@ func (o *options) bind(cmd *cobra.Command, f *factory.Factory) {
 	flags.StringVar(&o.SinceTime, "since-time", "", "Only lines since this time, e.g. 2026-03-01T12:00:00Z.")
 	flags.Int64Var(&o.Tail, "tail", -1, "Only so many of the last lines; -1 for all.")
 	flags.Int64Var(&o.LimitBytes, "limit-bytes", 0, "At most so many bytes of each log; zero for all.")
+	flags.BoolVar(&o.raw, "raw", false, "Print the bytes as they are, also to a terminal and in a CI system.")
 	flags.BoolVar(&o.Timestamps, "timestamps", false, "Begin each line with its time.")
 	flags.BoolVar(&o.Prefix, "prefix", false, "Begin each line with its pod and container, which is so where there are several.")
 	flags.IntVar(&o.MaxFollowConcurrency, "max-log-requests", most, "With -f, how many containers may be followed at the same time.")
@@ -153,6 +161,9 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	sources, err := o.sources(chosen)
 	if err != nil {
 		return err
+	}
+	if o.raw || !report.Terminal(o.Out) && !report.InCI(f.Env) {
+		o.Out = harmless.Raw(o.Out)
 	}
 	p := &printer{options: o, pods: kube.CoreV1().Pods(namespace), several: len(sources) > 1, now: f.Clock.Now}
 	return p.print(ctx, sources)

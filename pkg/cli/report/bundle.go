@@ -43,7 +43,7 @@ func collect(ctx context.Context, f *factory.Factory, o *options) error {
 	failed = errors.Join(failed, file.Close())
 	shown.Stop()
 	for _, l := range b.Lacks() {
-		fmt.Fprintln(f.Streams.ErrOut, harmless.Paragraph("not read: "+harmless.Line(l)))
+		fmt.Fprintln(f.Streams.ErrOut, "not read: "+harmless.Line(l))
 	}
 	if failed == nil {
 		failed = context.Cause(ctx)

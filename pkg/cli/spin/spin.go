@@ -11,6 +11,7 @@ import (
 	"github.com/briandowns/spinner"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/harmless"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
 )
 
@@ -38,13 +39,13 @@ func On(f *factory.Factory, text string) *Spin {
 	s := &Spin{text: text, log: f.Streams.ErrOut}
 	after := late
 	o := report.Detect(f.Streams.Out, f.Streams.ErrOut, "", f.Env)
-	if file, ok := f.Streams.ErrOut.(*os.File); ok && o.Mode == report.TTY {
+	if file, ok := harmless.Under(f.Streams.ErrOut).(*os.File); ok && o.Mode == report.TTY {
 		frames := spinner.CharSets[14]
 		if o.ASCII {
 			frames = spinner.CharSets[9]
 		}
 		// A process that is killed would leave a hidden cursor hidden.
-		s.drawn, after = spinner.New(frames, frame, spinner.WithWriterFile(file), spinner.WithSuffix(" "+text), spinner.WithHiddenCursor(false)), soon
+		s.drawn, after = spinner.New(frames, frame, spinner.WithWriterFile(file), spinner.WithSuffix(" "+harmless.Line(text)), spinner.WithHiddenCursor(false)), soon
 	}
 	s.timer = time.AfterFunc(after, s.show)
 	return s
@@ -69,7 +70,7 @@ func (s *Spin) Say(text string) {
 	s.text = text
 	if s.drawn != nil {
 		s.drawn.Lock()
-		s.drawn.Suffix = " " + text
+		s.drawn.Suffix = " " + harmless.Line(text)
 		s.drawn.Unlock()
 	}
 }

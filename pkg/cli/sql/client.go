@@ -15,6 +15,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tidb"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/harmless"
 )
 
 // clients are the programs that can be run, the preferred one first.
@@ -69,7 +70,7 @@ func (s session) runs(program, settings string) error {
 		args = append(args, "--database="+s.database)
 	}
 	cmd := exec.Command(program, append(args, s.client...)...) //nolint:noctx // it ends with the terminal, and not with an interrupt
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.Streams.In, s.Streams.Out, s.Streams.ErrOut
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.Streams.In, harmless.Under(s.Streams.Out), harmless.Under(s.Streams.ErrOut)
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("run %s: %w", program, err)
 	}

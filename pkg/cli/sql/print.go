@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/harmless"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
 )
 
@@ -69,6 +70,9 @@ func (o *format) print(out io.Writer, rows *dbsql.Rows) error {
 }
 
 func printCSV(out io.Writer, rows *dbsql.Rows, types []*dbsql.ColumnType) error {
+	if !report.Terminal(out) {
+		out = harmless.Raw(out) // a program reads the values as they are
+	}
 	w := csv.NewWriter(out)
 	if err := w.Write(titles(types)); err != nil {
 		return err
@@ -93,7 +97,7 @@ func printJSON(out io.Writer, rows *dbsql.Rows, types []*dbsql.ColumnType) error
 		}
 		line.WriteString("}")
 		between = ","
-		_, err := out.Write(line.Bytes())
+		_, err := out.Write(harmless.JSON(line.Bytes()))
 		return err
 	})
 	end := "\n]\n"

@@ -4,8 +4,11 @@
 package harmless
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -34,51 +37,56 @@ func Line(s string) string {
 	}, s)
 }
 
-// Paragraph returns a text of several lines, each as Line returns it. A line that GitHub Actions would take for a
-// command, such as "::error", is broken up.
-func Paragraph(s string) string {
-	lines := strings.Split(s, "\n")
-	for i, l := range lines {
-		l = Line(l)
-		if rest := strings.TrimLeft(l, " "); strings.HasPrefix(rest, "::") {
-			l = l[:len(l)-len(rest)] + ": :" + rest[2:]
-		}
-		lines[i] = strings.ReplaceAll(l, "##[", "## [")
-	}
-	return strings.Join(lines, "\n")
-}
-
 // JSON returns a JSON text in which hidden characters are escaped. The document stays the same: outside of strings
 // JSON has no such characters.
 func JSON(text []byte) []byte {
-	return escape(text, func(b *strings.Builder, r rune) {
-		high, low := utf16.EncodeRune(r)
-		fmt.Fprintf(b, `\u%04x\u%04x`, high, low)
+	return replace(text, func(b *strings.Builder, r rune) {
+		if r > 0xffff {
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(b, `\u%04x\u%04x`, high, low)
+			return
+		}
+		fmt.Fprintf(b, `\u%04x`, r)
 	})
 }
 
-// escape escapes hidden characters. Those that do not fit into one escape of JSON are written by wide.
-func escape(text []byte, wide func(*strings.Builder, rune)) []byte {
+// replace replaces hidden characters of a JSON text. JSON itself escapes those below the blank.
+func replace(text []byte, by func(*strings.Builder, rune)) []byte {
 	var b strings.Builder
 	for _, r := range string(text) {
-		switch {
-		case r < 0x7f || !hidden(r) && !nonCharacter(r): // JSON itself escapes those below 0x20
-			b.WriteRune(r)
-		case r > 0xffff:
-			wide(&b, r)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
+		if r >= 0x7f && (hidden(r) || nonCharacter(r)) {
+			by(&b, r)
+			continue
 		}
+		b.WriteRune(r)
 	}
-	return []byte(b.String())
+	return []byte(command.ReplaceAllString(b.String(), `$1\u005b`))
 }
 
-// YAML returns a value as YAML. The library that makes it reads JSON first. There it does not accept hidden
-// characters unless they are escaped, and it does not accept two escapes for one character.
+// command matches what a CI system takes for the beginning of a command, wherever it is in a line. In a JSON text it is
+// always in a string, where the bracket can be escaped.
+var command = regexp.MustCompile(`(##[a-z]*)\[`)
+
+// YAML returns a value as YAML, in which hidden characters are escaped. The library that makes it reads JSON first, where
+// it does not accept hidden characters unless they are escaped. It writes some of them as they are. So each is replaced
+// by its number between two marks, which the library always escapes, and the number becomes the escape afterwards.
 func YAML(value any) ([]byte, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return nil, err
 	}
-	return yaml.JSONToYAML(escape(text, func(b *strings.Builder, r rune) { b.WriteRune(r) }))
+	out, err := yaml.JSONToYAML(replace(text, func(b *strings.Builder, r rune) { fmt.Fprintf(b, `\uffff%x\uffff`, r) }))
+	if err != nil || bytes.Contains(text, []byte(`uFFFF`)) { // in such a text nobody can tell which marks are ours
+		return out, err
+	}
+	return marked.ReplaceAllFunc(out, func(found []byte) []byte {
+		n, _ := strconv.ParseUint(string(marked.FindSubmatch(found)[1]), 16, 32)
+		if n > 0xffff {
+			return fmt.Appendf(nil, `\U%08X`, n)
+		}
+		return fmt.Appendf(nil, `\u%04X`, n)
+	}), nil
 }
+
+// marked matches the number of a character between two marks.
+var marked = regexp.MustCompile(`\\uFFFF([0-9a-f]+)\\uFFFF`)

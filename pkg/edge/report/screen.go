@@ -9,10 +9,14 @@ import (
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/harmless"
 )
 
 // screen keeps the last lines of a terminal up to date: target, components, and what is
 // done and waited for now. Lines about what is over scroll out above them and stay.
+//
+// It writes colours and moves the cursor, so it writes past the stream that cleans everything. What it shows is cleaned
+// where it becomes a part of the view.
 //
 // The cursor stays visible: a process that is killed cannot show it again.
 type screen struct {
@@ -29,7 +33,7 @@ type screen struct {
 
 func newScreen(o Options) *screen {
 	return &screen{
-		out: sink{w: o.ErrOut}, style: newStyle(o), size: o.Size, quiet: o.Heartbeat,
+		out: sink{w: harmless.Raw(o.ErrOut)}, style: newStyle(o), size: o.Size, quiet: o.Heartbeat,
 		view: newView(o),
 	}
 }

@@ -8,12 +8,14 @@ import (
 	"syscall"
 
 	"golang.org/x/term"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/harmless"
 )
 
 // terminalOf reports whether a stream is a terminal that understands cursor
 // movement, and how to learn its size.
 func terminalOf(w io.Writer) (size func() (width, height int), ok bool) {
-	f, isFile := w.(*os.File)
+	f, isFile := harmless.Under(w).(*os.File)
 	if !isFile || !term.IsTerminal(int(f.Fd())) || !enableCursor(f) {
 		return nil, false
 	}
@@ -26,6 +28,12 @@ func terminalOf(w io.Writer) (size func() (width, height int), ok bool) {
 	}, true
 }
 
+// Terminal reports whether a stream is a terminal.
+func Terminal(w io.Writer) bool {
+	_, ok := terminalOf(w)
+	return ok
+}
+
 // surviveClosedPipes keeps "kubectl tidb upgrade | head" from killing the upgrade: without a
 // handler the runtime ends a process that writes to a closed stdout or stderr. Child processes
 // would inherit an ignored signal, so it is not ignored but handled.
@@ -34,7 +42,7 @@ var surviveClosedPipes = sync.OnceFunc(func() {
 })
 
 func isFile(w io.Writer) bool {
-	_, ok := w.(*os.File)
+	_, ok := harmless.Under(w).(*os.File)
 	return ok
 }
 
