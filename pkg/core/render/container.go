@@ -74,15 +74,16 @@ type tailer struct {
 
 // logTailer returns a tailer. It ends on SIGTERM: a shell that is the first process of a container
 // ignores SIGTERM by default, and then every restart of the pod would take the whole grace period.
-func logTailer(comp component, name, file string, mount corev1.VolumeMount, resources corev1.ResourceRequirements) tailer {
+func logTailer(comp component, name, file string, mount corev1.VolumeMount, own v1alpha1.LogTailerSpec) tailer {
 	tc := comp.cluster.Source
 	return tailer{file: file, Container: corev1.Container{
 		Name:            name,
 		Image:           tc.HelperImage(),
 		ImagePullPolicy: tc.HelperImagePullPolicy(),
 		Command:         []string{"sh", "-c", fmt.Sprintf("trap 'exit 0' TERM; touch %[1]s; tail -n0 -F %[1]s & wait", file)},
-		Resources:       computeResources(resources),
+		Resources:       computeResources(own.ResourceRequirements),
 		VolumeMounts:    []corev1.VolumeMount{mount},
+		SecurityContext: own.SecurityContext,
 	}}
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// objectsOfOperator are the objects that tidb-operator v1.6.5 makes for a cluster, as facts: its
+// objectsOfOperator are the objects that tidb-operator v1.6.6 makes for a cluster, as facts: its
 // records in testdata/applied, and what each variant of the TidbCluster changes in them. Our code
 // does not render them.
 type objectsOfOperator struct {

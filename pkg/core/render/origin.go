@@ -162,7 +162,7 @@ func (o origin) ofPod(root, parts []string) string {
 	case "serviceAccountName":
 		return joined(o.field("serviceAccount")...)
 	case "affinity", "nodeSelector", "priorityClassName", "schedulerName", "hostNetwork", "dnsPolicy", "dnsConfig",
-		"terminationGracePeriodSeconds":
+		"terminationGracePeriodSeconds", "automountServiceAccountToken":
 		return joined(append(o.field(name), rest...)...)
 	}
 	return joined("spec", o.kind)

@@ -53,6 +53,8 @@ func TestOrigin(t *testing.T) {
 		"spec.template.spec.securityContext.fsGroup":                     "spec.tikv.podSecurityContext.fsGroup",
 		"spec.template.spec." + index("volumes", "mine") + ".name":       "spec.tikv.additionalVolumes[0].name",
 		"spec.template.spec." + index("containers", "beside") + ".image": "spec.tikv.additionalContainers[0].image",
+		"spec.template.spec.automountServiceAccountToken":                "spec.tikv.automountServiceAccountToken",
+		main + ".securityContext.capabilities.add[0]":                    "spec.tikv.securityContext.capabilities.add[0]",
 		main + ".tty":                   "spec.tikv.additionalContainers[1].tty",
 		main + ".resources.limits[cpu]": "spec.tikv.limits[cpu]",
 		main + ".image":                 "spec.tikv.baseImage",

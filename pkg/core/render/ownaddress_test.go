@@ -67,6 +67,40 @@ func TestOwnAddressInADomain(t *testing.T) {
 	}
 }
 
+// TestNoWaitForOwnAddress: NoWaitDNS wins over the flag that asks for the wait, for PD alone.
+func TestNoWaitForOwnAddress(t *testing.T) {
+	quick := func(tc *v1alpha1.TidbCluster) {
+		waiting(tc)
+		tc.Spec.StartScriptV2FeatureFlags = append(tc.Spec.StartScriptV2FeatureFlags, v1alpha1.StartScriptV2FeatureFlagNoWaitDNS)
+	}
+	for k, waits := range map[topology.Kind]bool{topology.PD: false, topology.TiKV: true} {
+		if got := strings.Contains(scriptOf(t, load(t, "basic", quick), k), "getent"); got != waits {
+			t.Errorf("%s waits: %t", k, got)
+		}
+	}
+}
+
+// TestBashShebang: the flag changes the first line of PD's script in the second generation only. A script in use stays:
+// PD would restart for a line that nothing reads.
+func TestBashShebang(t *testing.T) {
+	bash := func(tc *v1alpha1.TidbCluster) {
+		tc.Spec.StartScriptVersion = v1alpha1.StartScriptV2
+		tc.Spec.StartScriptV2FeatureFlags = []v1alpha1.StartScriptV2FeatureFlag{v1alpha1.StartScriptV2FeatureFlagBashShebang}
+	}
+	first := func(tc *v1alpha1.TidbCluster) { bash(tc); tc.Spec.StartScriptVersion = v1alpha1.StartScriptV1 }
+	for line, change := range map[string]func(*v1alpha1.TidbCluster){"#!/bin/bash": bash, "#!/bin/sh": first} {
+		if script := scriptOf(t, load(t, "basic", change), topology.PD); !strings.HasPrefix(script, line+"\n") {
+			t.Errorf("not %s: %.30s", line, script)
+		}
+	}
+	c := load(t, "basic", bash)
+	g, _ := c.Group(topology.PD)
+	comp, err := descriptionOf(topology.PD).objects(c, g, nothing())
+	if err != nil || !comp.script.fits(scriptOf(t, load(t, "basic"), topology.PD)) {
+		t.Errorf("the script in use is replaced (%v)", err)
+	}
+}
+
 // A script of ours is replaced when the flag is set or taken away; one of tidb-operator's that is in use is kept.
 func TestOwnAddressAndScriptsInUse(t *testing.T) {
 	for _, k := range []topology.Kind{topology.PD, topology.TiKV} {

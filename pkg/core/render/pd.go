@@ -76,7 +76,12 @@ func describePD(c topology.Cluster, g topology.Group, have state.Existing) (comp
 }
 
 func pdScript(c topology.Cluster, dataDir string) script {
+	shell, timeout := "/bin/sh", startTimeout(c, c.PDWaitsForOwnAddress())
+	if c.PDStartsWithBash() {
+		shell = "/bin/bash"
+	}
 	return newScript(topology.PD, map[string]any{
+		"Shell":     shell,
 		"Scheme":    c.Scheme(),
 		"Bootstrap": bootstrapDir,
 		"Peers":     peers(c, topology.PD),
@@ -84,9 +89,9 @@ func pdScript(c topology.Cluster, dataDir string) script {
 		"DataDir":   quote(dataDir),
 		"InText":    inText(dataDir),
 
-		"StartTimeout": startTimeout(c),
+		"StartTimeout": timeout,
 		"Dot":          rootDot(c),
-	}, slices.Concat(clusterWords(c), startWords(c), []word{{text: dataDir, quoted: quote(dataDir)}})...)
+	}, slices.Concat(clusterWords(c), startWords(timeout), []word{{text: dataDir, quoted: quote(dataDir)}})...)
 }
 
 func pdKeys(comp component) []setting {

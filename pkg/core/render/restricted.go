@@ -46,8 +46,10 @@ func excess(pod corev1.PodSpec, at *field.Path) field.ErrorList {
 	refuse(pod.HostIPC, at.Child("hostIPC"), "shared memory of the host")
 	account := pod.ServiceAccountName
 	refuse(account != "" && account != "default", at.Child("serviceAccount"), fmt.Sprintf("service account %q, which has rights of its own,", account))
-	if s := pod.SecurityContext; s != nil && s.WindowsOptions != nil {
-		refuse(isTrue(s.WindowsOptions.HostProcess), at.Child("podSecurityContext"), "a process of the host")
+	if s := pod.SecurityContext; s != nil {
+		own := at.Child("podSecurityContext")
+		refuse(s.WindowsOptions != nil && isTrue(s.WindowsOptions.HostProcess), own, "a process of the host")
+		errs = append(errs, unconfined(own, s.SeccompProfile, s.AppArmorProfile, s.SELinuxOptions)...)
 	}
 	for _, v := range pod.Volumes {
 		refuse(v.HostPath != nil, at.Child("additionalVolumes").Key(v.Name).Child("hostPath"), "a folder of the host")
@@ -83,13 +85,33 @@ func excessOf(c corev1.Container, at *field.Path) field.ErrorList {
 	if s == nil {
 		return errs
 	}
-	refuse(isTrue(s.Privileged), own.Child("privileged"), "a privileged container (annotation "+annSysctl+" adds one)")
+	refuse(isTrue(s.Privileged), own.Child("privileged"), "a privileged container (by a field securityContext or privileged, or by annotation "+annSysctl+")")
 	refuse(s.ProcMount != nil && *s.ProcMount != corev1.DefaultProcMount, own.Child("procMount"), "an unmasked /proc")
 	refuse(s.WindowsOptions != nil && isTrue(s.WindowsOptions.HostProcess), own.Child("windowsOptions"), "a process of the host")
+	errs = append(errs, unconfined(own, s.SeccompProfile, s.AppArmorProfile, s.SELinuxOptions)...)
 	if s.Capabilities != nil {
 		for _, add := range s.Capabilities.Add {
 			refuse(!harmless[add], own.Child("capabilities", "add"), "capability "+string(add))
 		}
+	}
+	return errs
+}
+
+// confinedTypes are the SELinux types that Pod Security Standard "baseline" accepts, "" for that of the container runtime.
+var confinedTypes = map[string]bool{"": true, "container_t": true, "container_init_t": true, "container_kvm_t": true, "container_engine_t": true}
+
+// unconfined returns what takes a process out of the limits that the container runtime sets, for a pod or a container.
+func unconfined(at *field.Path, seccomp *corev1.SeccompProfile, armor *corev1.AppArmorProfile, linux *corev1.SELinuxOptions) field.ErrorList {
+	var errs field.ErrorList
+	refuse := func(is bool, path, what string) {
+		if is {
+			errs = append(errs, field.Forbidden(at.Child(path), what+" is refused by a driver with --restricted"))
+		}
+	}
+	refuse(seccomp != nil && seccomp.Type == corev1.SeccompProfileTypeUnconfined, "seccompProfile", "a process that may make every system call")
+	refuse(armor != nil && armor.Type == corev1.AppArmorProfileTypeUnconfined, "appArmorProfile", "a process without the rules of AppArmor")
+	if linux != nil {
+		refuse(!confinedTypes[linux.Type] || linux.User != "" || linux.Role != "", "seLinuxOptions", "a process without the rules of SELinux for containers")
 	}
 	return errs
 }

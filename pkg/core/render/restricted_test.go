@@ -52,6 +52,17 @@ func TestRestricted(t *testing.T) {
 		", additionalContainers: [{name: p, image: busybox, ports: [{name: x, containerPort: 22, hostPort: 22}]}]":             "spec.tikv.containers[p].ports[x].hostPort",
 		", additionalContainers: [{name: p, image: busybox, securityContext: {windowsOptions: {hostProcess: true}}}]":          "spec.tikv.containers[p].securityContext.windowsOptions",
 		", additionalContainers: [{name: p, image: busybox, command: [sh, -c, 'echo $(PATH)'], ports: [{containerPort: 22}]}]": "",
+		", securityContext: {privileged: true}":                                                                                "spec.tikv.containers[tikv].securityContext.privileged",
+		", securityContext: {capabilities: {add: [NET_ADMIN]}}":                                                                "spec.tikv.containers[tikv].securityContext.capabilities.add",
+		", securityContext: {privileged: false, capabilities: {drop: [ALL]}}":                                                  "",
+		", securityContext: {seccompProfile: {type: Unconfined}}":                                                              "spec.tikv.containers[tikv].securityContext.seccompProfile",
+		", securityContext: {seccompProfile: {type: RuntimeDefault}}":                                                          "",
+		", securityContext: {appArmorProfile: {type: Unconfined}}":                                                             "spec.tikv.containers[tikv].securityContext.appArmorProfile",
+		", securityContext: {seLinuxOptions: {type: spc_t}}":                                                                   "spec.tikv.containers[tikv].securityContext.seLinuxOptions",
+		", securityContext: {seLinuxOptions: {type: container_t, level: \"s0\"}}":                                              "",
+		", separateRaftLog: true, logTailer: {securityContext: {privileged: true}}":                                            "spec.tikv.containers[raftlog].securityContext.privileged",
+		", podSecurityContext: {seccompProfile: {type: Unconfined}}":                                                           "spec.tikv.podSecurityContext.seccompProfile",
+		", automountServiceAccountToken: false":                                                                                "",
 		", podSecurityContext: {windowsOptions: {hostProcess: true}}":                                                          "spec.tikv.podSecurityContext",
 	} {
 		seen := tenants(t, tikv)

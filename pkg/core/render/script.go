@@ -95,8 +95,8 @@ const ownAddress = "scripts/own-address.sh.tmpl"
 
 // startTimeout returns how many seconds a script waits for the pod's name to lead to the pod, 0 where it does not wait. As
 // in tidb-operator it is the start timeout of PD, for TiKV too.
-func startTimeout(c topology.Cluster) int {
-	if !c.WaitsForOwnAddress() {
+func startTimeout(c topology.Cluster, waits bool) int {
+	if !waits {
 		return 0
 	}
 	return c.Source.Spec.PD.StartTimeout
@@ -112,9 +112,9 @@ func rootDot(c topology.Cluster) string {
 }
 
 // startWords are the words of what a script waits for. An operator's script waits in its own words, and is kept.
-func startWords(c topology.Cluster) []word {
-	if n := startTimeout(c); n > 0 {
-		return []word{{text: fmt.Sprintf("own-address-within-%ds", n), ours: true}}
+func startWords(seconds int) []word {
+	if seconds > 0 {
+		return []word{{text: fmt.Sprintf("own-address-within-%ds", seconds), ours: true}}
 	}
 	return nil
 }

@@ -45,7 +45,9 @@ func describeTiDB(c topology.Cluster, g topology.Group, _ state.Existing) (compo
 		return component{}, err
 	}
 	if slow.path != "" {
-		comp.logs = []tailer{logTailer(comp, slowLog, slow.path, slow.mount, db.GetSlowLogTailerSpec().ResourceRequirements)}
+		spec := db.GetSlowLogTailerSpec()
+		own := v1alpha1.LogTailerSpec{ResourceRequirements: spec.ResourceRequirements, SecurityContext: spec.SecurityContext}
+		comp.logs = []tailer{logTailer(comp, slowLog, slow.path, slow.mount, own)}
 	}
 	comp.env = []corev1.EnvVar{
 		value("CLUSTER_NAME", c.Name),
@@ -132,6 +134,7 @@ func mountTiDB(comp *component, db *v1alpha1.TiDBSpec, storage []corev1.VolumeMo
 		comp.volumes = append(comp.volumes, emptyDir(probe.BinaryName))
 		comp.startup = startupProbe(probe)
 		comp.init = []corev1.Container{probeCopy(probe, mount)}
+		comp.init[0].SecurityContext = comp.security
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -28,7 +29,7 @@ func describeTiFlash(c topology.Cluster, g topology.Group, _ state.Existing) (co
 	comp.account = first(fl.ServiceAccount, tc.Spec.ServiceAccount)
 	comp.metrics.port = topology.TiFlashMetricsPort
 	comp.annotations = map[string]string{"tiflash.proxy.prometheus.io/port": strconv.Itoa(topology.TiFlashProxyStatusPort)}
-	comp.security = &corev1.SecurityContext{Privileged: tc.TiFlashContainerPrivilege()}
+	comp.privilege(tc.TiFlashContainerPrivilege())
 	comp.sysctl, comp.claimsAt = "sysctl", "storageClaims"
 	comp.ports = []corev1.ContainerPort{
 		port("tiflash", topology.TiFlashServicePort), port("proxy", topology.TiFlashProxyPort),
@@ -103,7 +104,7 @@ func (comp *component) tiflashStart() {
 		},
 	}
 	if own := c.Source.Spec.TiFlash.Initializer; own != nil {
-		container.Resources = computeResources(own.ResourceRequirements)
+		container.Resources, container.SecurityContext = computeResources(own.ResourceRequirements), own.SecurityContext
 	}
 	comp.init = []corev1.Container{container}
 }
@@ -118,9 +119,9 @@ func (comp *component) tiflashConfigure() error {
 		{key: keyTiFlash, file: keyTiFlash, config: common},
 		{key: keyTiFlashProxy, file: keyTiFlashProxy, config: proxy},
 	}
-	var resources corev1.ResourceRequirements
-	if own := comp.cluster.Source.Spec.TiFlash.LogTailer; own != nil {
-		resources = own.ResourceRequirements
+	var own v1alpha1.LogTailerSpec
+	if spec := comp.cluster.Source.Spec.TiFlash.LogTailer; spec != nil {
+		own = *spec
 	}
 	comp.logsLast = true
 	for _, l := range []struct{ name, key string }{
@@ -135,7 +136,7 @@ func (comp *component) tiflashConfigure() error {
 			return fmt.Errorf("config key %s: %w", l.key, err)
 		}
 		volume, _, _ := strings.Cut(strings.TrimPrefix(path.Clean("/"+file), "/"), "/")
-		comp.logs = append(comp.logs, logTailer(*comp, l.name, file, writable(volume, "/"+volume), resources))
+		comp.logs = append(comp.logs, logTailer(*comp, l.name, file, writable(volume, "/"+volume), own))
 	}
 	return nil
 }

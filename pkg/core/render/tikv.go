@@ -35,7 +35,7 @@ func describeTiKV(c topology.Cluster, g topology.Group, _ state.Existing) (compo
 	comp.account = first(kv.ServiceAccount, tc.Spec.ServiceAccount)
 	comp.metrics.port = topology.TiKVStatusPort
 	comp.claims = append([]corev1.PersistentVolumeClaim{data}, claims...)
-	comp.security = &corev1.SecurityContext{Privileged: tc.TiKVContainerPrivilege()}
+	comp.privilege(tc.TiKVContainerPrivilege())
 	comp.ports = []corev1.ContainerPort{port("server", topology.TiKVServerPort)}
 	if kv.EnableNamedStatusPort {
 		comp.ports = append(comp.ports, port("status", topology.TiKVStatusPort))
@@ -80,6 +80,7 @@ func tikvScript(c topology.Cluster, dataDir string) script {
 	if spec.PreferIPv6 {
 		anyAddress = "[::]"
 	}
+	timeout := startTimeout(c, c.WaitsForOwnAddress())
 	advertise := spec.EnableDynamicConfiguration != nil && *spec.EnableDynamicConfiguration
 	return newScript(topology.TiKV, map[string]any{
 		"Peers":           peers(c, topology.TiKV),
@@ -87,9 +88,9 @@ func tikvScript(c topology.Cluster, dataDir string) script {
 		"Any":             anyAddress,
 		"AdvertiseStatus": advertise,
 		"DataDir":         quote(dataDir),
-		"StartTimeout":    startTimeout(c),
+		"StartTimeout":    timeout,
 		"Dot":             rootDot(c),
-	}, slices.Concat(clusterWords(c), startWords(c), []word{
+	}, slices.Concat(clusterWords(c), startWords(timeout), []word{
 		{text: dataDir, quoted: quote(dataDir)},
 		{text: "--addr=" + anyAddress + ":20160"},
 		{text: "--advertise-status-addr", absent: !advertise},
@@ -121,7 +122,6 @@ func capacity(limits corev1.ResourceList) string {
 // tikvLogs returns the containers that print the logs of TiKV's storage engines.
 func tikvLogs(comp component, storage []corev1.VolumeMount) ([]tailer, error) {
 	kv := comp.cluster.Source.Spec.TiKV
-	resources := kv.GetLogTailerSpec().ResourceRequirements
 	rocks, raft := "rocksdb.info", "raftdb.info"
 	if topology.BeforeMajor(comp.Version, 5) {
 		rocks, raft = "db/LOG", "raft/LOG"
@@ -144,7 +144,7 @@ func tikvLogs(comp component, storage []corev1.VolumeMount) ([]tailer, error) {
 				return nil, err
 			}
 		}
-		logs = append(logs, logTailer(comp, l.name, path.Join(mount.MountPath, l.file), mount, resources))
+		logs = append(logs, logTailer(comp, l.name, path.Join(mount.MountPath, l.file), mount, kv.GetLogTailerSpec()))
 	}
 	return logs, nil
 }

@@ -27,7 +27,7 @@ func ofTiKV() []variant {
 		kv("evictLeaderTimeout", func(s *v1alpha1.TiKVSpec) { s.EvictLeaderTimeout = ptr("9m") }, none),
 		kv("storeLabels", func(s *v1alpha1.TiKVSpec) { s.StoreLabels = []string{"zone"} }, none),
 		kv("maxFailoverCount", func(s *v1alpha1.TiKVSpec) { s.MaxFailoverCount = ptr(int32(0)) }, none),
-		kv("privileged", func(s *v1alpha1.TiKVSpec) { s.Privileged = &yes }, func(o *objectsOfOperator) { o.main(topology.TiKV).SecurityContext.Privileged = &yes }),
+		{"tikv.privileged", "tikv.securityContext", func(tc *v1alpha1.TidbCluster) { tc.Spec.TiKV.Privileged = &yes }, func(o *objectsOfOperator) { o.main(topology.TiKV).SecurityContext.Privileged = &yes }},
 		kv("enableNamedStatusPort", func(s *v1alpha1.TiKVSpec) { s.EnableNamedStatusPort = true }, func(o *objectsOfOperator) {
 			o.main(topology.TiKV).Ports = append(o.main(topology.TiKV).Ports, corev1.ContainerPort{Name: "status", ContainerPort: 20180, Protocol: corev1.ProtocolTCP})
 		}),
@@ -59,6 +59,20 @@ func ofTiKV() []variant {
 		kv("separateRocksDBLog", func(s *v1alpha1.TiKVSpec) { s.SeparateRocksDBLog = &yes }, func(o *objectsOfOperator) {
 			o.pod(topology.TiKV).Containers = slices.Insert(o.pod(topology.TiKV).Containers, 0, tailer(o, "rocksdblog", "rocksdb.info"))
 		}),
+		{"tikv.logTailer", "tikv.logTailer", func(tc *v1alpha1.TidbCluster) {
+			tc.Spec.TiKV.SeparateRaftLog = &yes
+			tc.Spec.TiKV.LogTailer = &v1alpha1.LogTailerSpec{SecurityContext: limitedRights()}
+		}, func(o *objectsOfOperator) {
+			if list := o.pod(topology.TiKV).Containers; !slices.ContainsFunc(list, func(c corev1.Container) bool { return c.Name == "raftlog" }) {
+				at := slices.IndexFunc(list, func(c corev1.Container) bool { return c.Name == "rocksdblog" }) + 1
+				o.pod(topology.TiKV).Containers = slices.Insert(list, at, tailer(o, "raftlog", "raftdb.info"))
+			}
+			for i, c := range o.pod(topology.TiKV).Containers {
+				if c.Name == "raftlog" || c.Name == "rocksdblog" {
+					o.pod(topology.TiKV).Containers[i].SecurityContext = limitedRights()
+				}
+			}
+		}},
 	}
 }
 
@@ -88,6 +102,9 @@ func ofTiDB() []variant {
 			o.main(kind).VolumeMounts = slices.DeleteFunc(o.main(kind).VolumeMounts, func(m corev1.VolumeMount) bool { return isLog(m.Name) })
 			o.setEnv(kind, "SLOW_LOG_FILE", "")
 		}),
+		{"tidb.slowLogTailer.securityContext", "tidb.separateSlowLog", func(tc *v1alpha1.TidbCluster) {
+			tc.Spec.TiDB.SlowLogTailer = &v1alpha1.TiDBSlowLogTailerSpec{SecurityContext: limitedRights()}
+		}, func(o *objectsOfOperator) { o.container(kind, "slowlog").SecurityContext = limitedRights() }},
 		db("lifecycle", func(s *v1alpha1.TiDBSpec) { s.Lifecycle = hook }, func(o *objectsOfOperator) { o.main(kind).Lifecycle = hook }),
 		db("readinessProbe", func(s *v1alpha1.TiDBSpec) {
 			s.ReadinessProbe = &v1alpha1.Probe{Type: ptr(v1alpha1.CommandProbeType), InitialDelaySeconds: ptr(int32(3))}

@@ -191,6 +191,8 @@ func ofComponent(k topology.Kind) []variant {
 		field("priorityClassName", func(s *v1alpha1.ComponentSpec) { s.PriorityClassName = ptr("high") }, pod(func(p *corev1.PodSpec) { p.PriorityClassName = "high" })),
 		field("terminationGracePeriodSeconds", func(s *v1alpha1.ComponentSpec) { s.TerminationGracePeriodSeconds = &seconds }, pod(func(p *corev1.PodSpec) { p.TerminationGracePeriodSeconds = &seconds })),
 		field("podSecurityContext", func(s *v1alpha1.ComponentSpec) { s.PodSecurityContext = security }, pod(func(p *corev1.PodSpec) { p.SecurityContext = security })),
+		field("securityContext", func(s *v1alpha1.ComponentSpec) { s.SecurityContext = limitedRights() }, func(o *objectsOfOperator) { o.main(k).SecurityContext = limitedRights() }),
+		field("automountServiceAccountToken", func(s *v1alpha1.ComponentSpec) { s.AutomountServiceAccountToken = new(bool) }, pod(func(p *corev1.PodSpec) { p.AutomountServiceAccountToken = new(bool) })),
 		field("imagePullSecrets", func(s *v1alpha1.ComponentSpec) { s.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "x"}} }, pod(func(p *corev1.PodSpec) { p.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "x"}} })),
 		field("hostNetwork", func(s *v1alpha1.ComponentSpec) { s.HostNetwork = &yes }, func(o *objectsOfOperator) {
 			o.pod(k).HostNetwork, o.pod(k).DNSPolicy = true, corev1.DNSClusterFirstWithHostNet
@@ -237,6 +239,12 @@ func ofContainers(k topology.Kind) []variant {
 			o.pod(k).Containers = append(o.pod(k).Containers, sidecarNamed("more"))
 		}),
 	}
+}
+
+// limitedRights is a security context of a container.
+func limitedRights() *corev1.SecurityContext {
+	yes, no := true, false
+	return &corev1.SecurityContext{ReadOnlyRootFilesystem: &yes, AllowPrivilegeEscalation: &no, Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}
 }
 
 func sidecarNamed(name string) corev1.Container { return corev1.Container{Name: name, Image: "x:1"} }

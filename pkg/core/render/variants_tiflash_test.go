@@ -121,7 +121,7 @@ func ofTiFlash() []variant {
 		}, func(o *objectsOfOperator) { o.flash.ports = true }},
 		fl("recoverFailover", func(s *v1alpha1.TiFlashSpec) { s.RecoverFailover = true }, none),
 		fl("maxFailoverCount", func(s *v1alpha1.TiFlashSpec) { s.MaxFailoverCount = ptr(int32(0)) }, none),
-		fl("privileged", func(s *v1alpha1.TiFlashSpec) { s.Privileged = &yes }, func(o *objectsOfOperator) { o.main(k).SecurityContext.Privileged = &yes }),
+		{"tiflash.privileged", "tiflash.securityContext", func(tc *v1alpha1.TidbCluster) { tc.Spec.TiFlash.Privileged = &yes }, func(o *objectsOfOperator) { o.main(k).SecurityContext.Privileged = &yes }},
 		fl("serviceAccount", func(s *v1alpha1.TiFlashSpec) { s.ServiceAccount = "a" }, func(o *objectsOfOperator) { o.pod(k).ServiceAccountName = "a" }),
 		fl("limits", func(s *v1alpha1.TiFlashSpec) {
 			s.Limits = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("3Gi"), corev1.ResourceMemory: resource.MustParse("1.5Gi")}
@@ -130,13 +130,17 @@ func ofTiFlash() []variant {
 			o.main(k).Resources.Limits = limited(corev1.ResourceMemory, "1536Mi")
 		}),
 		fl("initializer", func(s *v1alpha1.TiFlashSpec) {
-			s.Initializer = &v1alpha1.InitContainerSpec{ResourceRequirements: resources}
-		}, func(o *objectsOfOperator) { o.pod(k).InitContainers[0].Resources = resources }),
+			s.Initializer = &v1alpha1.InitContainerSpec{ResourceRequirements: resources, SecurityContext: limitedRights()}
+		}, func(o *objectsOfOperator) {
+			init := &o.pod(k).InitContainers[0]
+			init.Resources, init.SecurityContext = resources, limitedRights()
+		}),
 		fl("logTailer", func(s *v1alpha1.TiFlashSpec) {
-			s.LogTailer = &v1alpha1.LogTailerSpec{ResourceRequirements: resources}
+			s.LogTailer = &v1alpha1.LogTailerSpec{ResourceRequirements: resources, SecurityContext: limitedRights()}
 		}, func(o *objectsOfOperator) {
 			for _, name := range []string{"serverlog", "errorlog", "clusterlog"} {
-				o.container(k, name).Resources = resources
+				c := o.container(k, name)
+				c.Resources, c.SecurityContext = resources, limitedRights()
 			}
 		}),
 		fl("config", func(s *v1alpha1.TiFlashSpec) {

@@ -7,10 +7,21 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// WaitsForOwnAddress reports whether PD and TiKV start only when the names of their pods lead to these pods. As in
+// WaitsForOwnAddress reports whether TiKV, and PD unless told otherwise, start only when the names of their pods lead to these pods. As in
 // tidb-operator, the first generation of start scripts knows no flags.
 func (c Cluster) WaitsForOwnAddress() bool {
 	return c.startsWith(v1alpha1.StartScriptV2FeatureFlagWaitForDnsNameIpMatch)
+}
+
+// PDWaitsForOwnAddress reports the same of PD alone, which has a flag against the wait. TiKV has none: as with
+// tidb-operator, NoWaitDNS does not concern TiKV.
+func (c Cluster) PDWaitsForOwnAddress() bool {
+	return c.WaitsForOwnAddress() && !c.startsWith(v1alpha1.StartScriptV2FeatureFlagNoWaitDNS)
+}
+
+// PDStartsWithBash reports whether the first line of PD's start script names bash.
+func (c Cluster) PDStartsWithBash() bool {
+	return c.startsWith(v1alpha1.StartScriptV2FeatureFlagBashShebang)
 }
 
 func (c Cluster) startsWith(flag v1alpha1.StartScriptV2FeatureFlag) bool {
@@ -30,8 +41,15 @@ func warningsOfStart(old *Cluster, c Cluster) []Warning {
 	case c.startsWith(v1alpha1.StartScriptV2FeatureFlagPreferPDAddressesOverDiscovery):
 		warnings = append(warnings, warn(at, "PreferPDAddressesOverDiscovery has no effect without pdAddresses"))
 	}
-	if old != nil && c.WaitsForOwnAddress() && !old.WaitsForOwnAddress() {
-		warnings = append(warnings, warn(at, "WaitForDnsNameIpMatch may have no effect: a start script of tidb-operator that is in use is kept"))
+	for _, flag := range []v1alpha1.StartScriptV2FeatureFlag{
+		v1alpha1.StartScriptV2FeatureFlagWaitForDnsNameIpMatch, v1alpha1.StartScriptV2FeatureFlagNoWaitDNS,
+	} {
+		if old != nil && c.startsWith(flag) && !old.startsWith(flag) {
+			warnings = append(warnings, warn(at, string(flag)+" may have no effect: a start script of tidb-operator that is in use is kept"))
+		}
+	}
+	if c.PDStartsWithBash() && (old == nil || !old.PDStartsWithBash()) {
+		warnings = append(warnings, warn(at, "BashShebang has no effect on how PD starts: the pod runs the script with /bin/sh"))
 	}
 	return warnings
 }

@@ -15,6 +15,16 @@ type TLS struct {
 	SQL bool
 }
 
+// discoveryTLS reports whether tidb-operator's discovery server is to show a certificate and to ask for one.
+func (c Cluster) discoveryTLS() bool {
+	tls := c.Source.Spec.TLSCluster
+	return c.TLS.Members && tls != nil && tls.EnableDiscoveryMTLS
+}
+
+// discoveryStays is why that changes nothing here: the server, and the start scripts that ask the server, must agree.
+const discoveryStays = "has no effect: PD starts without a discovery server here, and the discovery server of " +
+	"tidb-operator stays as it is, with the start scripts that ask it"
+
 // The keys of a Secret with a certificate, which are also the names of the files in pods that mount
 // it.
 const (

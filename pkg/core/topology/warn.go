@@ -39,6 +39,9 @@ func Warnings(old *Cluster, c Cluster) []Warning {
 		warnings = append(warnings, warn(at.Child("preferIPv6"), "has an effect on TiKV, TiFlash and the Services only: PD and TiDB listen on IPv4"))
 	}
 	warnings = append(warnings, warningsOfStart(old, c)...)
+	if c.discoveryTLS() && (old == nil || !old.discoveryTLS()) {
+		warnings = append(warnings, warn(at.Child("tlsCluster", "enableDiscoveryMTLS"), discoveryStays))
+	}
 	warnings = append(warnings, warningsOfImages(old, c)...)
 	warnings = append(warnings, warningsOfSchedulers(tc)...)
 	for _, g := range c.Groups {
