@@ -29,11 +29,15 @@ completions: build ## write bin/completions: what a release has for shells and f
 	for shell in bash zsh fish powershell; do \
 		bin/kubectl-tidb completion $$shell > bin/completions/kubectl-tidb.$$shell; done
 
+notices: ## write bin/THIRD_PARTY_NOTICES: the licences of all modules that are linked
+	mkdir -p bin
+	cd test/release && go run ./notices ../.. ./cmd/kubectl-tidb ../../bin/THIRD_PARTY_NOTICES
+
 # One platform after the other: each link takes a processor and up to 2 GiB of memory.
 GORELEASER := go tool -modfile=test/release/go.mod goreleaser
 
 release-snapshot: ## write dist: all of a release that needs no network service, for six platforms, and check it
-	$(GORELEASER) release --snapshot --clean --parallelism 1 --skip=ko,publish,announce
+	$(GORELEASER) release --snapshot --clean --parallelism 1 --skip=ko,sign,publish,announce
 	$(MAKE) --no-print-directory release-manifest
 	cd test/release && go test -count=1 . -dist ../../dist
 

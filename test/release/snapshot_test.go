@@ -109,7 +109,7 @@ func checkArchive(t *testing.T, file string, p index.Platform, version string) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"LICENSE", "README.md", "completions/kubectl-tidb.bash", "completions/kubectl-tidb.fish",
+		"LICENSE", "README.md", "THIRD_PARTY_NOTICES", "completions/kubectl-tidb.bash", "completions/kubectl-tidb.fish",
 		"completions/kubectl-tidb.powershell", "completions/kubectl-tidb.zsh", "completions/kubectl_complete-tidb", p.Bin,
 	}
 	slices.Sort(want)

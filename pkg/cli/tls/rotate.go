@@ -3,6 +3,7 @@ package tls
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -107,35 +108,42 @@ func runRotate(ctx context.Context, f *factory.Factory, o rotateOptions) error {
 	case len(left) > 0:
 		fmt.Fprintf(f.Streams.ErrOut, "Left as they are, since others have made them: %s\n", strings.Join(left, ", "))
 	}
-	return taken(ctx, f, s, c, o.Timeout)
+	return taken(ctx, f.Streams.ErrOut, c, o.Timeout, func(ctx context.Context) ([]observe.Served, error) {
+		seen, err := s.Observer.Against(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		return observe.ReadServed(ctx, s.Dialer, c, seen.Snapshot), nil
+	})
 }
 
 // takenWithin is how long members have to show a new certificate: a kubelet looks at Secrets once a
 // minute or so, and a process reads its files at the next connection.
 const takenWithin = 5 * time.Minute
 
-// taken waits until all members show the certificate in their Secret.
-func taken(ctx context.Context, f *factory.Factory, s *drive.Session, c topology.Cluster, timeout time.Duration) error {
+// taken waits until all members show the certificate in their Secret, as served says. The Secrets are renewed already,
+// so an observation that fails is tried again.
+func taken(ctx context.Context, log io.Writer, c topology.Cluster, timeout time.Duration, served func(context.Context) ([]observe.Served, error)) error {
 	if timeout <= 0 {
 		timeout = takenWithin
 	}
 	ctx, cancel := exit.Within(ctx, timeout)
 	defer cancel()
 	var older []string
-	var unread error // the last observation failed: the Secrets are renewed, so it is tried again
+	var unread error // the last observation failed
 	err := wait.PollUntilContextCancel(ctx, 2*time.Second, true, func(ctx context.Context) (bool, error) {
-		seen, err := s.Observer.Against(ctx, c)
+		members, err := served(ctx)
 		if unread = err; err != nil {
 			return false, nil
 		}
 		var still []string
-		for _, m := range observe.ReadServed(ctx, s.Dialer, c, seen.Snapshot) {
+		for _, m := range members {
 			if older, known := m.Older(); older || !known {
 				still = append(still, m.Member)
 			}
 		}
 		if len(still) > 0 && !slices.Equal(still, older) {
-			fmt.Fprintf(f.Streams.ErrOut, "Waiting for members to show the new certificate: %s\n", strings.Join(still, ", "))
+			fmt.Fprintf(log, "Waiting for members to show the new certificate: %s\n", strings.Join(still, ", "))
 		}
 		older = still
 		return len(still) == 0, nil
