@@ -25,7 +25,7 @@ var dist = flag.String("dist", "", "the folder of a release, to check it")
 
 // largest is the size that a program may have, which users download and which
 // starts with every command.
-const largest = 75_000_000
+const largest = 72_000_000
 
 // folder is where the tests of this package keep their things.
 var folder string

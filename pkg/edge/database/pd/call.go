@@ -120,8 +120,11 @@ func (c *client) isBootstrapped(ctx context.Context, m member) bool {
 	if known {
 		return true
 	}
-	status, err := m.api.GetClusterStatus(ctx)
-	if err != nil || status == nil || status.RaftBootstrapTime.Year() <= 1 {
+	type info struct {
+		Bootstrapped time.Time `json:"raft_bootstrap_time"`
+	}
+	status, err := get[info](ctx, m, pathClusterStatus)
+	if err != nil || status.Bootstrapped.Year() <= 1 {
 		return false
 	}
 	c.setBootstrapped()

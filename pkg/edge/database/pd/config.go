@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	pdhttp "github.com/tikv/pd/client/http"
 )
 
 // ReplicationConfig implements Client.
@@ -15,7 +13,7 @@ func (c *client) ReplicationConfig(ctx context.Context) (*ReplicationConfig, err
 	const op = "get replication config"
 	var raw map[string]any
 	err := c.call(ctx, op, func(ctx context.Context, m member) (err error) {
-		raw, err = m.api.GetReplicateConfig(ctx)
+		raw, err = get[map[string]any](ctx, m, pathReplicateConfig)
 		return err
 	})
 	if err != nil {
@@ -41,7 +39,7 @@ func (c *client) MaxStoreDownTime(ctx context.Context) (time.Duration, error) {
 	const op = "get schedule config"
 	var raw map[string]any
 	err := c.call(ctx, op, func(ctx context.Context, m member) (err error) {
-		raw, err = m.api.GetScheduleConfig(ctx)
+		raw, err = get[map[string]any](ctx, m, pathScheduleConfig)
 		return err
 	})
 	if err != nil {
@@ -71,7 +69,7 @@ func (c *client) SetReplicationConfig(ctx context.Context, patch map[string]any)
 		return nil
 	}
 	return c.call(ctx, "set replication config", func(ctx context.Context, m member) error {
-		return m.raw(ctx, request{method: http.MethodPost, path: pdhttp.ReplicateConfig, body: patch})
+		return m.raw(ctx, request{method: http.MethodPost, path: pathReplicateConfig, body: patch})
 	})
 }
 
@@ -79,7 +77,7 @@ func (c *client) SetReplicationConfig(ctx context.Context, patch map[string]any)
 func (c *client) ClusterVersion(ctx context.Context) (string, error) {
 	var v string
 	err := c.call(ctx, "get cluster version", func(ctx context.Context, m member) (err error) {
-		v, err = m.api.GetClusterVersion(ctx)
+		v, err = get[string](ctx, m, pathClusterVersion)
 		return err
 	})
 	return v, err
@@ -89,6 +87,6 @@ func (c *client) ClusterVersion(ctx context.Context) (string, error) {
 // stays as it is. BR and TiDB Lightning use the same call while they restore.
 func (c *client) LimitLeaderMoves(ctx context.Context, limit int, lasts time.Duration) error {
 	return c.call(ctx, "limit leader moves", func(ctx context.Context, m member) error {
-		return m.api.SetConfig(ctx, map[string]any{"schedule.leader-schedule-limit": limit}, lasts.Seconds())
+		return m.post(ctx, fmt.Sprintf("%s?ttlSecond=%.0f", pathConfig, lasts.Seconds()), map[string]any{"schedule.leader-schedule-limit": limit})
 	})
 }

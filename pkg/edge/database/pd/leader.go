@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pingcap/kvproto/pkg/pdpb"
-
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/ask"
 )
 
@@ -81,7 +79,7 @@ func (c *client) remember(url string) {
 // findLeader asks all members at the same time who leads, and returns the one that names itself. The others may name a
 // leader that died seconds ago, and a request that a follower forwards hangs when the leader hangs: so each member is
 // asked only for what it has in memory.
-func (c *client) findLeader(ctx context.Context) (member, *pdpb.Member, error) {
+func (c *client) findLeader(ctx context.Context) (member, *memberInfo, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.attempt)
 	s := &search{
 		c: c, ctx: ctx, asked: map[string]bool{}, answers: make(chan answer), said: map[string]bool{}, silent: map[string]error{},
@@ -121,14 +119,14 @@ type search struct {
 	pending int
 	said    map[string]bool  // hosts of members that have answered, whatever they said
 	silent  map[string]error // hosts of those that could not be asked
-	named   []*pdpb.Member   // as leaders, by others
+	named   []*memberInfo    // as leaders, by others
 	errs    []error
 	stuck   int // how many of errs are permanent
 }
 
 type answer struct {
 	url    string
-	leader *pdpb.Member
+	leader *memberInfo
 	err    error
 }
 
@@ -140,9 +138,9 @@ func (s *search) ask(urls ...string) {
 		s.asked[hostOf(url)] = true
 		s.pending++
 		go func() {
-			var leader pdpb.Member
+			var leader memberInfo
 			err := s.c.member(url).raw(s.ctx, request{
-				method: http.MethodGet, path: "/pd/api/v1/leader", out: &leader, local: true,
+				method: http.MethodGet, path: pathLeader, out: &leader, local: true,
 			})
 			s.answers <- answer{url: url, leader: &leader, err: err}
 		}()
@@ -157,19 +155,19 @@ func (s *search) take(a answer) bool {
 		return false
 	}
 	s.said[hostOf(a.url)] = true
-	for _, url := range a.leader.GetClientUrls() {
+	for _, url := range a.leader.ClientURLs {
 		if hostOf(url) == hostOf(a.url) {
 			return true
 		}
 	}
-	if a.leader.GetName() == "" { // a member that has just started answers so
+	if a.leader.Name == "" { // a member that has just started answers so
 		s.errs = append(s.errs, fmt.Errorf("%s knows no leader", a.url))
 		return false
 	}
 	s.named = append(s.named, a.leader)
 	s.errs = append(s.errs, fmt.Errorf("%s says that the leader is %q, which does not confirm it",
-		a.url, ask.Words(a.leader.GetName())))
-	s.ask(addresses(a.leader.GetClientUrls())...)
+		a.url, ask.Words(a.leader.Name)))
+	s.ask(addresses(a.leader.ClientURLs)...)
 	return false
 }
 
@@ -196,16 +194,16 @@ func (s *search) lost() error {
 	}
 	for _, leader := range s.named {
 		if why := s.unasked(leader); why != nil {
-			return &lostError{kind: ErrLeaderUnreachable, errs: s.errs, leader: &LeaderError{Name: leader.GetName(), Err: why}}
+			return &lostError{kind: ErrLeaderUnreachable, errs: s.errs, leader: &LeaderError{Name: leader.Name, Err: why}}
 		}
 	}
 	return &lostError{kind: ErrNoLeader, errs: s.errs}
 }
 
 // unasked returns why a member has not answered, nil if it has.
-func (s *search) unasked(m *pdpb.Member) error {
+func (s *search) unasked(m *memberInfo) error {
 	why := errors.New("it has not answered in time")
-	for _, url := range m.GetClientUrls() {
+	for _, url := range m.ClientURLs {
 		if s.said[hostOf(url)] {
 			return nil
 		}

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	pdhttp "github.com/tikv/pd/client/http"
-
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/ask"
 )
 
@@ -19,11 +17,11 @@ const (
 // limits are those of answers that grow with the cluster, by the path. A store has about five labels and eighty keys, and
 // takes two kilobytes; a rule has three conditions with their values.
 var limits = map[string]ask.Limits{
-	pdhttp.Stores:              {Bytes: 64 << 20, Elements: 20 * maxStores, Keys: 200 * maxStores},
-	pdhttp.PlacementRuleBundle: {Bytes: 16 << 20, Elements: 20 * maxRules, Keys: 50 * maxRules},
-	pdhttp.ScheduleConfig:      {Bytes: 4 << 20, Elements: 1000, Keys: 5 * maxStores}, // a limit for each store
-	etcdRange[0]:               {Bytes: 4 << 20, Elements: 10_000, Keys: 100_000},
-	etcdRange[1]:               {Bytes: 4 << 20, Elements: 10_000, Keys: 100_000},
+	pathStores:         {Bytes: 64 << 20, Elements: 20 * maxStores, Keys: 200 * maxStores},
+	pathRuleBundle:     {Bytes: 16 << 20, Elements: 20 * maxRules, Keys: 50 * maxRules},
+	pathScheduleConfig: {Bytes: 4 << 20, Elements: 1000, Keys: 5 * maxStores}, // a limit for each store
+	etcdRange[0]:       {Bytes: 4 << 20, Elements: 10_000, Keys: 100_000},
+	etcdRange[1]:       {Bytes: 4 << 20, Elements: 10_000, Keys: 100_000},
 }
 
 func limitsOf(path string) ask.Limits {
@@ -53,7 +51,7 @@ func (l *storeList) decode(from *json.Decoder) error {
 			return from.Decode(&skipped)
 		}
 		return list(from, func() error {
-			var one pdhttp.StoreInfo
+			var one storeInfo
 			if err := from.Decode(&one); err != nil {
 				return err
 			}

@@ -7,9 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"time"
-
-	"github.com/pingcap/kvproto/pkg/pdpb"
-	pdhttp "github.com/tikv/pd/client/http"
 )
 
 // askTransferAgain is how long to wait for a transfer that PD has accepted before PD is asked again. PD's leadership
@@ -18,10 +15,10 @@ const askTransferAgain = 3 * time.Second
 
 // Members implements Client.
 func (c *client) Members(ctx context.Context) (*Members, error) {
-	var info *pdhttp.MembersInfo
+	var info membersInfo
 	// PD collects the versions and priorities of all members, which took 13 s (measured) while one hung.
 	err := c.callWithin(ctx, "list PD members", patience*c.attempt, func(ctx context.Context, m member) (err error) {
-		if info, err = m.api.GetMembers(ctx); err == nil {
+		if info, err = get[membersInfo](ctx, m, pathMembers); err == nil {
 			err = atMost(maxMembers, len(info.Members), "members")
 		}
 		return err
@@ -29,17 +26,17 @@ func (c *client) Members(ctx context.Context) (*Members, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Members{ClusterID: info.Header.GetClusterId()}
+	out := &Members{ClusterID: info.Header.ClusterID}
 	var urls []string
 	for _, m := range info.Members {
-		out.Members = append(out.Members, *memberOf(m))
-		urls = append(urls, addresses(m.GetClientUrls())...)
+		out.Members = append(out.Members, *memberOf(&m))
+		urls = append(urls, addresses(m.ClientURLs)...)
 	}
-	if info.Leader.GetMemberId() != 0 { // an election shows as an empty leader
-		out.Leader = memberOf(info.Leader)
+	if info.Leader.MemberID != 0 { // an election shows as an empty leader
+		out.Leader = memberOf(&info.Leader)
 	}
-	if info.EtcdLeader.GetMemberId() != 0 {
-		out.EtcdLeader = memberOf(info.EtcdLeader)
+	if info.EtcdLeader.MemberID != 0 {
+		out.EtcdLeader = memberOf(&info.EtcdLeader)
 	}
 	c.mu.Lock()
 	c.learnt = urls
@@ -47,22 +44,22 @@ func (c *client) Members(ctx context.Context) (*Members, error) {
 	return out, nil
 }
 
-func memberOf(m *pdpb.Member) *Member {
+func memberOf(m *memberInfo) *Member {
 	return &Member{
-		Name:           m.GetName(),
-		ID:             m.GetMemberId(),
-		PeerURLs:       m.GetPeerUrls(),
-		ClientURLs:     m.GetClientUrls(),
-		LeaderPriority: int(m.GetLeaderPriority()),
-		Version:        m.GetBinaryVersion(),
+		Name:           m.Name,
+		ID:             m.MemberID,
+		PeerURLs:       m.PeerURLs,
+		ClientURLs:     m.ClientURLs,
+		LeaderPriority: int(m.LeaderPriority),
+		Version:        m.BinaryVersion,
 	}
 }
 
 // Health implements Client.
 func (c *client) Health(ctx context.Context) ([]MemberHealth, error) {
-	var list []pdhttp.Health
+	var list []healthInfo
 	err := c.callWithin(ctx, "get PD health", patience*c.attempt, func(ctx context.Context, m member) (err error) {
-		if list, err = m.api.GetHealthStatus(ctx); err == nil {
+		if list, err = get[[]healthInfo](ctx, m, pathHealth); err == nil {
 			err = atMost(maxMembers, len(list), "members")
 		}
 		return err
@@ -72,7 +69,7 @@ func (c *client) Health(ctx context.Context) ([]MemberHealth, error) {
 	}
 	out := make([]MemberHealth, 0, len(list))
 	for _, h := range list {
-		out = append(out, MemberHealth{Name: h.Name, ID: h.MemberID, ClientURLs: h.ClientUrls, Healthy: h.Health})
+		out = append(out, MemberHealth{Name: h.Name, ID: h.MemberID, ClientURLs: h.ClientURLs, Healthy: h.Health})
 	}
 	return out, nil
 }
@@ -101,7 +98,7 @@ func (c *client) leaderWithin(t *turn) (*Member, error) {
 // confirmation.
 func (c *client) TransferLeader(ctx context.Context, toName string) error {
 	op := fmt.Sprintf("transfer PD leader to %q", toName)
-	if toName == "" || url.PathEscape(toName) != toName { // the library puts it into the path as it is
+	if toName == "" || url.PathEscape(toName) != toName { // it is a part of the path as it is
 		return fmt.Errorf("%s: not a member name", op)
 	}
 	t, cancel := c.begin(ctx, op)
@@ -117,7 +114,7 @@ func (c *client) TransferLeader(ctx context.Context, toName string) error {
 		}
 		if asked.IsZero() || time.Since(asked) > askTransferAgain {
 			err := c.call(t.ctx, op, func(ctx context.Context, m member) error {
-				return m.api.TransferLeader(ctx, toName)
+				return m.post(ctx, pathLeader+"/transfer/"+toName, nil)
 			})
 			if err != nil {
 				return err
@@ -155,24 +152,29 @@ func (c *client) DeleteMember(ctx context.Context, id uint64) error {
 
 // ClusterID implements Client.
 func (c *client) ClusterID(ctx context.Context) (uint64, error) {
-	var id uint64
-	err := c.call(ctx, "get cluster id", func(ctx context.Context, m member) error {
-		cluster, err := m.api.GetCluster(ctx)
-		id = cluster.GetId()
+	type info struct {
+		ID uint64 `json:"id"`
+	}
+	var cluster info
+	err := c.call(ctx, "get cluster id", func(ctx context.Context, m member) (err error) {
+		cluster, err = get[info](ctx, m, pathCluster)
 		return err
 	})
-	if err == nil && id == 0 {
+	if err == nil && cluster.ID == 0 {
 		return 0, errors.New("get cluster id: PD answered without one")
 	}
-	return id, err
+	return cluster.ID, err
 }
 
 // ServerVersion implements Client.
 func (c *client) ServerVersion(ctx context.Context) (string, error) {
-	var v string
+	type info struct {
+		Version string `json:"version"`
+	}
+	var v info
 	err := c.call(ctx, "get PD version", func(ctx context.Context, m member) (err error) {
-		v, err = m.api.GetPDVersion(ctx)
+		v, err = get[info](ctx, m, pathVersion)
 		return err
 	})
-	return v, err
+	return v.Version, err
 }

@@ -7,11 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pingcap/log"
-	pdhttp "github.com/tikv/pd/client/http"
-	sd "github.com/tikv/pd/client/servicediscovery"
-	"go.uber.org/zap"
-
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
 )
 
@@ -29,24 +24,16 @@ type client struct {
 	learnt []string
 	// leader is the URL of the member that last confirmed that it leads, or empty.
 	leader string
-	apis   map[string]pdhttp.Client
 	// bootstrapped is set once it is known; it never becomes false again.
 	bootstrapped bool
 }
 
-var silence = sync.OnceFunc(func() {
-	// The library writes a warning per failed request to standard output, into the result of -o json.
-	log.ReplaceGlobals(zap.NewNop(), &log.ZapProperties{Level: zap.NewAtomicLevelAt(zap.FatalLevel)})
-})
-
 // New returns a client for one cluster's PD. It sends nothing until the first call.
 func New(cfg Config) Client {
-	silence()
 	c := &client{
 		attempt: cfg.Attempt,
 		budget:  cfg.Budget,
 		caller:  cfg.Caller,
-		apis:    map[string]pdhttp.Client{},
 	}
 	if c.attempt <= 0 {
 		c.attempt = DefaultAttempt
@@ -74,22 +61,10 @@ func (c *client) Close() { c.hc.CloseIdleConnections() }
 type member struct {
 	c   *client
 	url string
-	api pdhttp.Client
 }
 
-// member returns the target for a URL, with a library client that knows only this member.
-func (c *client) member(url string) member {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	api, ok := c.apis[url]
-	if !ok {
-		api = pdhttp.NewClientWithServiceDiscovery(c.caller, oneMember{url: url}, pdhttp.WithHTTPClient(c.hc)).
-			WithCallerID(c.caller).
-			WithRespHandler(readResponse)
-		c.apis[url] = api
-	}
-	return member{c: c, url: url, api: api}
-}
+// member returns the target for a URL.
+func (c *client) member(url string) member { return member{c: c, url: url} }
 
 // urls returns every member URL known, the leader's first, without repeats.
 func (c *client) urls() []string {
@@ -119,35 +94,7 @@ func hostOf(url string) string {
 	return strings.ToLower(strings.TrimRight(url, "/"))
 }
 
-// oneMember is a service discovery that knows one member. Given all of them, the library would repeat a refused write
-// on each and report the last one's error. The interface cannot be implemented from outside, because two of its methods
-// have unexported parameter types; it can be embedded, and the HTTP client calls just these two.
-type oneMember struct {
-	sd.ServiceDiscovery
-	url string
-}
-
-// GetAllServiceClients returns the one member.
-func (o oneMember) GetAllServiceClients() []sd.ServiceClient {
-	return []sd.ServiceClient{memberURL{url: o.url}}
-}
-
-// ScheduleCheckMemberChanged does nothing: this package finds the leader itself.
-func (oneMember) ScheduleCheckMemberChanged() {}
-
-// memberURL is the part of a service client that HTTP needs.
-type memberURL struct {
-	sd.ServiceClient
-	url string
-}
-
-// GetURL returns where the member listens.
-func (m memberURL) GetURL() string { return m.url }
-
-// IsConnectedToLeader is only logged by the library.
-func (memberURL) IsConnectedToLeader() bool { return true }
-
-// raw sends a request that the library has no method for.
+// raw sends a request to the member.
 func (m member) raw(ctx context.Context, r request) error {
 	req, err := r.build(ctx, m.url)
 	if err != nil {

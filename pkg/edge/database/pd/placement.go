@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-
-	pdhttp "github.com/tikv/pd/client/http"
 )
 
 // RuleGroup is a group of placement rules, by which PD places copies of regions.
@@ -48,7 +46,7 @@ func (c *client) PlacementRules(ctx context.Context) ([]RuleGroup, error) {
 	var groups []RuleGroup
 	err := c.callWithin(ctx, op, patience*c.attempt, func(ctx context.Context, m member) error {
 		groups = nil
-		return m.raw(ctx, request{method: http.MethodGet, path: pdhttp.PlacementRuleBundle, out: &groups})
+		return m.raw(ctx, request{method: http.MethodGet, path: pathRuleBundle, out: &groups})
 	})
 	if err != nil {
 		return nil, err

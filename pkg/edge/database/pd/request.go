@@ -17,7 +17,7 @@ import (
 // maxError bounds the body of an error.
 const maxError = 64 << 10
 
-// request is a request for which the library has no method.
+// request is a request to a member.
 type request struct {
 	method, path string
 	body         any // encoded as JSON; nil sends none
@@ -64,7 +64,7 @@ type streamed interface {
 	decode(from *json.Decoder) error
 }
 
-// readResponse decodes an answer, for the library's requests and ours. It reads the whole body of an answer that can be
+// readResponse decodes an answer. It reads the whole body of an answer that can be
 // used: otherwise the connection cannot be reused, and over a port-forward other streams of the pod would block.
 func readResponse(resp *http.Response, out any) error {
 	defer resp.Body.Close()

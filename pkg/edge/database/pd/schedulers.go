@@ -24,7 +24,7 @@ func (c *client) Schedulers(ctx context.Context) ([]string, error) {
 // configuration as well.
 func (c *client) loadedSchedulers(ctx context.Context) (running []string, conf map[string]any, err error) {
 	err = c.call(ctx, "list schedulers", func(ctx context.Context, m member) (err error) {
-		running, err = m.api.GetSchedulers(ctx)
+		running, err = get[[]string](ctx, m, pathSchedulers)
 		return err
 	})
 	if err != nil {
@@ -32,7 +32,7 @@ func (c *client) loadedSchedulers(ctx context.Context) (running []string, conf m
 	}
 	c.setBootstrapped()
 	err = c.call(ctx, "get schedule config", func(ctx context.Context, m member) (err error) {
-		conf, err = m.api.GetScheduleConfig(ctx)
+		conf, err = get[map[string]any](ctx, m, pathScheduleConfig)
 		return err
 	})
 	if err != nil {
@@ -97,7 +97,7 @@ func (c *client) evictions(ctx context.Context) (conf map[string]any, scheduler 
 	const op = "list stores under leader eviction"
 	var own any
 	err = c.call(ctx, op, func(ctx context.Context, m member) (err error) {
-		own, err = m.api.GetSchedulerConfig(ctx, evictLeader)
+		own, err = get[any](ctx, m, pathSchedulerConfig+"/"+evictLeader+"/list")
 		return err
 	})
 	if errors.Is(err, ErrNotFound) { // removed a moment ago, or not loaded: the next loop finds out
@@ -137,7 +137,7 @@ func storeIDs(op string, conf any) ([]uint64, error) {
 func (c *client) AddEvictLeader(ctx context.Context, storeID uint64) error {
 	op := fmt.Sprintf("start leader eviction from store %d", storeID)
 	return c.changeEviction(ctx, op, storeID, true, func(ctx context.Context, m member) error {
-		return m.api.CreateScheduler(ctx, evictLeader, storeID)
+		return m.post(ctx, pathSchedulers, map[string]any{"name": evictLeader, "store_id": storeID})
 	})
 }
 
@@ -146,7 +146,7 @@ func (c *client) AddEvictLeader(ctx context.Context, storeID uint64) error {
 func (c *client) RemoveEvictLeader(ctx context.Context, storeID uint64) error {
 	op := fmt.Sprintf("end leader eviction from store %d", storeID)
 	return c.changeEviction(ctx, op, storeID, false, func(ctx context.Context, m member) error {
-		err := m.api.DeleteScheduler(ctx, fmt.Sprintf("%s-%d", evictLeader, storeID))
+		err := m.remove(ctx, fmt.Sprintf("%s/%s-%d", pathSchedulers, evictLeader, storeID))
 		if errors.Is(err, ErrNotFound) {
 			return nil
 		}

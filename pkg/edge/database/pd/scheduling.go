@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	pdhttp "github.com/tikv/pd/client/http"
 )
 
 // Scheduling is what PD says of how it moves leaders and regions. A number is -1 where PD does not say it.
@@ -50,7 +48,7 @@ func (c *client) Scheduling(ctx context.Context) (*Scheduling, error) {
 	var paused []string
 	err = c.call(ctx, "list paused schedulers", func(ctx context.Context, m member) error {
 		paused = nil
-		return m.raw(ctx, request{method: http.MethodGet, path: pdhttp.Schedulers + "?status=paused", out: &paused})
+		return m.raw(ctx, request{method: http.MethodGet, path: pathSchedulers + "?status=paused", out: &paused})
 	})
 	if err != nil {
 		return nil, err
@@ -110,7 +108,7 @@ func (c *client) DeniedRanges(ctx context.Context) ([]string, error) {
 	var rules []labelRule
 	err := c.callWithin(ctx, op, patience*c.attempt, func(ctx context.Context, m member) error {
 		rules = nil
-		return m.raw(ctx, request{method: http.MethodGet, path: pdhttp.RegionLabelRules, out: &rules})
+		return m.raw(ctx, request{method: http.MethodGet, path: pathRegionLabels, out: &rules})
 	})
 	var status *StatusError
 	if errors.As(err, &status) && status.routeMissing() {
@@ -140,7 +138,7 @@ func (c *client) SetEvictBatch(ctx context.Context, storeID uint64) error {
 	op := fmt.Sprintf("set how many leaders leave store %d at a time", storeID)
 	return c.call(ctx, op, func(ctx context.Context, m member) error {
 		return m.raw(ctx, request{
-			method: http.MethodPost, path: pdhttp.SchedulerConfig + "/" + evictLeader + "/config",
+			method: http.MethodPost, path: pathSchedulerConfig + "/" + evictLeader + "/config",
 			body: map[string]any{"name": evictLeader, "store_id": storeID, "batch": evictBatch},
 		})
 	})

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	pdhttp "github.com/tikv/pd/client/http"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
@@ -26,7 +25,7 @@ func (c *client) Stores(ctx context.Context, states ...StoreState) ([]Store, err
 	out := storeList{}
 	var answered time.Time
 	err := c.call(ctx, "list stores", func(ctx context.Context, m member) error {
-		path := pdhttp.Stores + "?" + query.Encode()
+		path := pathStores + "?" + query.Encode()
 		return m.raw(ctx, request{method: http.MethodGet, path: path, out: &out, date: &answered})
 	})
 	if err != nil {
@@ -41,19 +40,19 @@ func (c *client) Stores(ctx context.Context, states ...StoreState) ([]Store, err
 
 // Store implements Client.
 func (c *client) Store(ctx context.Context, id uint64) (*Store, error) {
-	var info *pdhttp.StoreInfo
+	var info storeInfo
 	err := c.call(ctx, fmt.Sprintf("get store %d", id), func(ctx context.Context, m member) (err error) {
-		info, err = m.api.GetStore(ctx, id)
+		info, err = get[storeInfo](ctx, m, pathStore(id))
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	c.setBootstrapped()
-	return storeOf(info), nil
+	return storeOf(&info), nil
 }
 
-func storeOf(info *pdhttp.StoreInfo) *Store {
+func storeOf(info *storeInfo) *Store {
 	s := &Store{
 		ID:            uint64(info.Store.ID),
 		Address:       info.Store.Address,
@@ -82,7 +81,7 @@ func storeOf(info *pdhttp.StoreInfo) *Store {
 
 // room reads how large a store is and how much of it is free. Both count or neither does: a store of which only the
 // size is known would look full.
-func room(s pdhttp.StoreStatus) (capacity, available int64) {
+func room(s storeStatus) (capacity, available int64) {
 	size, err := resource.ParseQuantity(strings.TrimSuffix(s.Capacity, "B"))
 	if err != nil {
 		return 0, 0
@@ -106,7 +105,7 @@ func known(t time.Time) time.Time {
 // loses their copies. PD reads even force=false as true.
 func (c *client) DeleteStore(ctx context.Context, id uint64) error {
 	err := c.call(ctx, fmt.Sprintf("delete store %d", id), func(ctx context.Context, m member) error {
-		return m.api.DeleteStore(ctx, id)
+		return m.remove(ctx, pathStore(id))
 	})
 	if isGone(err) {
 		return nil
@@ -129,7 +128,7 @@ func (c *client) SetStoreState(ctx context.Context, id uint64, s StoreState) err
 	return c.call(ctx, op, func(ctx context.Context, m member) error {
 		return m.raw(ctx, request{
 			method: http.MethodPost,
-			path:   fmt.Sprintf("%s/state?state=%v", pdhttp.StoreByID(id), s),
+			path:   fmt.Sprintf("%s/state?state=%v", pathStore(id), s),
 		})
 	})
 }
@@ -140,6 +139,6 @@ func (c *client) SetStoreLabels(ctx context.Context, id uint64, labels map[strin
 		return nil
 	}
 	return c.call(ctx, fmt.Sprintf("set labels of store %d", id), func(ctx context.Context, m member) error {
-		return m.api.SetStoreLabels(ctx, int64(id), labels)
+		return m.post(ctx, pathStore(id)+"/label", labels)
 	})
 }
