@@ -64,6 +64,9 @@ type document struct {
 	key    string
 	file   string                // its name in a pod, e.g. "pd.toml"
 	config *config.GenericConfig // the user's, with the keys that the cluster forces
+	// operators is what tidb-operator writes for the same spec, where that differs; nil where it does not. A document
+	// that is in use and equal to it stays until the spec changes.
+	operators *config.GenericConfig
 }
 
 // configure gives a component its only config file.

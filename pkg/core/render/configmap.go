@@ -102,7 +102,11 @@ func content(comp component, used *corev1.ConfigMap) (said configured, data map[
 		return said, data, nil
 	}
 	for _, d := range comp.documents {
-		if !comp.Configured || sameTOML(used.Data[d.key], data[d.key]) {
+		same, err := d.same(used.Data[d.key], data[d.key])
+		if err != nil {
+			return said, nil, err
+		}
+		if !comp.Configured || same {
 			data[d.key] = used.Data[d.key]
 		}
 	}
@@ -110,6 +114,15 @@ func content(comp component, used *corev1.ConfigMap) (said configured, data map[
 		data[keyOverlay] = over
 	}
 	return said, data, nil
+}
+
+// same reports whether a text that is in use means what is wanted, or what tidb-operator writes for the same spec.
+func (d document) same(used, wanted string) (bool, error) {
+	if sameTOML(used, wanted) || d.operators == nil {
+		return sameTOML(used, wanted), nil
+	}
+	text, err := encode(d.operators)
+	return err == nil && sameTOML(used, text), err
 }
 
 // leftAlone reports whether the ConfigMap that pods use is not to be written: a newer version of

@@ -115,8 +115,12 @@ func (comp *component) tiflashConfigure() error {
 	if err != nil {
 		return err
 	}
+	operators, err := withoutPDAddress(*comp, common)
+	if err != nil {
+		return err
+	}
 	comp.documents = []document{
-		{key: keyTiFlash, file: keyTiFlash, config: common},
+		{key: keyTiFlash, file: keyTiFlash, config: common, operators: operators},
 		{key: keyTiFlashProxy, file: keyTiFlashProxy, config: proxy},
 	}
 	var own v1alpha1.LogTailerSpec

@@ -39,6 +39,19 @@ func tiflashConfig(comp component) (common, proxy *config.GenericConfig, err err
 	return common, proxy, err
 }
 
+// pdAddress is the key of TiFlash's configuration with PD's address.
+const pdAddress = "raft.pd_addr"
+
+// withoutPDAddress returns the configuration that tidb-operator writes where the start scripts are to prefer the
+// addresses of PD in the spec. There are none in the spec, so that PD's address is empty in it. With PD's address instead
+// all members of TiFlash would restart when the cluster is taken over. It returns nil for other clusters.
+func withoutPDAddress(comp component, wanted *config.GenericConfig) (*config.GenericConfig, error) {
+	if !comp.cluster.PrefersPDAddresses() || sets(comp.cluster.Source.Spec.TiFlash.Config.Common.MP, pdAddress) {
+		return nil, nil
+	}
+	return withKeys(wanted, setting{pdAddress, ""})
+}
+
 // withDefaults returns a copy of the user's configuration with settings for keys that it does not
 // have.
 func withDefaults(user *config.GenericConfig, defaults []setting) (*config.GenericConfig, error) {
@@ -101,7 +114,7 @@ func commonDefaults(comp component) []setting {
 		{"flash.proxy.data-dir", tiflashData + "/proxy"},
 		{"logger.errorlog", tiflashData + "/logs/error.log"},
 		{"logger.log", tiflashData + "/logs/server.log"},
-		{"raft.pd_addr", fmt.Sprintf("%s.%s.svc:%d", c.SetName(topology.PD), c.Namespace, topology.PDClientPort)},
+		{pdAddress, fmt.Sprintf("%s.%s.svc:%d", c.SetName(topology.PD), c.Namespace, topology.PDClientPort)},
 	}
 	if mountsTiFlashConfig(comp) {
 		all = append(all, setting{"flash.proxy.config", tiflashConfigDir + "/" + keyTiFlashProxy})

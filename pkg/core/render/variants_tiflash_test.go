@@ -14,6 +14,7 @@ import (
 
 // flashOfOperator is what an operator's start scripts and configurations of TiFlash depend on.
 type flashOfOperator struct {
+	pdless  bool // PD's address is empty
 	mounted bool // the ConfigMap is mounted in the main container
 	tls     bool
 	ipv6    bool
@@ -47,6 +48,9 @@ func (f flashOfOperator) config() (common, proxy map[string]any) {
 		},
 		"logger": map[string]any{"errorlog": "/data0/logs/error.log", "log": "/data0/logs/server.log"},
 		"raft":   map[string]any{"pd_addr": "basic-pd.db.svc:2379"},
+	}
+	if f.pdless {
+		common["raft"] = map[string]any{"pd_addr": ""}
 	}
 	server := map[string]any{"engine-addr": host + ":3930", "advertise-status-addr": host + ":20292", "status-addr": listen + ":20292"}
 	proxy = map[string]any{"log-level": "info", "server": server}

@@ -24,6 +24,11 @@ func (c Cluster) PDStartsWithBash() bool {
 	return c.startsWith(v1alpha1.StartScriptV2FeatureFlagBashShebang)
 }
 
+// PrefersPDAddresses reports whether members are to reach PD by spec.pdAddresses.
+func (c Cluster) PrefersPDAddresses() bool {
+	return c.startsWith(v1alpha1.StartScriptV2FeatureFlagPreferPDAddressesOverDiscovery)
+}
+
 func (c Cluster) startsWith(flag v1alpha1.StartScriptV2FeatureFlag) bool {
 	spec := c.Source.Spec
 	return c.Source.StartScriptVersion() == v1alpha1.StartScriptV2 && slices.Contains(spec.StartScriptV2FeatureFlags, flag)
@@ -38,7 +43,7 @@ func warningsOfStart(old *Cluster, c Cluster) []Warning {
 		return nil
 	case c.Source.StartScriptVersion() != v1alpha1.StartScriptV2:
 		return []Warning{warn(at, "has no effect: startScriptVersion is not v2")}
-	case c.startsWith(v1alpha1.StartScriptV2FeatureFlagPreferPDAddressesOverDiscovery):
+	case c.PrefersPDAddresses():
 		warnings = append(warnings, warn(at, "PreferPDAddressesOverDiscovery has no effect without pdAddresses"))
 	}
 	for _, flag := range []v1alpha1.StartScriptV2FeatureFlag{
