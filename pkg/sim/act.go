@@ -159,6 +159,8 @@ func (w *Model) takeOnVolumes(step plan.Step) error {
 		return nil
 	case plan.SetPassword:
 		return w.setPassword(s)
+	case plan.EndDDLPause:
+		return w.endDDLPause(s)
 	case plan.EnableRules:
 		return w.enableRules()
 	case plan.ResizeClaim:

@@ -10,6 +10,7 @@ import (
 func (w *Model) wanted() desired.State {
 	cluster := w.cluster
 	cluster.Paused, cluster.Pause = w.Intent.Paused, w.pauseRecord()
+	cluster.DDLPause.Recorded = w.ddl.recorded
 	out := desired.State{
 		Cluster: cluster,
 		Objects: []desired.Object{w.wantedAdvice()},

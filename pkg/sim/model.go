@@ -212,6 +212,7 @@ type Model struct {
 	cdc     captures
 	pumps   [limit]*registration
 	root    root
+	ddl     ddlPause
 	flash   rulesOff
 	asks    int  // how many replicas tables ask for in TiFlash
 	short   bool // regions have fewer replicas than they should

@@ -16,6 +16,7 @@ func (w *Model) rest() {
 		}
 	}
 	w.restOfRoot()
+	w.restOfDDL()
 	if w.Intent.Suspend[pd] {
 		return
 	}

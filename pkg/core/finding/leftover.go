@@ -76,6 +76,13 @@ func ddlPaused(l Look) []Finding {
 		return nil
 	}
 	c := l.Wanted.Cluster
+	if c.DDLPause.Recorded && !c.Paused {
+		return []Finding{{
+			Component: topology.TiDB,
+			Seen:      "DDL is paused for an upgrade of TiDB, by the record of tidb-operator, and no TiDB server is still to be restarted",
+			Remedy:    remedy.Remedy{l.drive("end the pause")},
+		}}
+	}
 	finish := append([]string{"exec", l.DDLPaused, "-c", string(topology.TiDB), "--"}, c.TiDBStatusCall("/upgrade/finish", "-X", "POST")...)
 	return []Finding{{
 		Component: topology.TiDB,

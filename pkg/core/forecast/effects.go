@@ -47,6 +47,7 @@ var effects = map[string]effect{
 	"ForgetDrain":      row(forgetDrain, ofMember),
 	"EnableRules":      row(enableRules, always(Creation)),
 	"SetPassword":      row(setPassword, always(Creation)),
+	"EndDDLPause":      row(endDDLPause, always(Cleanup)),
 	"EndPause":         row(endPause, always(Preparation)),
 }
 
@@ -224,6 +225,8 @@ func recreateSet(w *world, s plan.RecreateSet) {
 func endPause(w *world, _ plan.EndPause) {
 	w.want.Cluster.Paused, w.want.Cluster.Pause = false, topology.Pause{}
 }
+
+func endDDLPause(w *world, _ plan.EndDDLPause) { w.want.Cluster.DDLPause = topology.DDLPause{} }
 
 func setPassword(w *world, s plan.SetPassword) { w.group(s.Component).FirstPassword = false }
 

@@ -46,7 +46,7 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 		return conclude(verdict{gates: gates}, policy, w, s)
 	}
 	sum := verdict{steps: applies("", w.Objects)}
-	sum = sum.and(adoptEvictions(w.Cluster, s)).and(endObsolete(w.Cluster, s)).and(adoptDrains(s)).and(endDrains(w.Cluster, s))
+	sum = sum.and(adoptEvictions(w.Cluster, s)).and(endObsolete(w.Cluster, s)).and(adoptDrains(s)).and(endDrains(w.Cluster, s)).and(endIdleDDLPause(w, s))
 	var before holds
 	under := underMaintenance(w.Cluster, s)
 	scopes := scopesOf(&policy, &w, &s)
@@ -72,6 +72,7 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 		sum.gates = append(sum.gates, disks.gates...)
 	}
 	sum.steps = append(limitMoves(policy, s, sum.steps), sum.steps...)
+	sum.steps = append(sum.steps, endDDLPauseWhileBlocked(w, s, sum)...)
 	if sum.idle() {
 		sum = reclaim(profiles, w, s, scopes)
 	}
@@ -360,12 +361,12 @@ func applies(k topology.Kind, objects []desired.Object) []Step {
 	return steps
 }
 
-// Undo returns the steps before a run stops early: they take back every eviction that we recorded,
-// whatever state its store is in. A store whose pod cannot be scheduled may come up hours later,
+// Undo returns the steps before a run stops early: they end a pause of DDL, which would last until the next run, and take
+// back every eviction that we recorded, whatever state its store is in. A store whose pod cannot be scheduled may come up hours later,
 // and PD would keep leaders off it for ever. The next run evicts again where necessary.
 func Undo(w desired.State, s state.Snapshot) ([]Step, []Gate) {
 	v := endEvictions(w.Cluster, s, s.Evictions)
-	return v.steps, v.gates
+	return append(endDDLPause(w.Cluster, s), v.steps...), v.gates
 }
 
 func profileOf(profiles []Profile, k topology.Kind) Profile {

@@ -22,6 +22,7 @@ type Cluster struct {
 	TLS       TLS
 	Paused    bool
 	Pause     Pause // of a cluster that is paused
+	DDLPause  DDLPause
 	// Maintained are the nodes under maintenance that had members when that began.
 	Maintained []Maintenance
 	// Canary is the annotation that asks for a canary, "" for none.

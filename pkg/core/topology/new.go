@@ -27,6 +27,7 @@ func New(tc *v1alpha1.TidbCluster) Cluster {
 		TLS:        TLS{Members: tc.IsTLSClusterEnabled(), SQL: tc.Spec.TiDB != nil && tc.Spec.TiDB.IsTLSClientEnabled()},
 		Paused:     tc.Spec.Paused,
 		Pause:      pauseOf(tc),
+		DDLPause:   ddlPauseOf(tc),
 		Deleting:   tc.DeletionTimestamp != nil,
 		Reclaims:   isTrue(tc.Spec.EnablePVReclaim),
 		Written:    written,

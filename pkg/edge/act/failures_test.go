@@ -39,6 +39,17 @@ func (f *fakeIntent) EndPause(context.Context, *v1alpha1.TidbCluster) error {
 	return nil
 }
 
+func (f *fakeIntent) ForgetDDLPause(context.Context, *v1alpha1.TidbCluster) error {
+	if f.fails != nil {
+		return f.fails
+	}
+	f.patches++
+	for _, key := range topology.DDLPauseAnnotations() {
+		delete(f.tc.Annotations, key)
+	}
+	return nil
+}
+
 func (f *fakeIntent) PatchStatus(_ context.Context, _, _ string, patch []byte) error {
 	if f.fails != nil {
 		return f.fails

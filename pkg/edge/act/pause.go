@@ -9,10 +9,11 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// PauseEnder ends the pause of a TidbCluster, if it is still the one that it has been given.
+// PauseEnder ends the pause of a TidbCluster, if it is still the one that it has been given, and forgets pauses of DDL.
 // *intent.Client implements it.
 type PauseEnder interface {
 	Intent
+	DDLPauses
 	EndPause(ctx context.Context, tc *v1alpha1.TidbCluster) error
 }
 

@@ -264,6 +264,10 @@ func difference(before, now *v1alpha1.TidbCluster, about []string) string {
 
 // value returns a field of a TidbCluster by its path, as text.
 func value(tc *v1alpha1.TidbCluster, path string) (string, bool) {
+	if key, is := strings.CutPrefix(path, "metadata.annotations."); is { // keys have dots
+		text, ok := tc.Annotations[key]
+		return text, ok
+	}
 	var fields map[string]any
 	body, err := json.Marshal(tc)
 	if err == nil {

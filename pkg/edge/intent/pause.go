@@ -41,3 +41,23 @@ func (c *Client) Resume(tc *v1alpha1.TidbCluster) Change {
 func (c *Client) EndPause(ctx context.Context, tc *v1alpha1.TidbCluster) error {
 	return c.Resume(tc).Write(ctx, Write{})
 }
+
+// aboutDDLPause is what the end of a pause of DDL is about: a pause that was begun since tc was read keeps its record.
+var aboutDDLPause = annotationsOf(topology.DDLPauseAnnotations())
+
+func annotationsOf(keys []string) []string {
+	var fields []string
+	for _, key := range keys {
+		fields = append(fields, "metadata.annotations."+key)
+	}
+	return fields
+}
+
+// ForgetDDLPause removes the record of a pause of DDL that tc shows, and that has ended.
+func (c *Client) ForgetDDLPause(ctx context.Context, tc *v1alpha1.TidbCluster) error {
+	set := settings{annotations: map[string]any{}}
+	for _, key := range topology.DDLPauseAnnotations() {
+		set.annotations[key] = nil
+	}
+	return c.patch(ctx, "change", tc, set, aboutDDLPause, Write{})
+}

@@ -48,3 +48,29 @@ func TestPauseChanged(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestForgetDDLPause: the record of a pause of DDL goes as a whole, and nothing else. One that was begun since stays.
+func TestForgetDDLPause(t *testing.T) {
+	c, dyn := client(t, object(t, stored))
+	keys := topology.DDLPauseAnnotations()
+	for _, key := range append(keys, "mine") {
+		changed(t, dyn, "true", "metadata", "annotations", key)
+	}
+	before := load(t, c)
+	changed(t, dyn, "false", "metadata", "annotations", keys[1])
+	if err := c.ForgetDDLPause(t.Context(), before); !errors.As(err, new(*ChangedError)) || !strings.Contains(err.Error(), keys[1]) {
+		t.Errorf("%v", err)
+	}
+	if err := c.ForgetDDLPause(t.Context(), load(t, c)); err != nil {
+		t.Fatal(err)
+	}
+	after := load(t, c).Annotations
+	for _, key := range keys {
+		if _, there := after[key]; there {
+			t.Errorf("%s is still there", key)
+		}
+	}
+	if after["mine"] != "true" {
+		t.Errorf("%v", after)
+	}
+}

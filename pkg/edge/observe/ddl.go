@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -22,4 +23,14 @@ func (o *Observer) DDLPaused(ctx context.Context, c topology.Cluster, s state.Sn
 		return ""
 	}
 	return servers[i].Name
+}
+
+// ResumeDDL has the TiDB server in a member's pod end a pause of the DDL statements of users.
+func (o *Observer) ResumeDDL(ctx context.Context, c topology.Cluster, ordinal int) error {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	if err := o.tidb.ResumeDDL(ctx, c.PodHost(topology.TiDB, ordinal)); err != nil {
+		return fmt.Errorf("let DDL statements run again: %w", err)
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
@@ -24,6 +25,21 @@ func TestDDLPaused(t *testing.T) {
 	} {
 		if got := through(c.port).DDLPaused(t.Context(), c.cluster.Wanted.Cluster, c.cluster.Seen); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// TestResumeDDL: an answer by which DDL may still be paused is an error, with what was asked for.
+func TestResumeDDL(t *testing.T) {
+	c := plantest.New(3, 3, 2).Wanted.Cluster
+	for name, tt := range map[string]struct {
+		port port
+		ends bool
+	}{
+		"it ends": {says(200, `"success!"`), true}, "it refuses": {says(500, ""), false}, "no answer": {fails(tunnel), false},
+	} {
+		if err := through(tt.port).ResumeDDL(t.Context(), c, 0); (err == nil) != tt.ends || err != nil && !strings.Contains(err.Error(), "let DDL statements run again") {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

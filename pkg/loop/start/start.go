@@ -66,6 +66,7 @@ func (c Connections) Follow(e *reconcile.Engine, policy plan.Policy, progress *r
 // read and not for its name: new objects belong to its UID. The status is written through status.
 func (c Connections) Drive(e *reconcile.Engine, o *observe.Observer, cluster topology.Cluster, status act.Intent) {
 	e.Actor = act.New(c.Kube, c.Intent, o.PD, cluster, c.Now).OnTiCDC(o.TiCDC).OnPump(o.Pump).OnTiDB(c.root(cluster)).
+		OnDDL(o.ResumeDDL).
 		OnLogBackup(act.LogBackups{Flush: o.FlushLog, Notice: func(text string) {
 			if e.Progress != nil {
 				e.Progress.Notice(event.LogBackupNotFlushed, text)

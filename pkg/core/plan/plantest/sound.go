@@ -79,6 +79,8 @@ func (c *Cluster) ours(s plan.Step) {
 		_, eviction := c.Seen.Eviction(s.StoreID)
 		_, removal := c.Seen.Removal(s.StoreID)
 		recorded = s.Record == state.RecordEviction && eviction || s.Record == state.RecordRemoval && removal
+	case plan.EndDDLPause:
+		recorded = c.Wanted.Cluster.DDLPause.Recorded
 	case plan.ForgetDrain:
 		_, recorded = c.Seen.Drain(s.Member)
 	default:
@@ -188,6 +190,8 @@ func ofClaims(_ state.Group, m state.Member, s plan.Step) (said, bool) {
 
 func ofPods(g state.Group, m state.Member, s plan.Step) (said, bool) {
 	switch s := s.(type) {
+	case plan.EndDDLPause:
+		return said{"pod": {s.PodUID, podOf(m).UID}}, true
 	case plan.SetPassword:
 		return said{"pod": {s.PodUID, podOf(m).UID}}, true
 	case plan.Restart:

@@ -1,0 +1,66 @@
+package plan_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// TestDDLPauseEnds: a pause of DDL that tidb-operator has recorded ends when no upgrade of TiDB is under way, or when one
+// cannot go on without a person; not in the middle of the upgrade, and never without a record.
+func TestDDLPauseEnds(t *testing.T) {
+	first := func(name string) plan.Step {
+		return plan.EndDDLPause{Component: tidb, Member: name, PodUID: plantest.New(3, 3, 2).Member(name).Pod.UID}
+	}
+	for name, tt := range map[string]struct {
+		record bool
+		change func(*plantest.Cluster)
+		want   plan.Step
+	}{
+		"no record":                {false, func(*plantest.Cluster) {}, nil},
+		"the upgrade is over":      {true, func(*plantest.Cluster) {}, first("t-tidb-0")},
+		"in the middle":            {true, func(c *plantest.Cluster) { c.Roll(tidb).Rolled(tidb, 1) }, nil},
+		"not yet begun":            {true, func(c *plantest.Cluster) { c.Roll(tidb) }, nil},
+		"only TiKV is upgraded":    {true, func(c *plantest.Cluster) { c.Roll(tikv) }, first("t-tidb-0")},
+		"the first server is down": {true, func(c *plantest.Cluster) { c.Down(0, "t-tidb-0") }, first("t-tidb-1")},
+		"no server serves":         {true, func(c *plantest.Cluster) { c.Down(0, "t-tidb-0", "t-tidb-1") }, nil},
+		"a person replaces the pods": {true, func(c *plantest.Cluster) {
+			c.Roll(tidb).Rolled(tidb, 1).Set(tidb, func(s *state.Set) { s.Manual = true })
+		}, first("t-tidb-0")},
+		"a new server cannot start": {true, func(c *plantest.Cluster) { c.Roll(tidb).Rolled(tidb, 1).Down(time.Hour, "t-tidb-1") }, first("t-tidb-0")},
+		"paused":                    {true, func(c *plantest.Cluster) { c.Wanted.Cluster.Paused = true }, nil},
+	} {
+		c := plantest.New(3, 3, 2)
+		c.Wanted.Cluster.DDLPause.Recorded = tt.record
+		tt.change(c)
+		p := c.Decide()
+		var got plan.Step
+		for _, s := range p.Steps {
+			if end, is := s.(plan.EndDDLPause); is {
+				got = end
+			}
+		}
+		if got != tt.want {
+			t.Errorf("%s: %v, want %v\n%s", name, got, tt.want, plantest.Text(p))
+		}
+	}
+}
+
+// TestDDLPauseOfStoppedRun: a run that stops in the middle of the upgrade ends the pause, since nobody else would.
+func TestDDLPauseOfStoppedRun(t *testing.T) {
+	c := plantest.New(3, 3, 2)
+	c.Roll(tidb).Rolled(tidb, 1)
+	for _, recorded := range []bool{false, true} {
+		c.Wanted.Cluster.DDLPause.Recorded = recorded
+		steps, gates := plan.Undo(c.Wanted, c.Seen)
+		ends := slices.ContainsFunc(steps, func(s plan.Step) bool { k, _ := s.Target(); return k == topology.TiDB })
+		if ends != recorded || len(gates) > 0 {
+			t.Errorf("recorded %t: %v, %v", recorded, steps, gates)
+		}
+	}
+}
