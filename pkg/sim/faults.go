@@ -34,6 +34,7 @@ type Faults struct {
 	Ping        float64 // PD's health check misses a member
 	KubeletAway float64 // no request through the kubelet of a host succeeds
 	Port        float64 // the status port of a TiDB server answers with errors
+	OldReport   float64 // by an old report of its kubelet a process does not run
 	Hide        float64 // Kubernetes gets no reports from a host on which all processes run
 	TakeOffline float64 // a person takes a store offline in PD, or back
 	Refusing    float64 // one kind of step of one component fails for half an hour
@@ -75,7 +76,7 @@ func (w *Model) injectFaults() {
 		{f.TakeOffline, w.deleteStore}, {f.Refusing, w.breakStep}, {f.Standstill, w.standStill}, {f.DeleteClaim, w.deleteClaimInUse}, {f.Operator, w.startOperator},
 		{f.Certificate, w.spoilCertificate}, {f.Expiry, w.expireCertificate}, {f.Password, w.setPasswordByHand}, {f.Rules, w.disableRules},
 		{f.Outage, w.outage}, {f.KillProcess, w.killProcess}, {f.Freeze, w.freeze}, {f.Expire, w.expire}, {f.Command, w.runCommand},
-		{f.Named, w.restartAny}, {f.Stall, w.stallPD}, {f.Template, w.changeTemplate},
+		{f.Named, w.restartAny}, {f.Stall, w.stallPD}, {f.Template, w.changeTemplate}, {f.OldReport, w.reportLate},
 	} {
 		if roll < fault.odds {
 			fault.do()
@@ -87,7 +88,7 @@ func (w *Model) injectFaults() {
 
 func (f Faults) total() float64 {
 	return f.Crash + f.Lose + f.LoseLong + f.PDSilent + f.Forget + f.EvictByHand + f.Elsewhere + f.Delete + f.Kubectl + f.Intent +
-		f.Rival + f.Late + f.LoseForGood + f.Resign + f.Ping + f.KubeletAway + f.Port + f.Hide + f.TakeOffline + f.Refusing + f.Standstill + f.DeleteClaim + f.Operator + f.Outage + f.KillProcess + f.Freeze + f.Expire + f.Command + f.Certificate + f.Expiry + f.Password + f.Rules + f.Named + f.Stall + f.Template
+		f.Rival + f.Late + f.LoseForGood + f.Resign + f.Ping + f.KubeletAway + f.Port + f.Hide + f.TakeOffline + f.Refusing + f.Standstill + f.DeleteClaim + f.Operator + f.Outage + f.KillProcess + f.Freeze + f.Expire + f.Command + f.Certificate + f.Expiry + f.Password + f.Rules + f.Named + f.Stall + f.Template + f.OldReport
 }
 
 func (w *Model) anyPod() (kind, int, *pod) {

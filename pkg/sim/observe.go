@@ -231,10 +231,17 @@ func (w *Model) observePod(p *pod, out *state.Pod) {
 	if p.last[1] != 0 {
 		out.Last = state.Run{Started: w.at(p.last[0]), Ended: w.at(p.last[1])}
 	}
-	if p.running {
+	out.Addressed = p.ran
+	if w.reportedRunning(p) {
 		out.Started = w.at(p.started)
 	}
 }
+
+// addressed reports whether a process of a pod can be asked, as by its status it has an address.
+func (w *Model) addressed(p *pod) bool { return p != nil && p.ran }
+
+// reportedRunning reports whether the container of a pod runs by its status. The API may have an old one.
+func (w *Model) reportedRunning(p *pod) bool { return p.running && p.unreported <= w.t }
 
 func (w *Model) observeDatabase(k kind, i int) state.Database {
 	switch k.data() {
@@ -248,11 +255,24 @@ func (w *Model) observeDatabase(k kind, i int) state.Database {
 	return w.observeServer(k, i)
 }
 
-func (w *Model) observeMember(i int) state.Database {
-	if !w.known() {
-		return state.Database{}
+// answersPing returns what a process of PD answers that does not run by its status, while PD cannot be asked.
+func (w *Model) answersPing(i int) state.Answer {
+	switch p := w.pods[pd][i]; {
+	case !w.addressed(p) || w.reportedRunning(p):
+		return state.NotAsked
+	case w.unanswered(p):
+		return state.NoAnswer
+	case p.running:
+		return state.Answered
 	}
+	return state.Refused
+}
+
+func (w *Model) observeMember(i int) state.Database {
 	m := w.pd.memberAt(i)
+	if !w.known() {
+		return state.Database{Answer: w.answersPing(i)}
+	}
 	if m == nil {
 		return state.Database{Presence: state.Absent}
 	}
@@ -260,7 +280,7 @@ func (w *Model) observeMember(i int) state.Database {
 		Presence: state.Present, ID: m.id, Unstarted: !m.started,
 		Healthy: w.pinged(*m), Leader: m.id == w.pd.leader,
 	}
-	if p := w.pods[pd][i]; !d.Healthy && p != nil && p.running {
+	if p := w.pods[pd][i]; !d.Healthy && w.addressed(p) {
 		d.Answer, d.Healthy = w.memberAnswers(*m, p), w.takesPart(*m)
 	}
 	if m.named {
@@ -291,8 +311,13 @@ func (w *Model) storeAt(k kind, i int) *store {
 }
 
 func (w *Model) observeStore(k kind, i int) state.Database {
+	p := w.pods[k][i]
 	if !w.storesKnown() {
-		return state.Database{}
+		var d state.Database
+		if w.addressed(p) && !w.reportedRunning(p) {
+			d.Answer = w.storeAnswers(k, i)
+		}
+		return d
 	}
 	s := w.storeAt(k, i)
 	if s == nil {
@@ -304,16 +329,15 @@ func (w *Model) observeStore(k kind, i int) state.Database {
 		Healthy: shown == state.StoreUp, Evicting: w.t >= w.pd.loadedAt && w.evicts[s.id] != nil,
 		Leaders: s.leaders * crowd, Regions: s.regions * crowd,
 	}
-	p := w.pods[k][i]
-	if p != nil && p.running {
+	if p != nil && w.reportedRunning(p) {
 		d.Healthy, d.New = w.heard(s, p), w.justRegistered(s, p)
 	}
 	silent := !d.Healthy && shown != state.StoreTombstone && (shown != state.StoreOffline || w.t-s.heartbeat > savedEvery)
 	switch {
-	case p == nil || !p.running || shown == state.StoreTombstone:
+	case !w.addressed(p) || shown == state.StoreTombstone:
 	case k.learns():
 		w.askTiFlash(i, &d)
-	case d.Evicting || silent:
+	case d.Evicting || silent || !w.reportedRunning(p):
 		w.askStore(i, &d)
 	}
 	if !d.Healthy {
@@ -348,7 +372,7 @@ func (w *Model) askStore(i int, d *state.Database) {
 }
 
 func (w *Model) observeServer(k kind, i int) state.Database {
-	if p := w.pods[k][i]; p == nil || !p.running {
+	if !w.addressed(w.pods[k][i]) {
 		return state.Database{}
 	}
 	answer := w.portAnswers(k, i)

@@ -72,6 +72,7 @@ type pod struct {
 	evictAt     int64  // when Kubernetes gives a host up that is lost for good
 	shown       int64  // until when the API takes a lost pod for Ready
 	unseen      int64  // until when Kubernetes gets no reports from its host, which runs
+	unreported  int64  // until when the API has an old report of its kubelet, that its container does not run
 	unreachable int64  // until when no request through its kubelet succeeds
 	distrusts   int64  // until when it does not accept our certificate
 	closing     bool   // its Pump was asked to close
@@ -297,7 +298,7 @@ func (w *Model) run(k kind) {
 				continue
 			}
 			w.start(p, w.claims[k][i])
-		case !p.ready && w.t >= p.readyAt:
+		case !p.ready && w.t >= p.readyAt && p.unreported <= w.t:
 			w.setReady(p, true, "")
 		case w.exits(p):
 			p.crashes++

@@ -233,6 +233,22 @@ func (w *Model) hide() {
 	}
 }
 
+// reportLate leaves Kubernetes with an old report of a container, that it does not run: it was between two runs when its
+// kubelet was heard last. Requests through that kubelet fail or not.
+func (w *Model) reportLate() {
+	if k, i, p := w.anyPod(); p != nil && p.running {
+		w.misreport(p, w.between(10, 300), w.rng.IntN(2) == 0)
+		w.note("fault: by an old report %s does not run, until %s", w.names[k][i], clock(p.unreported))
+	}
+}
+
+func (w *Model) misreport(p *pod, seconds int64, cut bool) {
+	p.unreported = w.t + seconds
+	if w.setReady(p, false, "CrashLoopBackOff"); cut {
+		p.unreachable = max(p.unreachable, p.unreported)
+	}
+}
+
 // heal ends a pod's faults that last, except for a host that is lost for good.
 func (p *pod) heal(now int64) {
 	p.expired = span{}
@@ -240,5 +256,6 @@ func (p *pod) heal(now int64) {
 		p.lost = now
 	}
 	p.unseen, p.unreachable, p.refuses = min(p.unseen, now), min(p.unreachable, now), min(p.refuses, now)
+	p.unreported = min(p.unreported, now)
 	p.distrusts = min(p.distrusts, now)
 }

@@ -199,6 +199,7 @@ func (f *Faults) drawReports(seed uint64) {
 	f.Resign, f.Ping = pick(rng, 0, 1./150), pick(rng, 0, 1./100)
 	f.TakeOffline, f.Refusing, f.Standstill = pick(rng, 0, 1./300), pick(rng, 0, 0, 1./600), pick(rng, 0, 1./300)
 	f.KubeletAway, f.Port, f.Hide = pick(rng, 0, 1./200), pick(rng, 0, 1./200), pick(rng, 0, 1./300)
+	f.OldReport = pick(rng, 0, 1./250)
 }
 
 func pick[T any](rng *rand.Rand, options ...T) T { return options[rng.IntN(len(options))] }

@@ -96,8 +96,12 @@ func (w *Model) speaks(m pdMember) (answers, stopped bool) {
 	case w.memberAnswers(m, p) == state.Refused:
 		return false, true
 	}
-	return false, !p.running && p.lost <= w.t && p.unseen <= w.t
+	heard := p.lost <= w.t && p.unseen <= w.t && p.unreported <= w.t
+	return false, !p.running && heard && w.t-max(p.since, p.last[1]) >= reportsWithin
 }
+
+// reportsWithin is how long after its last report a kubelet is known to be heard, in seconds, as in package voters.
+const reportsWithin = 60
 
 // spared is what package act asks PD before it restarts one of its members.
 func (w *Model) spared(s plan.Restart, p *pod) error {
@@ -109,7 +113,8 @@ func (w *Model) spared(s plan.Restart, p *pod) error {
 		return nil
 	}
 	v, _ := say.Of(s.Member)
-	if refuses := !w.unanswered(p) && !v.Answered; v.Follows == "" && (!p.running || refuses) {
+	refuses := !w.unanswered(p) && !v.Answered
+	if v.Follows == "" && (!w.addressed(p) || refuses || v.Stopped) {
 		return nil
 	}
 	return errConflict

@@ -90,7 +90,7 @@ func restartsOnly(g desired.Group, got state.Group, pd state.PD) bool {
 	if g.Size() != 1 || g.Manual || elsewhere {
 		return false
 	}
-	runs := slices.ContainsFunc(got.Members, func(m state.Member) bool { return !plan.Stopped(m) })
+	runs := slices.ContainsFunc(got.Members, func(m state.Member) bool { return !m.Stopped() })
 	return runs && preview.Restarts(g, got) > 0
 }
 

@@ -48,6 +48,8 @@ type Pod struct {
 	// Started is when the component's container last started; zero while it
 	// does not run.
 	Started time.Time
+	// Addressed is true while a process of the pod can be asked: the pod has an address, and its phase is not final.
+	Addressed bool
 	// Ran is true if the component's container has started at least once, so the image is there and
 	// the pod has a node.
 	Ran bool
@@ -257,6 +259,19 @@ func (m Member) DownSince() time.Time {
 		return m.Pod.Made
 	}
 	return since
+}
+
+// ReportedStopped reports whether the process of a member does not run by the status of its pod, which nobody
+// contradicts. That report alone proves nothing: a kubelet that the API server does not hear may have started the
+// process since.
+func (m Member) ReportedStopped() bool {
+	return m.Pod == nil || m.Pod.Started.IsZero() && !m.Database.Healthy && m.Database.Answer != Answered
+}
+
+// Stopped reports whether the process of a member is known not to run, by two kinds of evidence: the status of its pod
+// says so, and nothing listens on its port, or the pod has no address at which anybody could reach it.
+func (m Member) Stopped() bool {
+	return m.ReportedStopped() && (m.Pod == nil || !m.Pod.Addressed || m.Database.Answer == Refused)
 }
 
 // Denied reports whether the database says that the member does not serve.

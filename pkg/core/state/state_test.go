@@ -155,3 +155,28 @@ func TestEviction(t *testing.T) {
 		t.Error("found one that is not there")
 	}
 }
+
+// TestStopped: the status of a pod alone does not prove that no process runs.
+func TestStopped(t *testing.T) {
+	running, old, unaddressed := &state.Pod{Addressed: true, Ran: true, Started: time.Unix(1, 0)}, &state.Pod{Addressed: true, Ran: true}, &state.Pod{Ran: true}
+	for name, c := range map[string]struct {
+		member            state.Member
+		reported, stopped bool
+	}{
+		"no pod":                               {state.Member{}, true, true},
+		"it runs":                              {state.Member{Pod: running}, false, false},
+		"its pod has no address":               {state.Member{Pod: unaddressed}, true, true},
+		"nothing listens on its port":          {state.Member{Pod: old, Database: state.Database{Answer: state.Refused}}, true, true},
+		"its port cannot be asked":             {state.Member{Pod: old, Database: state.Database{Answer: state.NoAnswer}}, true, false},
+		"it was not asked":                     {state.Member{Pod: old}, true, false},
+		"it answers":                           {state.Member{Pod: old, Database: state.Database{Answer: state.Answered}}, false, false},
+		"the database says that it is healthy": {state.Member{Pod: old, Database: state.Database{Healthy: true, Answer: state.NoAnswer}}, false, false},
+	} {
+		if got := c.member.ReportedStopped(); got != c.reported {
+			t.Errorf("%s: reported %v", name, got)
+		}
+		if got := c.member.Stopped(); got != c.stopped {
+			t.Errorf("%s: stopped %v", name, got)
+		}
+	}
+}

@@ -175,6 +175,15 @@ func (c Cluster) HostOrdinal(k Kind, host string) (int, bool) {
 	return n, host == own || strings.HasPrefix(host, own+".")
 }
 
+// IsPodHost reports whether an address has the form of those that pods of a TidbCluster get: <pod>.<set>-peer,
+// whatever the cluster.
+func IsPodHost(host string) bool {
+	pod, rest, _ := strings.Cut(host, ".")
+	service, _, _ := strings.Cut(rest, ".")
+	i := strings.LastIndex(pod, "-")
+	return i > 0 && service == pod[:i]+"-peer"
+}
+
 // ClaimOrdinal returns the template of a component's claim and the ordinal of the member that it was
 // made for, by its name, <template>-<pod>, which Kubernetes sets.
 func (c Cluster) ClaimOrdinal(k Kind, claim string) (template string, ordinal int, ok bool) {

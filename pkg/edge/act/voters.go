@@ -24,13 +24,14 @@ func (a *Actor) spared(ctx context.Context, s plan.Restart, pod *corev1.Pod) err
 	if s.Component.Data() != topology.Raft {
 		return nil
 	}
-	client := a.pd()
-	if client == nil {
-		return a.idle(s, pod, nil, nil)
-	}
 	ctx, cancel := context.WithTimeout(ctx, pdAnswers)
 	defer cancel()
-	say, err := voters.Live(client, a.kube, a.cluster).Read(ctx)
+	client := a.pd()
+	read := voters.Live(client, a.kube, a.cluster, a.now)
+	if client == nil {
+		return a.idle(ctx, s, read, pod, nil, nil)
+	}
+	say, err := read.Read(ctx)
 	if err == nil && (say.Spares(s.Member) || s.Leaderless && (say.Leaderless() || slices.Contains(say.Unled(), s.Member))) {
 		return nil
 	}
@@ -38,24 +39,21 @@ func (a *Actor) spared(ctx context.Context, s plan.Restart, pod *corev1.Pod) err
 	if a.healthyWithout(ctx, client, s.Member) {
 		return nil
 	}
-	return a.idle(s, pod, say, err)
+	return a.idle(ctx, s, read, pod, say, err)
 }
 
-// idle fails unless it is known that the member does not serve.
-func (a *Actor) idle(s plan.Restart, pod *corev1.Pod, say state.Voters, err error) error {
-	if v, listed := say.Of(s.Member); listed && v.Answered && v.Follows != "" {
+// idle fails unless it is known that the member does not serve. err is that of a Read that no member has answered.
+func (a *Actor) idle(ctx context.Context, s plan.Restart, read voters.Reader, pod *corev1.Pod, say state.Voters, err error) error {
+	v, listed := say.Of(s.Member)
+	switch {
+	case listed && v.Answered && v.Follows != "":
 		return stale("PD", "would have no quorum without %s", s.Member)
-	}
-	if !voters.Running(pod, s.Component) || voters.Refused(err, a.cluster, s.Ordinal) {
+	case v.Stopped || voters.Refused(err, a.cluster, s.Ordinal) || !v.Answered && read.Stopped(ctx, pod):
 		return nil
+	case err != nil:
+		return stale("PD", "cannot be asked whether it has a quorum without %s", s.Member)
 	}
-	if err == nil {
-		if v, _ := say.Of(s.Member); v.Stopped {
-			return nil
-		}
-		return stale("PD", "does not say that it has a quorum without %s", s.Member)
-	}
-	return stale("PD", "cannot be asked whether it has a quorum without %s", s.Member)
+	return stale("PD", "does not say that it has a quorum without %s", s.Member)
 }
 
 // healthyWithout reports whether PD's leader says that enough other members are healthy. A PD of one or two loses its

@@ -27,6 +27,7 @@ func TestRestartAsksPDOnceMore(t *testing.T) {
 		set        func(*pd.FakeState)
 		leaderless bool // when the step was decided
 		stopped    bool // the member's container does not run
+		addressed  bool // by its status only, which may be old
 		refused    string
 	}{
 		"all serve":                  {set: func(*pd.FakeState) {}},
@@ -38,7 +39,8 @@ func TestRestartAsksPDOnceMore(t *testing.T) {
 		"the same, and the member does not run":                   {set: func(s *pd.FakeState) { silent(s, 0, 2) }, stopped: true},
 		"PD's leader, the member itself, cannot be reached":       {set: func(s *pd.FakeState) { s.Leader = name(2); silent(s, 2) }},
 		"nobody answers": {set: func(s *pd.FakeState) { silent(s, 0, 1, 2) }, refused: "cannot be asked"},
-		"nobody answers, and the member does not run": {set: func(s *pd.FakeState) { silent(s, 0, 1, 2) }, stopped: true},
+		"nobody answers, and the member does not run":                            {set: func(s *pd.FakeState) { silent(s, 0, 1, 2) }, stopped: true},
+		"nobody answers, and by a report of its kubelet the member does not run": {set: func(s *pd.FakeState) { silent(s, 0, 1, 2) }, stopped: true, addressed: true, refused: "cannot be asked"},
 		"nobody answers, and nothing listens on its port": {set: func(s *pd.FakeState) {
 			silent(s, 0, 1)
 			s.Refusing = map[string]bool{name(2): true}
@@ -65,6 +67,9 @@ func TestRestartAsksPDOnceMore(t *testing.T) {
 			p := pod(topology.PD, 2)
 			if !c.stopped {
 				running(p)
+			}
+			if c.addressed {
+				p.Spec.NodeName, p.Status.PodIP = "lost", "10.0.0.1"
 			}
 			objects := []runtime.Object{set(topology.PD, 3, 3), p}
 			for i := range 2 {

@@ -17,7 +17,7 @@ import (
 // is something to ask.
 func TestWhoIsAsked(t *testing.T) {
 	present := state.Database{Presence: state.Present, State: state.StoreDown}
-	running, ended := &state.Pod{Started: noon}, &state.Pod{}
+	running, ended, reported := &state.Pod{Started: noon}, &state.Pod{}, &state.Pod{Addressed: true, Ran: true}
 	for name, c := range map[string]struct {
 		kind topology.Kind
 		pod  *state.Pod
@@ -25,12 +25,17 @@ func TestWhoIsAsked(t *testing.T) {
 		want string
 	}{
 		"a member":                                  {topology.PD, running, present, "basic-pd-1.basic-pd-peer.db.svc:2379"},
-		"a member that PD removed":                  {topology.PD, running, state.Database{Presence: state.Absent}, ""},
+		"a member that PD removed":                  {topology.PD, running, state.Database{Presence: state.Absent}, "basic-pd-1.basic-pd-peer.db.svc:2379"},
+		"a member by an old report":                 {topology.PD, reported, state.Database{}, "basic-pd-1.basic-pd-peer.db.svc:2379"},
 		"a member of an unknown PD":                 {topology.PD, running, state.Database{}, ""},
 		"a member that does not run":                {topology.PD, ended, present, ""},
 		"a member without a pod":                    {topology.PD, nil, present, ""},
 		"a store":                                   {topology.TiKV, running, present, "basic-tikv-1.basic-tikv-peer.db.svc:20180"},
-		"a store that PD has removed":               {topology.TiKV, running, state.Database{Presence: state.Absent}, ""},
+		"a store that PD has removed":               {topology.TiKV, running, state.Database{Presence: state.Absent}, "basic-tikv-1.basic-tikv-peer.db.svc:20180"},
+		"a store by an old report":                  {topology.TiKV, reported, state.Database{Presence: state.Present, State: state.StoreUp, Healthy: true}, "basic-tikv-1.basic-tikv-peer.db.svc:20180"},
+		"the same, and PD does not answer":          {topology.TiKV, reported, state.Database{}, "basic-tikv-1.basic-tikv-peer.db.svc:20180"},
+		"a store without an address":                {topology.TiKV, ended, present, ""},
+		"a server by an old report":                 {topology.TiDB, reported, state.Database{}, "basic-tidb-1.basic-tidb-peer.db.svc:10080"},
 		"a store that leaves":                       {topology.TiKV, running, state.Database{Presence: state.Present, State: state.StoreOffline}, ""},
 		"one that PD has just heard of":             {topology.TiKV, running, state.Database{Presence: state.Present, State: state.StoreOffline, Since: noon}, ""},
 		"one heard of as long ago as clocks differ": {topology.TiKV, running, state.Database{Presence: state.Present, State: state.StoreOffline, Since: noon.Add(-state.ClocksApart)}, ""},

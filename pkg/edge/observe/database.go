@@ -27,6 +27,8 @@ type database struct {
 	storesNotLoaded bool
 	pumpsUnread     string      // why it is not known which Pumps there are, "" if it is
 	gaps            []state.Gap // what PD refuses to report
+	// unplaced are the addresses of stores that PD lists and that are of no pod, by component.
+	unplaced map[topology.Kind][]string
 	// heartbeats are the last ones of all stores, as PD dates them.
 	heartbeats map[uint64]time.Time
 }
@@ -70,7 +72,7 @@ func (d database) member(k topology.Kind, ordinal int, pod *state.Pod, born time
 	m, ok := d.listed[k][ordinal]
 	switch {
 	case !ok:
-		return listed{Database: state.Database{Presence: state.Absent}}
+		return listed{Database: d.unlisted(k, pod)}
 	case data == topology.Store:
 		return m.ofProcess(pod, born)
 	case data == topology.Binlog:
@@ -241,6 +243,7 @@ func (a answers) sort(c topology.Cluster) database {
 		},
 		gaps:       a.gaps,
 		listed:     map[topology.Kind]map[int]listed{},
+		unplaced:   map[topology.Kind][]string{},
 		heartbeats: make(map[uint64]time.Time, len(a.stores)),
 	}
 	if c.Source != nil {
@@ -300,6 +303,7 @@ func (a answers) sortStore(c topology.Cluster, d *database, s *pd.Store) {
 	}
 	k, n, ok := storeOwner(c, s)
 	if !ok {
+		d.strange(s)
 		if s.State != pd.StoreTombstone && !columnar(s) && !up {
 			d.state.Elsewhere = append(d.state.Elsewhere, a.elsewhere(s))
 		}

@@ -77,6 +77,7 @@ func podState(k topology.Kind, p *corev1.Pod) *state.Pod {
 		Made:        p.CreationTimestamp.Time,
 		Controller:  otherController(p),
 		Behind:      behind(p),
+		Addressed:   state.Addressed(p),
 	}
 	for _, c := range p.Spec.Containers {
 		if c.Name == string(k) {

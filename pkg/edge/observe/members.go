@@ -14,11 +14,17 @@ import (
 
 // askMembers asks members of PD themselves where PD's leader and Kubernetes do not
 // both say that they serve: the leader may have missed a ping, and a probe may be
-// wrong.
+// wrong. It also asks those that do not run by an old report of their kubelet.
 func (o *Observer) askMembers(ctx context.Context, c topology.Cluster, members []state.Member) {
 	o.each(ctx, members, func(ctx context.Context, m *state.Member) {
-		if m.Database.Presence != state.Present || m.Up() || !runs(m) {
+		switch {
+		case !runs(m) || m.Up():
 			return
+		case m.Database.Presence == state.Absent:
+			o.askUnlistedMember(ctx, c, m)
+			return
+		case m.Database.Presence == state.Unknown && !m.Pod.Started.IsZero():
+			return // PD is asked as a whole: see base
 		}
 		m.Database.Answer = answerOf(pd.Ping(ctx, o.http, c.MemberURL(m.Kind, m.Ordinal, topology.PDClientPort)))
 	})

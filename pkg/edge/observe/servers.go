@@ -32,6 +32,8 @@ func (o *Observer) askStores(ctx context.Context, c topology.Cluster, members []
 		}
 		switch {
 		case !runs(m):
+		case listsNone(m):
+			o.askUnlistedStore(ctx, c, m)
 		case doubtful(m, o.now()):
 			o.askStore(ctx, c, m)
 		case m.Database.Evicting:
@@ -47,7 +49,7 @@ func (o *Observer) askStores(ctx context.Context, c topology.Cluster, members []
 
 // doubtful reports whether PD and Kubernetes do not both say that a store serves.
 func doubtful(m *state.Member, now time.Time) bool {
-	return unproven(m) || heartbeatOverdue(m, now) || m.Database.Healthy && !m.Pod.Ready
+	return m.Pod.Started.IsZero() || unproven(m) || heartbeatOverdue(m, now) || m.Database.Healthy && !m.Pod.Ready
 }
 
 // unproven reports whether a store is Up in PD only because of a heartbeat of a
@@ -88,7 +90,8 @@ func (o *Observer) askStore(ctx context.Context, c topology.Cluster, m *state.Me
 	if err != nil {
 		// PD counts the leaders of a store whose process is not there: others
 		// lead its regions by now.
-		if !heartbeatOverdue(m, o.now()) || d.Answer != state.Refused {
+		gone := d.Answer == state.Refused && (heartbeatOverdue(m, o.now()) || m.Pod.Started.IsZero())
+		if !gone {
 			d.Leaders = -1
 		}
 		return
@@ -143,9 +146,10 @@ func (o *Observer) askServer(ctx context.Context, c topology.Cluster, m *state.M
 	}
 }
 
-// runs reports whether a member may have a process that can be asked.
+// runs reports whether a member may have a process that can be asked. The report of a kubelet that none runs may be old:
+// the API server may not have heard of the host since.
 func runs(m *state.Member) bool {
-	return m.Pod != nil && !m.Pod.Started.IsZero()
+	return m.Pod != nil && (m.Pod.Addressed || !m.Pod.Started.IsZero())
 }
 
 // answerOf returns what the error of a request to a member proves. A connection

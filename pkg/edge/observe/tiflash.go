@@ -17,7 +17,13 @@ func (o *Observer) askTiFlash(ctx context.Context, c topology.Cluster, members [
 	client := tiflash.Client{HTTP: o.http, Scheme: c.Scheme()}
 	o.each(ctx, members, func(ctx context.Context, m *state.Member) {
 		d := &m.Database
-		if !runs(m) || d.Presence != state.Present || d.State == state.StoreTombstone {
+		switch {
+		case !runs(m) || d.State == state.StoreTombstone:
+			return
+		case listsNone(m):
+			askUnlistedTiFlash(ctx, client, c, m)
+			return
+		case d.Presence != state.Present && !m.Pod.Started.IsZero():
 			return
 		}
 		is, err := client.State(ctx, c.PodHost(m.Kind, m.Ordinal))

@@ -51,7 +51,9 @@ func TestFlashStoresAnswerThemselves(t *testing.T) {
 		"it fails":                                           {running, up, says(500, "Running"), is(up, state.NoAnswer, true, "")},
 		"it has no pod":                                      {nil, up, unasked(t), up},
 		"its container never ran":                            {&state.Pod{}, up, unasked(t), up},
-		"PD does not list it":                                {running, state.Database{Presence: state.Absent}, unasked(t), state.Database{Presence: state.Absent}},
+		"PD does not list it":                                {running, state.Database{Presence: state.Absent}, says(200, "Idle"), state.Database{Presence: state.Absent}},
+		"PD does not list it, and it has joined":             {running, state.Database{Presence: state.Absent}, says(200, "Running"), state.Database{Problem: "PD lists no store at the address of its pod, and TiFlash itself reports that it is running"}},
+		"an old report, and PD does not answer":              {&state.Pod{Addressed: true}, state.Database{}, says(200, "Running"), state.Database{Answer: state.Answered}},
 		"PD does not answer":                                 {running, state.Database{}, unasked(t), state.Database{}},
 		"it was removed, and its process has yet to end":     {running, pd(state.StoreTombstone, false), unasked(t), pd(state.StoreTombstone, false)},
 	} {

@@ -24,7 +24,7 @@ func (o *Observer) unanswered(ctx context.Context, client pd.Client, c topology.
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	read := voters.Reader{PD: client, Kube: o.kube, Cluster: c, Pod: func(_ context.Context, ordinal int) (*corev1.Pod, error) {
+	read := voters.Reader{PD: client, Kube: o.kube, Cluster: c, Now: o.now, Pod: func(_ context.Context, ordinal int) (*corev1.Pod, error) {
 		return seen.pods[topology.PD][ordinal], nil
 	}}
 	say, failed := read.Read(ctx)

@@ -28,7 +28,7 @@ func threeVoters() (*pd.Fake, objects) {
 		s.Leader = basic.PDName(0)
 	})
 	for i, p := range seen.pods[topology.PD] {
-		p.Spec.NodeName = []string{"a", "b", "c"}[i]
+		p.Spec.NodeName, p.Status.PodIP = []string{"a", "b", "c"}[i], "10.0.0.1"
 		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "pd", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
 	}
 	return f, seen
@@ -70,6 +70,16 @@ func TestUnanswered(t *testing.T) {
 			s.Leader, s.Silent[basic.PDName(0)], s.Silent[basic.PDName(1)] = "", true, true
 			stop(seen, 1)
 		}, unreached: "basic-pd-0,basic-pd-1", unled: "basic-pd-2"},
+		"one of the others does not run by a report of this moment": {set: func(s *pd.FakeState, seen objects) {
+			s.Leader, s.Silent[basic.PDName(0)], s.Silent[basic.PDName(1)] = "", true, true
+			stop(seen, 0)
+			seen.pods[topology.PD][0].Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, LastTransitionTime: metav1.NewTime(noon)}}
+		}, unreached: "basic-pd-0,basic-pd-1", unled: "basic-pd-2"},
+		"one of the others has no address": {set: func(s *pd.FakeState, seen objects) {
+			s.Leader, s.Silent[basic.PDName(0)], s.Silent[basic.PDName(1)] = "", true, true
+			stop(seen, 1)
+			seen.pods[topology.PD][1].Status.PodIP = ""
+		}, leaderless: true, unled: "basic-pd-2"},
 		"one of the others has no pod": {set: func(s *pd.FakeState, seen objects) {
 			s.Leader, s.Silent[basic.PDName(0)], s.Silent[basic.PDName(1)] = "", true, true
 			delete(seen.pods[topology.PD], 1)

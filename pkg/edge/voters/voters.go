@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -28,13 +29,14 @@ type Reader struct {
 	PD      pd.Client
 	Kube    kubernetes.Interface
 	Cluster topology.Cluster
+	Now     func() time.Time
 	// Pod returns the pod of a member of PD, nil if there is none.
 	Pod func(ctx context.Context, ordinal int) (*corev1.Pod, error)
 }
 
 // Live returns a Reader that reads pods from the API server.
-func Live(client pd.Client, kube kubernetes.Interface, c topology.Cluster) Reader {
-	return Reader{PD: client, Kube: kube, Cluster: c, Pod: func(ctx context.Context, ordinal int) (*corev1.Pod, error) {
+func Live(client pd.Client, kube kubernetes.Interface, c topology.Cluster, now func() time.Time) Reader {
+	return Reader{PD: client, Kube: kube, Cluster: c, Now: now, Pod: func(ctx context.Context, ordinal int) (*corev1.Pod, error) {
 		pod, err := kube.CoreV1().Pods(c.Namespace).Get(ctx, c.PodName(topology.PD, ordinal), metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil, nil
@@ -110,21 +112,54 @@ func (r Reader) ordinal(v pd.Voter) (int, bool) {
 	return 0, false
 }
 
-// stopped reports whether the process of a silent voter is known not to run: it has no pod, or no node, or the kubelet of
-// a Ready node says so. What a kubelet has said that cannot be reached may be old.
+// stopped reports whether the process of a silent voter is known not to run.
 func (r Reader) stopped(ctx context.Context, v pd.Voter) bool {
 	n, ok := r.ordinal(v)
 	if !ok {
 		return false
 	}
 	pod, err := r.Pod(ctx, n)
+	return err == nil && r.Stopped(ctx, pod)
+}
+
+// Stopped reports whether no process of a pod of PD can serve: there is no pod, the pod has no address, or its kubelet says
+// so and is known to be heard. What a kubelet has said that the API server does not hear may be old, so that the process
+// may have been started since.
+func (r Reader) Stopped(ctx context.Context, pod *corev1.Pod) bool {
 	switch {
-	case err != nil:
-		return false
 	case pod == nil || pod.Spec.NodeName == "":
 		return true
+	case Running(pod, topology.PD):
+		return false
+	case !state.Addressed(pod):
+		return true
 	}
-	return !Running(pod, topology.PD) && r.reports(ctx, pod.Spec.NodeName)
+	return r.Now().Sub(lastReport(pod)) >= reportsWithin && r.reports(ctx, pod.Spec.NodeName)
+}
+
+// reportsWithin is how long after the last report of a kubelet a Ready node proves that the kubelet is heard. Kubernetes
+// calls a node Ready for 40 s after it has heard from its kubelet, and looks every 5 s.
+const reportsWithin = time.Minute
+
+// lastReport returns the last time in what a kubelet has reported of a pod.
+func lastReport(pod *corev1.Pod) time.Time {
+	last := pod.CreationTimestamp.Time
+	note := func(t metav1.Time) {
+		if t.After(last) {
+			last = t.Time
+		}
+	}
+	for _, c := range pod.Status.Conditions {
+		note(c.LastTransitionTime)
+	}
+	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		for _, ended := range []*corev1.ContainerStateTerminated{c.State.Terminated, c.LastTerminationState.Terminated} {
+			if ended != nil {
+				note(ended.FinishedAt)
+			}
+		}
+	}
+	return last
 }
 
 // reports reports whether Kubernetes hears of a node.

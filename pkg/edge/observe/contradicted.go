@@ -1,0 +1,80 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tiflash"
+)
+
+// A member that PD does not list is absent, so that the cluster does not use its data. PD may as well list it under an
+// address that is not that of its pod, as advertise-addr in a configuration makes it: such a member serves, and a restart
+// without an eviction would take its leaders away. So a member is unknown, and not absent, while its own port contradicts
+// that it is absent, or PD lists a store whose pod is not known.
+
+// unlisted returns what is known of a member of which PD lists no address. A pod that has never run cannot be in PD.
+func (d database) unlisted(k topology.Kind, pod *state.Pod) state.Database {
+	others := d.unplaced[k]
+	if len(others) == 0 || pod == nil || !pod.Ran {
+		return state.Database{Presence: state.Absent}
+	}
+	return state.Database{Problem: fmt.Sprintf("PD lists no store at the address of its pod, and one at %s, which is the address of no pod", others[0])}
+}
+
+// strange notes a store that is of no pod by its address. Stores of other clusters of this PD have pods.
+func (d database) strange(s *pd.Store) {
+	k := topology.TiKV
+	if columnar(s) {
+		k = topology.TiFlash
+	}
+	host, _, _ := strings.Cut(s.Address, ":")
+	if s.State != pd.StoreTombstone && !topology.IsPodHost(host) {
+		d.unplaced[k] = append(d.unplaced[k], s.Address)
+	}
+}
+
+// listsNone reports whether PD answers and lists no address of a member, whose process may run.
+func listsNone(m *state.Member) bool {
+	d := m.Database
+	return runs(m) && (d.Presence == state.Absent || d.Presence == state.Unknown && d.Problem != "")
+}
+
+// askUnlistedStore asks a store that PD does not list. A store without regions has joined no cluster.
+func (o *Observer) askUnlistedStore(ctx context.Context, c topology.Cluster, m *state.Member) {
+	n, err := o.tikv.Counts(ctx, c.PodHost(m.Kind, m.Ordinal))
+	d := &m.Database
+	switch d.Answer = answerOf(err); {
+	case err != nil:
+	case n.Regions == 0:
+		*d = state.Database{Presence: state.Absent}
+	default:
+		*d = state.Database{Problem: fmt.Sprintf("PD lists no store at the address of its pod, and the store itself counts %d regions", n.Regions)}
+	}
+}
+
+// askUnlistedTiFlash does the same for a store of TiFlash. It calls itself running when it has joined.
+func askUnlistedTiFlash(ctx context.Context, client tiflash.Client, c topology.Cluster, m *state.Member) {
+	is, err := client.State(ctx, c.PodHost(m.Kind, m.Ordinal))
+	switch d := &m.Database; {
+	case err != nil:
+		d.Answer = answerOf(err)
+	case is == tiflash.Running:
+		*d = state.Database{Problem: "PD lists no store at the address of its pod, and TiFlash itself reports that it is running"}
+	}
+}
+
+// askUnlistedMember asks a process of PD at whose address PD lists no member. A process that follows a leader is in a
+// quorum. One that PD has removed, or that has not joined yet, follows none.
+func (o *Observer) askUnlistedMember(ctx context.Context, c topology.Cluster, m *state.Member) {
+	own, err := pd.AskRaft(ctx, o.http, c.MemberURL(m.Kind, m.Ordinal, topology.PDClientPort))
+	switch d := &m.Database; {
+	case err != nil:
+		d.Answer = answerOf(err)
+	case own.Leader != 0:
+		*d = state.Database{Problem: "PD lists no member at the address of its pod, and the process itself follows a leader"}
+	}
+}

@@ -1,0 +1,73 @@
+package observe
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
+)
+
+// TestUnlistedStores: PD lists no store at the address of a pod. The store is absent only where nothing contradicts that.
+func TestUnlistedStores(t *testing.T) {
+	ran := &state.Pod{Ran: true, Started: noon}
+	for name, c := range map[string]struct {
+		others []string // addresses of stores in PD that are of no pod
+		pod    *state.Pod
+		port   port
+		want   state.Presence
+		says   string
+	}{
+		"it has joined no cluster":                   {nil, ran, holding(0, 0), state.Absent, ""},
+		"it has regions":                             {nil, ran, holding(1, 3), state.Unknown, "counts 3 regions"},
+		"it has ended":                               {nil, ran, fails(refused), state.Absent, ""},
+		"it cannot be asked":                         {nil, ran, fails(tunnel), state.Absent, ""},
+		"another address, and it cannot be asked":    {[]string{"10.0.0.9:20160"}, ran, fails(tunnel), state.Unknown, "10.0.0.9:20160"},
+		"another address, and it has ended":          {[]string{"10.0.0.9:20160"}, ran, fails(refused), state.Unknown, "10.0.0.9:20160"},
+		"another address, and it has joined nothing": {[]string{"10.0.0.9:20160"}, ran, holding(0, 0), state.Absent, ""},
+		"another address, and it has never run":      {[]string{"10.0.0.9:20160"}, &state.Pod{}, unasked(t), state.Absent, ""},
+		"another address, and it has no pod":         {[]string{"10.0.0.9:20160"}, nil, unasked(t), state.Absent, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := database{state: state.PD{Members: 3}, unplaced: map[topology.Kind][]string{topology.TiKV: c.others}}
+			members := []state.Member{{Kind: topology.TiKV, Name: "basic-tikv-0", Pod: c.pod, Database: d.member(topology.TiKV, 0, c.pod, noon).Database}}
+			through(c.port).askStores(t.Context(), basic, members)
+			if got := members[0].Database; got.Presence != c.want || !strings.Contains(got.Problem, c.says) {
+				t.Errorf("%v, %q", got.Presence, got.Problem)
+			}
+		})
+	}
+}
+
+// TestUnlistedMembers: a process that PD does not list may still follow a leader, so that PD has its vote.
+func TestUnlistedMembers(t *testing.T) {
+	for answer, want := range map[string]state.Presence{
+		`{"header":{"member_id":"7"},"leader":"9"}`: state.Unknown,
+		`{"header":{"member_id":"7"},"leader":"0"}`: state.Absent,
+		`not JSON`: state.Absent,
+	} {
+		o := through(says(http.StatusOK, answer))
+		members := []state.Member{{Kind: topology.PD, Name: "basic-pd-0", Pod: &state.Pod{Started: noon}, Database: state.Database{Presence: state.Absent}}}
+		o.askMembers(t.Context(), basic, members)
+		if got := members[0].Database.Presence; got != want {
+			t.Errorf("%s: %v", answer, got)
+		}
+	}
+}
+
+// TestStrangeStores: stores of other clusters of the same PD have pods, and say nothing about ours.
+func TestStrangeStores(t *testing.T) {
+	for address, strange := range map[string]bool{
+		"10.0.0.9:20160": true, "tikv-1.example.com:20160": true, "basic-tikv-0:20160": true,
+		"other-tikv-0.other-tikv-peer.db.svc:20160": false, "basic-tikv-0.basic-tikv-peer.db.svc.cluster.local:20160": false,
+	} {
+		d := database{unplaced: map[topology.Kind][]string{}}
+		d.strange(&pd.Store{Address: address})
+		d.strange(&pd.Store{Address: address, State: pd.StoreTombstone})
+		if got := len(d.unplaced[topology.TiKV]) == 1; got != strange {
+			t.Errorf("%s: %v", address, got)
+		}
+	}
+}
