@@ -13,6 +13,7 @@ type pdCluster struct {
 	leader      uint64
 	electAt     int64 // when the next leader is elected; never while there is no election
 	silentUntil int64 // until when PD does not answer us
+	ledAt       int64 // when it had a leader last
 	storeless   int64 // until when it answers, but not about stores
 	idle        int64 // until when it moves neither leaders nor replicas
 	stall       stall
@@ -194,6 +195,11 @@ func (w *Model) join(i int, p *pod, c *claim) {
 
 func (w *Model) elect() {
 	c := &w.pd
+	defer func() {
+		if c.leader != 0 {
+			c.ledAt = w.t
+		}
+	}()
 	if !w.hasQuorum() {
 		c.leader, c.electAt = 0, never
 		return

@@ -10,7 +10,7 @@ import (
 
 // serves reports whether a member does its work, whatever Kubernetes, PD or its own
 // status port say: its process runs and is past its start; a PD member takes part
-// in a quorum, a store has its data and has announced itself to PD, a TiDB server
+// in a quorum that has a leader, or had one an election ago, a store has its data and has announced itself to PD, a TiDB server
 // has a store to read from, a TiProxy takes connections, a capture of TiCDC sends changes. A process that ends half a minute after each start does
 // not serve, from the third time on.
 func (w *Model) serves(k kind, i int) bool {
@@ -21,7 +21,7 @@ func (w *Model) serves(k kind, i int) bool {
 	switch k.data() {
 	case topology.Raft:
 		m := w.pd.memberAt(i)
-		return m != nil && w.alive(*m) && w.hasQuorum()
+		return m != nil && w.alive(*m) && w.hasQuorum() && w.t-w.pd.ledAt <= election
 	case topology.Store:
 		s := w.storeOf(k, i)
 		return s != nil && s.announced >= p.started

@@ -18,8 +18,8 @@ func onRestartTimeout(sc plan.Scope) plan.Lapse {
 }
 
 // nothingToEvict reports whether a store may be restarted, for all that its leaders mean.
-func nothingToEvict(sc plan.Scope, m state.Member) bool {
-	return sc.Stopped(m) || leaving(m) || drained(m)
+func nothingToEvict(_ plan.Scope, m state.Member) bool {
+	return m.Stopped() || leaving(m) || drained(m)
 }
 
 // stalled returns what keeps PD from evicting the leaders of a store; the empty cause where nothing does, and where the

@@ -26,7 +26,7 @@ func pdCannotAnswer(sc plan.Scope) bool {
 		return true
 	}
 	for _, m := range sc.All.Groups[topology.PD].Members {
-		if m.Pod != nil && !m.Pod.Terminating && !sc.Stopped(m) {
+		if m.Pod != nil && !m.Pod.Terminating && !m.Stopped() {
 			return false
 		}
 	}

@@ -147,7 +147,7 @@ func idle(sc plan.Scope, m state.Member) bool {
 }
 
 // ended reports whether a capture surely does not run, so that others have its tables, or nobody.
-func ended(sc plan.Scope, m state.Member) bool { return sc.Stopped(m) || sc.SurelyDown(m) }
+func ended(sc plan.Scope, m state.Member) bool { return m.Stopped() || sc.SurelyDown(m) }
 
 // undrainable returns why tables cannot leave a capture, "" if they can.
 func undrainable(sc plan.Scope, m state.Member) string {

@@ -12,14 +12,6 @@ import (
 // store that serves: stores send one every ten seconds.
 const leaderSettles = 30 * time.Second
 
-// Stopped reports whether the process of a member is known not to run, by two kinds of evidence. A restart
-// of such a member takes nothing away. The first kind is the status of the pod. The second is the member's own
-// port, where nothing listens, or PD's report on a member that PD knows. PD's report does not count while a new
-// leader of PD may not have heard from the stores yet.
-func (sc Scope) Stopped(m state.Member) bool {
-	return m.Stopped() || m.ReportedStopped() && m.Kind.Data() != topology.None && m.Denied() && sc.Heard(m)
-}
-
 // evidence is since when there is evidence that a member does not serve. One kind alone
 // is not enough: Kubernetes reports pods NotReady when it has only lost contact with
 // their host, and PD reports stores Disconnected when it has a new leader.
@@ -191,7 +183,7 @@ func later(a, b time.Time) time.Time {
 // agreed for a while that it does not serve. If a peer is missing, one of the two must have
 // reported it for long. Without a quorum no voter serves.
 func (sc Scope) free(p Profile, m state.Member) bool {
-	if sc.Stopped(m) || sc.unled(p, m) || sc.neverJoined(m) {
+	if m.Stopped() || sc.unled(p, m) || sc.neverJoined(m) {
 		return true
 	}
 	return sc.downForLong(m) ||
@@ -236,7 +228,7 @@ func (sc Scope) freeAt(p Profile, m state.Member) time.Time {
 // its health check misses a member, or a heartbeat is late.
 func (sc Scope) SurelyDown(m state.Member) bool {
 	both := sc.reported(m).both
-	return !both.IsZero() && sc.Heard(m) && (sc.Stopped(m) || sc.All.At.Sub(both) >= settling)
+	return !both.IsZero() && sc.Heard(m) && (m.Stopped() || sc.All.At.Sub(both) >= settling)
 }
 
 // neverJoined reports whether a process has run for a while without joining PD, so that

@@ -49,7 +49,7 @@ func (sc Scope) duringMaintenance(v verdict, all []maintained) verdict {
 		_, name := s.Target()
 		m, is := sc.Got.Member(name)
 		i := slices.IndexFunc(all, func(o maintained) bool { return !slices.Contains(o.members, name) })
-		if i < 0 || !takesAway(s) || is && sc.Stopped(m) {
+		if i < 0 || !takesAway(s) || is && m.Stopped() {
 			steps = append(steps, s)
 			continue
 		}

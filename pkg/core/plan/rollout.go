@@ -97,7 +97,7 @@ func (sc Scope) cannotServe(m state.Member) bool {
 		return sc.downForLong(m)
 	}
 	return m.Pod.Revision != sc.Got.Set.CurrentRevision &&
-		sc.Stopped(m) && (!m.Pod.Ran || sc.loops(m)) && sc.All.At.Sub(sc.unchangedSince(m)) >= patience
+		m.Stopped() && (!m.Pod.Ran || sc.loops(m)) && sc.All.At.Sub(sc.unchangedSince(m)) >= patience
 }
 
 // goesNext reports whether nothing keeps a member from getting new data, or from

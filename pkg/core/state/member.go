@@ -261,17 +261,19 @@ func (m Member) DownSince() time.Time {
 	return since
 }
 
-// ReportedStopped reports whether the process of a member does not run by the status of its pod, which nobody
-// contradicts. That report alone proves nothing: a kubelet that the API server does not hear may have started the
-// process since.
-func (m Member) ReportedStopped() bool {
-	return m.Pod == nil || m.Pod.Started.IsZero() && !m.Database.Healthy && m.Database.Answer != Answered
-}
-
 // Stopped reports whether the process of a member is known not to run, by two kinds of evidence: the status of its pod
-// says so, and nothing listens on its port, or the pod has no address at which anybody could reach it.
+// says so, and nothing listens on its port, or the pod has no address at which anybody could reach it. A restart of such
+// a member takes nothing away. The status alone proves nothing: a kubelet that the API server does not hear may have
+// started the process since. That the database has not heard of the member proves nothing at once either, because one
+// broken network can hide a host from both.
 func (m Member) Stopped() bool {
-	return m.ReportedStopped() && (m.Pod == nil || !m.Pod.Addressed || m.Database.Answer == Refused)
+	switch {
+	case m.Pod == nil:
+		return true
+	case !m.Pod.Started.IsZero() || m.Database.Healthy || m.Database.Answer == Answered:
+		return false
+	}
+	return !m.Pod.Addressed || m.Database.Answer == Refused
 }
 
 // Denied reports whether the database says that the member does not serve.

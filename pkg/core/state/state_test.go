@@ -160,21 +160,18 @@ func TestEviction(t *testing.T) {
 func TestStopped(t *testing.T) {
 	running, old, unaddressed := &state.Pod{Addressed: true, Ran: true, Started: time.Unix(1, 0)}, &state.Pod{Addressed: true, Ran: true}, &state.Pod{Ran: true}
 	for name, c := range map[string]struct {
-		member            state.Member
-		reported, stopped bool
+		member  state.Member
+		stopped bool
 	}{
-		"no pod":                               {state.Member{}, true, true},
-		"it runs":                              {state.Member{Pod: running}, false, false},
-		"its pod has no address":               {state.Member{Pod: unaddressed}, true, true},
-		"nothing listens on its port":          {state.Member{Pod: old, Database: state.Database{Answer: state.Refused}}, true, true},
-		"its port cannot be asked":             {state.Member{Pod: old, Database: state.Database{Answer: state.NoAnswer}}, true, false},
-		"it was not asked":                     {state.Member{Pod: old}, true, false},
-		"it answers":                           {state.Member{Pod: old, Database: state.Database{Answer: state.Answered}}, false, false},
-		"the database says that it is healthy": {state.Member{Pod: old, Database: state.Database{Healthy: true, Answer: state.NoAnswer}}, false, false},
+		"no pod":                               {state.Member{}, true},
+		"it runs":                              {state.Member{Pod: running}, false},
+		"its pod has no address":               {state.Member{Pod: unaddressed}, true},
+		"nothing listens on its port":          {state.Member{Pod: old, Database: state.Database{Answer: state.Refused}}, true},
+		"its port cannot be asked":             {state.Member{Pod: old, Database: state.Database{Answer: state.NoAnswer}}, false},
+		"it was not asked":                     {state.Member{Pod: old}, false},
+		"it answers":                           {state.Member{Pod: old, Database: state.Database{Answer: state.Answered}}, false},
+		"the database says that it is healthy": {state.Member{Pod: old, Database: state.Database{Healthy: true, Answer: state.NoAnswer}}, false},
 	} {
-		if got := c.member.ReportedStopped(); got != c.reported {
-			t.Errorf("%s: reported %v", name, got)
-		}
 		if got := c.member.Stopped(); got != c.stopped {
 			t.Errorf("%s: stopped %v", name, got)
 		}
