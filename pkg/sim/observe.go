@@ -351,6 +351,7 @@ func (w *Model) askTiFlash(i int, d *state.Database) {
 	if d.Answer = w.storeAnswers(tiflash, i); w.chance(w.Faults.NoAnswer) {
 		d.Answer = state.NoAnswer
 	}
+	d.Listening = d.Answer == state.Refused && w.pods[tiflash][i].running
 	if d.Answer == state.Answered && (d.State == state.StoreUp || w.awaited(tiflash, i, d)) {
 		d.Healthy = true
 	}
@@ -387,7 +388,7 @@ func (w *Model) observeServer(k kind, i int) state.Database {
 		}
 		return d
 	case state.Refused:
-		return state.Database{Presence: state.Present, Answer: answer}
+		return state.Database{Presence: state.Present, Answer: answer, Listening: w.pods[k][i].running}
 	}
 	return state.Database{Answer: answer}
 }

@@ -193,6 +193,8 @@ type Database struct {
 	// Answer is what the member itself says, where it was asked. What PD says may be minutes old
 	// just after PD's leader has changed.
 	Answer Answer
+	// Listening is true where the process has answered that it does not serve, so that it runs.
+	Listening bool
 	// Since is when a member that is not healthy was healthy last, according to the database or to
 	// a record in the cluster, for example a store's last heartbeat. Zero when it is unknown.
 	Since  time.Time
@@ -273,7 +275,7 @@ func (m Member) Stopped() bool {
 	case !m.Pod.Started.IsZero() || m.Database.Healthy || m.Database.Answer == Answered:
 		return false
 	}
-	return !m.Pod.Addressed || m.Database.Answer == Refused
+	return !m.Pod.Addressed || m.Database.Answer == Refused && !m.Database.Listening
 }
 
 // Denied reports whether the database says that the member does not serve.

@@ -167,6 +167,7 @@ func TestStopped(t *testing.T) {
 		"it runs":                              {state.Member{Pod: running}, false},
 		"its pod has no address":               {state.Member{Pod: unaddressed}, true},
 		"nothing listens on its port":          {state.Member{Pod: old, Database: state.Database{Answer: state.Refused}}, true},
+		"its port answers with an error":       {state.Member{Pod: old, Database: state.Database{Answer: state.Refused, Listening: true}}, false},
 		"its port cannot be asked":             {state.Member{Pod: old, Database: state.Database{Answer: state.NoAnswer}}, false},
 		"it was not asked":                     {state.Member{Pod: old}, false},
 		"it answers":                           {state.Member{Pod: old, Database: state.Database{Answer: state.Answered}}, false},

@@ -140,7 +140,7 @@ func (o *Observer) askServer(ctx context.Context, c topology.Cluster, m *state.M
 	case err != nil:
 		d.Problem = "status port could not be asked: " + err.Error()
 	case !healthy:
-		d.Presence, d.Answer, d.Problem = state.Present, state.Refused, "status port reports an error"
+		d.Presence, d.Answer, d.Listening, d.Problem = state.Present, state.Refused, true, "status port reports an error"
 	default:
 		d.Presence, d.Healthy = state.Present, true
 	}

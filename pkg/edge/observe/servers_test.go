@@ -131,9 +131,9 @@ func TestProxiesAnswerThemselves(t *testing.T) {
 		says string
 	}{
 		"it serves":               {running, says(200, "{}"), state.Database{Presence: state.Present, Healthy: true, Answer: state.Answered}, ""},
-		"it drains its clients":   {running, says(502, "{}"), state.Database{Presence: state.Present, Answer: state.Refused, Draining: true}, "about to end"},
-		"tidb-B6: no such page":   {running, says(404, ""), state.Database{Presence: state.Present, Answer: state.Refused}, "error"},
-		"tidb-B6: not available":  {running, says(503, ""), state.Database{Presence: state.Present, Answer: state.Refused}, "error"},
+		"it drains its clients":   {running, says(502, "{}"), state.Database{Presence: state.Present, Answer: state.Refused, Listening: true, Draining: true}, "about to end"},
+		"tidb-B6: no such page":   {running, says(404, ""), state.Database{Presence: state.Present, Answer: state.Refused, Listening: true}, "error"},
+		"tidb-B6: not available":  {running, says(503, ""), state.Database{Presence: state.Present, Answer: state.Refused, Listening: true}, "error"},
 		"nothing listens":         {running, fails(refused), state.Database{Presence: state.Present, Answer: state.Refused}, "refuses"},
 		"the tunnel fails":        {running, fails(tunnel), state.Database{Answer: state.NoAnswer}, "could not be asked"},
 		"its container never ran": {&state.Pod{}, unasked(t), state.Database{}, ""},
@@ -166,7 +166,7 @@ func TestServersAnswerThemselves(t *testing.T) {
 		want state.Database
 	}{
 		"it serves":              {running, says(200, ""), state.Database{Presence: state.Present, Healthy: true, Answer: state.Answered}},
-		"it answers an error":    {running, says(500, ""), state.Database{Presence: state.Present, Answer: state.Refused}},
+		"it answers an error":    {running, says(500, ""), state.Database{Presence: state.Present, Answer: state.Refused, Listening: true}},
 		"nothing listens":        {running, fails(refused), state.Database{Presence: state.Present, Answer: state.Refused}},
 		"the tunnel fails":       {running, fails(tunnel), state.Database{Answer: state.NoAnswer}},
 		"its container is ended": {&state.Pod{Ready: true}, unasked(t), state.Database{}},

@@ -33,7 +33,7 @@ func (o *Observer) askTiFlash(ctx context.Context, c topology.Cluster, members [
 		case is == "":
 		case is != tiflash.Running:
 			// It says so itself, whatever PD has heard.
-			d.Healthy, d.Answer, d.Problem = false, state.Refused, "TiFlash reports that it is "+is
+			d.Healthy, d.Answer, d.Listening, d.Problem = false, state.Refused, true, "TiFlash reports that it is "+is
 		case unproven(m), awaited(m, o.now()):
 			d.Answer, d.Healthy, d.Problem, d.Since = state.Answered, true, "", time.Time{}
 		default:

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,6 +21,7 @@ func TestFlashStoresAnswerThemselves(t *testing.T) {
 		return d
 	}
 	is := func(d state.Database, a state.Answer, healthy bool, problem string) state.Database {
+		d.Listening = strings.HasPrefix(problem, "TiFlash reports")
 		if d.Answer, d.Healthy, d.Problem = a, healthy, problem; healthy {
 			d.Since = time.Time{}
 		}

@@ -27,9 +27,9 @@ func (o *Observer) askProxies(ctx context.Context, c topology.Cluster, members [
 		case err != nil:
 			d.Problem = "API port could not be asked: " + err.Error()
 		case health == tiproxy.Draining:
-			d.Presence, d.Answer, d.Draining, d.Problem = state.Present, state.Refused, true, "takes no more connections, and is about to end"
+			d.Presence, d.Answer, d.Listening, d.Draining, d.Problem = state.Present, state.Refused, true, true, "takes no more connections, and is about to end"
 		case health != tiproxy.Healthy:
-			d.Presence, d.Answer, d.Problem = state.Present, state.Refused, "health page reports an error"
+			d.Presence, d.Answer, d.Listening, d.Problem = state.Present, state.Refused, true, "health page reports an error"
 		default:
 			d.Presence, d.Healthy = state.Present, true
 		}
