@@ -75,12 +75,12 @@ func versionIn(r *appsv1.ControllerRevision, k topology.Kind) string {
 // that the older one cannot read, and TiDB's system tables are part of the data as well. An image that does not exist has
 // never changed any data, and going back repairs the cluster.
 func (r retreat) judge(g state.Group) string {
-	why, came := "", r.before == r.To
+	why, came := "", r.before == r.To || topology.SameRelease(r.before, r.To)
 	for _, m := range g.Members {
 		if why == "" {
 			why = r.evidence(g, m)
 		}
-		came = came || m.Pod != nil && m.Pod.Ran && m.Pod.Version == r.To
+		came = came || m.Pod != nil && m.Pod.Ran && (m.Version() == r.To || topology.SameRelease(m.Version(), r.To))
 	}
 	switch {
 	case why == "" && came:
@@ -116,6 +116,12 @@ func refusals(all []retreat, snap state.Snapshot) field.ErrorList {
 // than a pod, which may have been recreated; for TiDB servers there is only the pod.
 func (r retreat) evidence(g state.Group, m state.Member) string {
 	switch {
+	case m.Pod != nil && m.Pod.Ran && topology.Released(m.Pod.Version) == "" && m.Reported() != "" && m.Up():
+		if v := m.Reported(); !r.covers(v) {
+			return fmt.Sprintf("%s runs %s", m.Name, v)
+		}
+	case m.Pod != nil && m.Pod.Ran && m.Pod.Version == "":
+		return fmt.Sprintf("the image of %s has no tag, so that it is not known which version it has run", m.Name)
 	case m.Pod != nil && m.Pod.Ran && !r.covers(m.Pod.Version):
 		return fmt.Sprintf("%s has run with %s", m.Name, m.Pod.Version)
 	case m.Database.Version != "" && !r.covers(m.Database.Version):

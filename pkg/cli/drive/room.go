@@ -28,7 +28,8 @@ func cramped(w desired.State, snap state.Snapshot) []warning {
 func upgradesStores(w desired.State, snap state.Snapshot) bool {
 	for _, g := range w.Groups {
 		other := func(m state.Member) bool {
-			return m.Pod != nil && m.Pod.Version != "" && m.Pod.Version != g.Version
+			v := m.Version()
+			return m.Pod != nil && v != "" && v != g.Version && !topology.SameRelease(v, g.Version)
 		}
 		if g.Kind.Data() == topology.Store && slices.ContainsFunc(snap.Groups[g.Kind].Running(), other) {
 			return true

@@ -161,8 +161,8 @@ func versions(l Look) []Finding {
 	for _, g := range l.Wanted.Groups {
 		by := map[string][]string{}
 		for _, m := range l.Snapshot.Groups[g.Kind].Running() {
-			if m.Pod != nil && m.Pod.Version != "" {
-				by[m.Pod.Version] = append(by[m.Pod.Version], m.Name)
+			if v := m.Version(); v != "" {
+				by[v] = append(by[v], m.Name)
 			}
 		}
 		if len(by) < 2 {

@@ -26,7 +26,12 @@ func ranOn(c state.Claim) ranRecord {
 	return r
 }
 
+// add ignores latest, which earlier versions of the plugin have written for an image without a tag: it
+// says nothing about the data.
 func (r *ranRecord) add(version string) {
+	if version == "" || version == "latest" {
+		return
+	}
 	if _, err := topology.ParseVersion(version); err != nil {
 		r.other = version
 		return
@@ -50,17 +55,25 @@ func (r ranRecord) versions(wanted string) []string {
 	return []string{r.release, r.other}
 }
 
-// ran returns the record for a claim, as an annotation; none where the pod has not run. It never
-// names a lower release than before. A version that is no release is dropped when a release serves:
+// ran returns the record for a claim, as an annotation; none where the pod has not run, or nothing is
+// known of its version. What the process reports counts beside the tag: an image may have no tag, or one
+// that names no release, and a process that has just started has not reported yet. The record never names
+// a lower release than before. A version that is no release is dropped when a release serves:
 // that release has read the data.
 func (sc Scope) ran(p Profile, m state.Member, c state.Claim) []entry {
-	if p.Kind.Data() == topology.None || m.Pod == nil || !m.Pod.Ran || m.Pod.Version == "" || !slices.Contains(m.Pod.Claims, c.Name) {
+	if p.Kind.Data() == topology.None || m.Pod == nil || !m.Pod.Ran || !slices.Contains(m.Pod.Claims, c.Name) {
 		return nil
 	}
-	r := ranOn(c)
-	if _, err := topology.ParseVersion(m.Pod.Version); err == nil && m.Up() {
+	r, reported, tag := ranOn(c), m.Reported(), topology.Released(m.Pod.Version)
+	if m.Up() && (reported != "" || tag != "") {
 		r.other = ""
 	}
-	r.add(m.Pod.Version)
+	r.add(reported)
+	if reported == "" || tag != "" {
+		r.add(m.Pod.Version)
+	}
+	if r == (ranRecord{}) {
+		return nil
+	}
 	return []entry{{key: topology.AnnotationRan, value: r.String()}}
 }

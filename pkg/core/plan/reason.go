@@ -41,6 +41,7 @@ const (
 	ManualRestart   Reason = "ManualRestart"
 	MinReadyTime    Reason = "MinReadyTime"
 	RolloutRecorded Reason = "RolloutRecorded"
+	VersionReported Reason = "VersionReported"
 	CanaryPromoted  Reason = "CanaryPromoted"
 
 	MemberServing       Reason = "MemberServing"
@@ -179,6 +180,7 @@ var meanings = []Meaning{
 	{ManualRestart, "with OnDelete, a user has to ask for the restart, or to delete the pod", "pod not replaced", apart},
 	{MinReadyTime, "a restarted pod has to be Ready for spec.minReadySeconds", "not ready for spec.minReadySeconds yet", direct},
 	{RolloutRecorded, "the StatefulSet's status has to show the finished rollout", "StatefulSet status does not show the finished rollout", apart},
+	{VersionReported, "a member has to report the version that is asked for", "another version reported", apart},
 	{CanaryPromoted, "a canary was rolled out, and a person has to promote it", "canary not promoted", apart},
 	{MemberServing, "a member has to serve", "not serving", direct},
 	{MemberJoined, "PD has to know a new member", "not registered in PD", direct},

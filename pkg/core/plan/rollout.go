@@ -199,7 +199,11 @@ func (sc Scope) rollout(p Profile, h hold) verdict {
 	}
 	switch {
 	case !outdated: // members that a user has named come when the rollout is finished
-		if v := sc.finish(); !due || !v.idle() {
+		v := sc.finish()
+		if v.idle() && !due {
+			v = sc.asksVersion()
+		}
+		if !due || !v.idle() {
 			return v
 		}
 	case !due:

@@ -75,9 +75,9 @@ func sets(table map[string]any, key string) bool {
 	return ok && sets(inner, rest)
 }
 
-// ofRelease reports whether a tag is of a release or a later one. Nightly images are the latest.
+// ofRelease reports whether a tag is of a release or a later one. Nightly images are the latest, and so are those without a tag.
 func ofRelease(tag, release string) bool {
-	if tag == "latest" || tag == "nightly" {
+	if tag == "" || tag == "latest" || tag == "nightly" {
 		return true
 	}
 	have, err := topology.ParseVersion(tag)

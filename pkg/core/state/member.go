@@ -53,7 +53,7 @@ type Pod struct {
 	// Ran is true if the component's container has started at least once, so the image is there and
 	// the pod has a node.
 	Ran bool
-	// Version is the tag of the component's image.
+	// Version is the tag of the component's image, "" without one.
 	Version string
 	// Binlog: a TiDB server that writes its binlog to Pump.
 	Binlog bool
@@ -228,6 +228,29 @@ func (p *Pod) HandledByOperator() bool {
 func (m Member) Up() bool {
 	return m.Pod != nil && m.Pod.Ready && !m.Pod.Terminating &&
 		m.Database.Presence == Present && m.Database.Healthy
+}
+
+// Reported returns the release that the member's process reports, such as v8.5.2, "" where that is not
+// known. A member that does not serve may have been another one when it reported.
+func (m Member) Reported() string {
+	if m.Database.Presence != Present {
+		return ""
+	}
+	return topology.Released(m.Database.Version)
+}
+
+// Version returns the version that a member runs, "" where it is not known: the release that its process
+// reports, else the tag of its image. An image may have no tag, or one that names no release.
+func (m Member) Version() string {
+	tag := ""
+	if m.Pod != nil {
+		tag = m.Pod.Version
+	}
+	reported := m.Reported()
+	if reported == "" || topology.SameRelease(reported, tag) {
+		return tag // a tag also says which build it is
+	}
+	return reported
 }
 
 // Unknown reports whether the member may serve, and could not be asked: it counts neither as up nor as down.

@@ -65,7 +65,7 @@ type Group struct {
 	// does not know: a later definition of TidbCluster has them.
 	Unknown []string
 	Image   string
-	Version string // the image's tag, "latest" without one
+	Version string // the image's tag, "" without one
 	// StoreLabels are labels of a store's node that the store carries as well, besides
 	// those by which PD spreads replicas (TiKV; spec.tikv.storeLabels).
 	StoreLabels []string

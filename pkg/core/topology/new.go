@@ -119,12 +119,12 @@ func count(n *int32) int {
 	return max(int(*n), 0)
 }
 
-// Tag returns the version in an image's name, "latest" without one. A registry's port and a digest
-// are no version.
+// Tag returns the tag in an image's name, "" without one: which version a digest is of is not known. A
+// registry's port is no tag.
 func Tag(image string) string {
 	image, _, _ = strings.Cut(image, "@")
 	if i := strings.LastIndex(image, ":"); i > strings.LastIndex(image, "/") {
 		return image[i+1:]
 	}
-	return "latest"
+	return ""
 }

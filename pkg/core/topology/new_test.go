@@ -153,10 +153,10 @@ func TestConfigDefaults(t *testing.T) {
 func TestTag(t *testing.T) {
 	for image, want := range map[string]string{
 		"pingcap/pd:v8.1.0":                "v8.1.0",
-		"pingcap/pd":                       "latest",
-		"r.example.com:5000/pd":            "latest",
+		"pingcap/pd":                       "",
+		"r.example.com:5000/pd":            "",
 		"r.example.com:5000/pd:nightly":    "nightly",
-		"r.example.com:5000/pd@sha256:ab":  "latest",
+		"r.example.com:5000/pd@sha256:ab":  "",
 		"pingcap/pd:v8.1.0@sha256:abcdef0": "v8.1.0",
 	} {
 		if got := Tag(image); got != want {

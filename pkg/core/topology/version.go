@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/util/version"
@@ -28,6 +29,28 @@ func ParseVersion(tag string) (Version, error) {
 func (v Version) Less(w Version) bool { return v.v.LessThan(w.v) }
 
 func (v Version) String() string { return "v" + v.v.String() }
+
+// Released returns a release as tags are written, such as v8.5.2; "" for a version that is none. Stores
+// report theirs without the v.
+func Released(version string) string {
+	if _, err := ParseVersion(version); err != nil {
+		return ""
+	}
+	if strings.HasPrefix(version, "v") {
+		return version
+	}
+	return "v" + version
+}
+
+// SameRelease reports whether two versions are builds of one release.
+func SameRelease(a, b string) bool {
+	v, err := ParseVersion(a)
+	if err != nil {
+		return false
+	}
+	w, err := ParseVersion(b)
+	return err == nil && !v.Less(w) && !w.Less(v)
+}
 
 // IsDowngrade reports whether to is an older release than from. Older releases cannot read the
 // data. It is an error if one of them is no release.
