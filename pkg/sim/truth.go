@@ -10,7 +10,7 @@ import (
 
 // serves reports whether a member does its work, whatever Kubernetes, PD or its own
 // status port say: its process runs and is past its start; a PD member takes part
-// in a quorum that has a leader, or had one an election ago, a store has its data and has announced itself to PD, a TiDB server
+// in a quorum, a store has its data and has announced itself to PD, a TiDB server
 // has a store to read from, a TiProxy takes connections, a capture of TiCDC sends changes. A process that ends half a minute after each start does
 // not serve, from the third time on.
 func (w *Model) serves(k kind, i int) bool {
@@ -21,7 +21,7 @@ func (w *Model) serves(k kind, i int) bool {
 	switch k.data() {
 	case topology.Raft:
 		m := w.pd.memberAt(i)
-		return m != nil && w.alive(*m) && w.hasQuorum() && w.t-w.pd.ledAt <= election
+		return m != nil && w.alive(*m) && w.hasQuorum()
 	case topology.Store:
 		s := w.storeOf(k, i)
 		return s != nil && s.announced >= p.started
@@ -56,8 +56,14 @@ func (w *Model) inSight(k kind, i int) bool {
 // it serves, and all reports say so.
 func (w *Model) fit(k kind, i int) bool { return w.serves(k, i) && w.inSight(k, i) }
 
-// served reports whether a member served both when the engine looked and now.
-func (w *Model) served(k kind, i int) bool { return w.seen.serves[k][i] && w.serves(k, i) }
+// served reports whether a member served both when the engine looked and now. A PD that has had no leader for longer than
+// an election takes has served nobody, though a quorum may have just come back.
+func (w *Model) served(k kind, i int) bool {
+	if k.data() == topology.Raft && w.t-w.pd.ledAt > election {
+		return false
+	}
+	return w.seen.serves[k][i] && w.serves(k, i)
+}
 
 // missing reports whether a member served at neither moment and the engine could see
 // that. While a peer is missing, no other member may be taken away.
