@@ -161,7 +161,7 @@ func hasVersion(s sight, version string) (topology.Kind, string) {
 		got := s.snapshot.Groups[g.Kind]
 		var names []string
 		for _, m := range got.Members[:min(g.Size(), len(got.Members))] {
-			if !m.Up() || got.Outdated(m) || g.Set.Drift != desired.None {
+			if !m.Up() || got.Outdated(m) || g.Set.Drift != desired.None || m.ReportsOther(version) {
 				names = append(names, m.Name)
 			}
 		}

@@ -77,6 +77,8 @@ func TestGoals(t *testing.T) {
 	leaving := plantest.New(3, 4, 2)
 	leaving.Want(topology.TiKV).Replicas = 3
 	leaving.Set(topology.TiKV, func(s *state.Set) { s.Replicas = 3 })
+	other := plantest.New(3, 3, 2)
+	other.Member("t-tikv-2").Database.Version = "8.1.1"
 	suspended := plantest.New(3, 3, 2)
 	suspended.Want(topology.TiDB).Suspend = true
 	for _, c := range []struct {
@@ -90,6 +92,7 @@ func TestGoals(t *testing.T) {
 		{"not asked for", "version=v8.5.2", plantest.New(3, 3, 2), "spec.version is v8.1.0"},
 		{"rolling", "version=v8.1.0", plantest.New(3, 3, 2).Roll(topology.TiKV), "these do not serve with v8.1.0 yet: t-tikv-0, t-tikv-1, t-tikv-2"},
 		{"one is down", "version=v8.1.0", plantest.New(3, 3, 2).Down(time.Minute, "t-tikv-1"), "these do not serve with v8.1.0 yet: t-tikv-1"},
+		{"one reports another version", "version=v8.1.0", other, "these do not serve with v8.1.0 yet: t-tikv-2"},
 		{"one is missing", "version=v8.1.0", growing, "3 of 4 members serve with v8.1.0"},
 		{"suspended", "version=v8.1.0", suspended, ""},
 		{"at rest", "replicas=tikv=3", plantest.New(3, 3, 2), ""},

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // asksVersion waits until all members that have the wanted pod report the wanted release, where they report
@@ -12,18 +11,14 @@ import (
 // StatefulSet is as it is wanted, and the cluster is not.
 func (sc Scope) asksVersion() verdict {
 	var v verdict
-	if topology.Released(sc.Want.Version) == "" {
-		return v
-	}
 	for _, m := range sc.Got.Running() {
-		has := m.Reported()
-		if has == "" || !m.Up() || sc.Got.Outdated(m) || topology.SameRelease(has, sc.Want.Version) {
+		if !m.Up() || sc.Got.Outdated(m) || !m.ReportsOther(sc.Want.Version) {
 			continue
 		}
 		g := Gate{
 			Component: m.Kind, Member: m.Name, Source: FromDatabase, Reason: VersionReported,
 			Want:     fmt.Sprintf("%s reported", sc.Want.Version),
-			Observed: fmt.Sprintf("it reports %s, and %s is asked for", has, sc.Want.Version),
+			Observed: fmt.Sprintf("it reports %s, and %s is asked for", m.Reported(), sc.Want.Version),
 		}
 		v.gates = append(v.gates, sc.since(g, m.Pod.Since, remedy.Remedy{
 			remedy.Run("see which image it runs", sc.Cluster.Kubectl("get", "pod", m.Name, "-o", "jsonpath={.status.containerStatuses[*].imageID}")),

@@ -239,6 +239,13 @@ func (m Member) Reported() string {
 	return topology.Released(m.Database.Version)
 }
 
+// ReportsOther reports whether the member's process reports another release than a version. The image may have another
+// release than its tag says.
+func (m Member) ReportsOther(version string) bool {
+	has := m.Reported()
+	return has != "" && topology.Released(version) != "" && !topology.SameRelease(has, version)
+}
+
 // Version returns the version that a member runs, "" where it is not known: the release that its process
 // reports, else the tag of its image. An image may have no tag, or one that names no release.
 func (m Member) Version() string {
