@@ -73,7 +73,7 @@ func (sc Scope) lacking(v verdict) verdict {
 	}
 	for _, s := range v.steps {
 		switch s := s.(type) {
-		case EvictLeaders, RecordFailure: // a replacement could not start either
+		case EvictLeaders: // it prepares for a restart
 			continue
 		case Apply:
 			if s.Object.Name == sc.Want.Set.Name && s.Object.Drift == desired.Missing && !sc.hasPods() {
