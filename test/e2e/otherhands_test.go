@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -28,6 +29,7 @@ func TestOtherHands(t *testing.T) {
 	t.Run("import denies scheduling", p.importDenies)
 	t.Run("PD leader out of reach", p.leaderOutOfReach)
 	t.Run("store elsewhere down", p.storeElsewhereDown)
+	t.Run("deleted during an eviction", p.deletedDuringEviction)
 }
 
 // imageByHand: another version in the template of a StatefulSet is no wish of the TidbCluster. It is put back, and no
@@ -221,4 +223,34 @@ func (p *person) storeElsewhere(ctx context.Context) (pd.Store, bool) {
 		}
 	}
 	return pd.Store{}, false
+}
+
+// deletedDuringEviction: a cluster that is deleted, with its data kept, leaves no evict-leader scheduler of the plugin:
+// "delete" ends it, and where kubectl has deleted the TidbCluster the next run does.
+func (p *person) deletedDuringEviction(t *testing.T) {
+	deletions := map[string]func(){
+		"tidb": func() { p.tidb(t, 0, "delete", cluster, "--yes") },
+		"kubectl": func() {
+			if _, err := p.Kubectl(t.Context(), "", "-n", p.plugin.Namespace, "delete", "tidbcluster", cluster); err != nil {
+				t.Fatal(err)
+			}
+			p.tidb(t, 0, "delete", cluster, "--yes", "--ignore-not-found") // waits for the pods
+		},
+	}
+	for _, by := range slices.Sorted(maps.Keys(deletions)) {
+		p.patchCluster(t, `{"spec":{"tikv":{"annotations":{"e2e":"`+by+`"}}}}`)
+		evicting := func(e event.Event) bool { return e.Action == "EvictLeaders" && e.Type == event.Finished }
+		if code := p.until(t, syscall.SIGKILL, evicting, "sync", cluster); code != -1 {
+			t.Fatalf("exit code %d of a run that is killed, want -1", code)
+		}
+		if stores := p.evicting(t); len(stores) == 0 {
+			t.Fatal("PD evicts leaders from no store, want the one of the run that was killed")
+		}
+		deletions[by]()
+		p.tidb(t, 0, "create", cluster, "--version", from, "--storage", "1Gi", "--tidb", "1", "--use-existing-data")
+		p.wantConverged(t, 3, 3, 1, from)
+		if stores := p.evicting(t); len(stores) > 0 {
+			t.Errorf("deleted by %s: PD still evicts leaders from stores %v", by, stores)
+		}
+	}
 }

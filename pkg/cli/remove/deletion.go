@@ -84,11 +84,16 @@ func (d *deletion) leftOver(ctx context.Context, withClaims bool) (bool, error) 
 }
 
 // delete deletes the TidbCluster, and waits for the rest.
-func (d *deletion) delete(ctx context.Context, o options) error {
+func (d *deletion) delete(ctx context.Context, f *factory.Factory, o options) error {
 	waits, cancel := exit.Within(ctx, o.timeout)
 	defer cancel()
 	if d.tc != nil {
 		release := func() {}
+		if o.claims {
+			d.withData(ctx)
+		} else {
+			d.takeBack(waits, f)
+		}
 		if o.wait {
 			release = d.serversFirst(waits)
 		}
@@ -102,7 +107,7 @@ func (d *deletion) delete(ctx context.Context, o options) error {
 		release()
 	}
 	if !o.wait {
-		d.result = d.title() + " is being deleted; its data stays\n" + d.certificatesStay(ctx) + d.secretsStay(ctx)
+		d.result = d.title() + " is being deleted; its data stays\n" + d.recordsStay(ctx, false) + d.certificatesStay(ctx) + d.secretsStay(ctx)
 		return nil
 	}
 	return d.finish(waits, o)
@@ -131,7 +136,7 @@ func (d *deletion) finish(ctx context.Context, o options) error {
 		}
 		fmt.Fprintf(&text, "its data is deleted, with %s\n", count(len(claims), "claim"))
 	}
-	d.result = text.String() + d.certificatesStay(ctx) + d.secretsStay(ctx)
+	d.result = text.String() + d.recordsStay(ctx, o.claims) + d.certificatesStay(ctx) + d.secretsStay(ctx)
 	return nil
 }
 

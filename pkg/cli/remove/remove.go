@@ -38,7 +38,8 @@ func command(f *factory.Factory, run func(context.Context, options) error) *cobr
 each can end what it is doing, unless a daemon or an operator drives the cluster.
 Nothing is deleted before each cluster was looked at, and its name was typed.
 
-Its claims, and the data in them, stay: a cluster that is created with the same name
+What a run has begun in PD and not ended, such as an evict-leader scheduler, is taken
+back first. Its claims, and the data in them, stay: a cluster that is created with the same name
 goes on with them. Each says in its annotation kubectl-tidb/ran-version which version
 has run on it, and a lower one is not started on it. With --delete-pvcs the claims go
 too, and nothing brings them back;
@@ -105,7 +106,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	var each sync.WaitGroup
 	for i, d := range all {
 		d.say = shown.Say
-		each.Go(func() { errs[i] = d.delete(ctx, o) })
+		each.Go(func() { errs[i] = d.delete(ctx, f, o) })
 	}
 	each.Wait()
 	shown.Stop()

@@ -369,6 +369,18 @@ func Undo(w desired.State, s state.Snapshot) ([]Step, []Gate) {
 	return append(endDDLPause(w.Cluster, s), v.steps...), v.gates
 }
 
+// TakeBack returns the steps before a cluster is deleted whose data stays: those of Undo, and those that have PD use the
+// stores again that a run was removing. A later cluster on the same data removes them if that is still asked for.
+func TakeBack(w desired.State, s state.Snapshot) []Step {
+	steps, _ := Undo(w, s)
+	for _, r := range s.Removals {
+		if m, ok := ownerOf(s, r.StoreID); ok && s.PD.Known() && m.Database.State == state.StoreOffline {
+			steps = append(steps, RestoreStore{Component: m.Kind, Member: m.Name, StoreID: r.StoreID})
+		}
+	}
+	return steps
+}
+
 func profileOf(profiles []Profile, k topology.Kind) Profile {
 	for _, p := range profiles {
 		if p.Kind == k {

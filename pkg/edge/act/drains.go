@@ -58,7 +58,7 @@ func (a *Actor) drainCapture(ctx context.Context, s plan.DrainCapture) error {
 func (a *Actor) askedDrain(ctx context.Context, s plan.DrainCapture) (state.Drain, error) {
 	now := a.now()
 	d := state.Drain{Member: s.Member, PodUID: s.PodUID, Capture: s.Capture, Since: now, Asked: now, Tables: state.TablesUnknown}
-	book, err := a.ledger(ctx)
+	book, err := a.book(ctx)
 	if err != nil {
 		return d, err
 	}
@@ -107,7 +107,7 @@ func (a *Actor) rememberDrain(ctx context.Context, d state.Drain) error {
 	if err != nil {
 		return err
 	}
-	book, err := a.ledger(ctx)
+	book, err := a.book(ctx)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (a *Actor) adoptDrain(ctx context.Context, s plan.AdoptDrain) error {
 	if err != nil || pod.Annotations[topology.AnnotationDrainBegun] == "" {
 		return err
 	}
-	book, err := a.ledger(ctx)
+	book, err := a.book(ctx)
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (a *Actor) unmark(ctx context.Context, member, uid, annotation string) erro
 
 // forgetDrain deletes a record if its pod is gone, or the drain is not to continue.
 func (a *Actor) forgetDrain(ctx context.Context, s plan.ForgetDrain) error {
-	book, err := a.ledger(ctx)
+	book, err := a.book(ctx)
 	if err != nil || book == nil {
 		return err
 	}

@@ -42,7 +42,8 @@ func (a *Actor) evictLeaders(ctx context.Context, s plan.EvictLeaders) error {
 		return err
 	}
 	old, known := ledger.Decode(book, state.RecordEviction, s.StoreID)
-	if record := a.record(s, old, known, evicting); !known || record != old {
+	record := a.record(s, old, known, evicting)
+	if record.Cluster = old.Cluster; !known || record != old {
 		if err := a.remember(ctx, book, state.RecordEviction, s.StoreID, record); err != nil {
 			return err
 		}
@@ -206,7 +207,7 @@ func (a *Actor) allowLeaders(ctx context.Context, s plan.AllowLeaders) error {
 		}
 		return a.remember(ctx, book, state.RecordEviction, s.StoreID, record)
 	}
-	return a.forget(ctx, state.RecordEviction, s.StoreID)
+	return a.forget(ctx, book, state.RecordEviction, s.StoreID)
 }
 
 func (a *Actor) endEviction(ctx context.Context, storeID uint64) error {

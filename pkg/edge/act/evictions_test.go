@@ -26,9 +26,9 @@ var (
 )
 
 const (
-	fromThisRun    = `{"member":"basic-tikv-1","since":"2026-07-01T11:00:00Z","owner":"this run"}`
+	fromThisRun    = `{"member":"basic-tikv-1","since":"2026-07-01T11:00:00Z","owner":"this run","cluster":"7000000000000000001"}`
 	fromAnotherRun = `{"member":"basic-tikv-1","since":"2026-07-01T11:00:00Z","owner":"another run"}`
-	begunNow       = `{"member":"basic-tikv-1","since":"2026-07-01T12:00:00Z","owner":"this run"}`
+	begunNow       = `{"member":"basic-tikv-1","since":"2026-07-01T12:00:00Z","owner":"this run","cluster":"7000000000000000001"}`
 )
 
 func evicting(ids ...uint64) func(*pd.FakeState) {
@@ -50,11 +50,17 @@ func TestEvictAndAllowLeaders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := metav1.GetControllerOf(cm); c == nil || c.UID != "tc-uid" || cm.Labels["app.kubernetes.io/instance"] != "basic" {
-		t.Errorf("the ledger would outlive its cluster: %v, labels %v", c, cm.Labels)
+	if len(cm.OwnerReferences) > 0 || cm.Labels["app.kubernetes.io/instance"] != "basic" {
+		t.Errorf("the ledger would go with its TidbCluster, and the scheduler stay: %v, labels %v", cm.OwnerReferences, cm.Labels)
 	}
 	w.do(t, evict)
 	w.do(t, allow)
+	if cm, err = w.kube.CoreV1().ConfigMaps("db").Get(t.Context(), "basic-ledger", metav1.GetOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if c := metav1.GetControllerOf(cm); c == nil || c.UID != "tc-uid" {
+		t.Errorf("the ledger would outlive its TidbCluster: %v", c)
+	}
 	if data := liveLedger(t, w); len(data) != 0 {
 		t.Errorf("left in the ledger: %v", data)
 	}
@@ -143,7 +149,7 @@ func TestWhenAnEvictionBegan(t *testing.T) {
 	}{
 		{"nothing is known", "", false, begunNow},
 		{"PD has lost the scheduler in this run", fromThisRun, false, fromThisRun},
-		{"it goes on since another run", fromAnotherRun, true, strings.Replace(fromAnotherRun, "another", "this", 1)},
+		{"it goes on since another run", fromAnotherRun, true, fromThisRun},
 		{"another run has left only the record", fromAnotherRun, false, begunNow},
 		{"the record cannot be read", "since noon", false, begunNow},
 		{"the record cannot be read, and another scheduler exists", "since noon", true, strings.Replace(begunNow, `"this run"`, `"this run","foreign":true`, 1)},
@@ -207,7 +213,7 @@ func TestRecordOfReturningLeaders(t *testing.T) {
 	w := newFixture(t, ledgerMap(map[string]string{"evict-leader.2": fromThisRun}))
 	w.pd.Update(evicting(2))
 	w.do(t, plan.AllowLeaders{Member: "basic-tikv-1", StoreID: 2, Returning: true})
-	ended := strings.Replace(fromThisRun, "}", `,"ended":"2026-07-01T12:00:00Z"}`, 1)
+	ended := strings.Replace(fromThisRun, `,"cluster"`, `,"ended":"2026-07-01T12:00:00Z","cluster"`, 1)
 	if got := liveLedger(t, w)["evict-leader.2"]; got != ended {
 		t.Errorf("recorded as %s", got)
 	}
@@ -319,7 +325,7 @@ func TestAdoptEviction(t *testing.T) {
 	step := plan.AdoptEviction{Member: "basic-tikv-1", StoreID: 2, PodUID: "uid-of-basic-tikv-1", Since: began, Leaders: 30}
 	ended := step
 	ended.Ended = true
-	adopted := `{"member":"basic-tikv-1","since":"2026-07-01T11:50:00Z","owner":"this run","leaders":30}`
+	adopted := `{"member":"basic-tikv-1","since":"2026-07-01T11:50:00Z","owner":"this run","leaders":30,"cluster":"7000000000000000001"}`
 	pod := func(mark string) *corev1.Pod {
 		meta := owned("basic-tikv-1", topology.TiKV)
 		if mark != "" {

@@ -36,7 +36,7 @@ func (a *Actor) forgetRecord(ctx context.Context, s plan.ForgetRecord) error {
 			return err
 		}
 	}
-	return a.forget(ctx, s.Record, s.StoreID)
+	return a.forget(ctx, book, s.Record, s.StoreID)
 }
 
 func (a *Actor) removalOver(ctx context.Context, storeID uint64) error {
@@ -56,8 +56,34 @@ func (a *Actor) removalOver(ctx context.Context, storeID uint64) error {
 	return nil
 }
 
-// ledger returns the ledger, nil when there is none yet.
+// ledger returns the ledger without records about another PD cluster, nil when there is none yet. It fails where PD does not
+// say which cluster it is, since a record that is about another one would let a scheduler of somebody else look like ours.
 func (a *Actor) ledger(ctx context.Context) (*corev1.ConfigMap, error) {
+	book, err := a.book(ctx)
+	if err != nil || !ledger.TiesTo(book) {
+		return book, err
+	}
+	cluster, err := a.clusterID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return ledger.Of(book, cluster), nil
+}
+
+func (a *Actor) clusterID(ctx context.Context) (uint64, error) {
+	client, err := a.database()
+	if err != nil {
+		return 0, err
+	}
+	cluster, err := client.ClusterID(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("read the cluster id of PD: %w", err)
+	}
+	return cluster, nil
+}
+
+// book returns the ledger as it is, nil when there is none yet. Its records of pod templates and drains need no PD.
+func (a *Actor) book(ctx context.Context) (*corev1.ConfigMap, error) {
 	book, err := a.kube.CoreV1().ConfigMaps(a.cluster.Namespace).Get(ctx, a.cluster.LedgerMap(), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
@@ -68,14 +94,27 @@ func (a *Actor) ledger(ctx context.Context) (*corev1.ConfigMap, error) {
 	return book, a.ours(a.ledgerName(), book)
 }
 
+// remember writes a record of what is about to be done in PD. From then on the ledger has no owner, so that it outlives the
+// TidbCluster: a cluster may be deleted with its data kept, and with its owner the ledger would be deleted too. What it
+// stands for would look like the work of another user to the next TidbCluster on the same data, and stay for ever.
 func (a *Actor) remember(
 	ctx context.Context, book *corev1.ConfigMap, of state.Record, storeID uint64, r ledger.Record,
 ) error {
+	var err error
+	if r.Cluster, err = a.clusterID(ctx); err != nil {
+		return err
+	}
 	value, err := ledger.Encode(r)
 	if err != nil {
 		return err
 	}
-	return a.writeRecord(ctx, book, ledger.Key(of, storeID), value)
+	key := ledger.Key(of, storeID)
+	if book == nil {
+		return a.createLedger(ctx, map[string]string{key: value}, nil)
+	}
+	data := ledger.Tie(book, r.Cluster)
+	data[key] = value
+	return a.patchLedger(ctx, map[string]any{"data": data, "metadata": map[string]any{"ownerReferences": nil}})
 }
 
 // recordTemplate records which version made the pod template that a StatefulSet is
@@ -94,7 +133,7 @@ func (a *Actor) recordTemplate(ctx context.Context, s plan.Apply) error {
 	if err != nil {
 		return err
 	}
-	book, err := a.ledger(ctx)
+	book, err := a.book(ctx)
 	switch {
 	case err != nil || book != nil && book.Data[key] == value:
 		return err
@@ -112,14 +151,20 @@ func (a *Actor) writeRecord(ctx context.Context, book *corev1.ConfigMap, key, va
 	if book != nil {
 		return a.patchLedger(ctx, map[string]any{"data": data})
 	}
-	controller := true
+	return a.createLedger(ctx, data, a.owned())
+}
+
+// owned are the owner references of an object that is deleted with the TidbCluster.
+func (a *Actor) owned() []metav1.OwnerReference {
+	return []metav1.OwnerReference{{
+		APIVersion: "pingcap.com/v1alpha1", Kind: "TidbCluster", Name: a.cluster.Name, UID: a.cluster.UID, Controller: new(true),
+	}}
+}
+
+func (a *Actor) createLedger(ctx context.Context, data map[string]string, owners []metav1.OwnerReference) error {
 	_, err := a.kube.CoreV1().ConfigMaps(a.cluster.Namespace).Create(ctx, &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: a.cluster.LedgerMap(), Namespace: a.cluster.Namespace, Labels: a.cluster.Selector(),
-			OwnerReferences: []metav1.OwnerReference{{
-				APIVersion: "pingcap.com/v1alpha1", Kind: "TidbCluster",
-				Name: a.cluster.Name, UID: a.cluster.UID, Controller: &controller,
-			}},
+			Name: a.cluster.LedgerMap(), Namespace: a.cluster.Namespace, Labels: a.cluster.Selector(), OwnerReferences: owners,
 		},
 		Data: data,
 	}, metav1.CreateOptions{FieldManager: fieldManager})
@@ -132,8 +177,15 @@ func (a *Actor) writeRecord(ctx context.Context, book *corev1.ConfigMap, key, va
 	return nil
 }
 
-func (a *Actor) forget(ctx context.Context, of state.Record, storeID uint64) error {
-	return a.patchLedger(ctx, map[string]any{"data": map[string]any{ledger.Key(of, storeID): nil}})
+// forget deletes a record. With the last one that has to outlive the TidbCluster the ledger gets its owner back, and is
+// deleted with the TidbCluster again.
+func (a *Actor) forget(ctx context.Context, book *corev1.ConfigMap, of state.Record, storeID uint64) error {
+	key := ledger.Key(of, storeID)
+	patch := map[string]any{"data": map[string]any{key: nil}}
+	if book != nil && !ledger.Outlives(book, key) {
+		patch["metadata"] = map[string]any{"ownerReferences": a.owned()}
+	}
+	return a.patchLedger(ctx, patch)
 }
 
 // patchLedger changes single keys only: a later version may have written the

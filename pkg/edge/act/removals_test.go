@@ -17,7 +17,7 @@ var (
 )
 
 const (
-	takenNow    = `{"member":"basic-tikv-3","since":"2026-07-01T12:00:00Z","owner":"this run"}`
+	takenNow    = `{"member":"basic-tikv-3","since":"2026-07-01T12:00:00Z","owner":"this run","cluster":"7000000000000000001"}`
 	takenBefore = `{"member":"basic-tikv-3","since":"2026-07-01T11:00:00Z","owner":"another run"}`
 )
 

@@ -33,5 +33,9 @@ func (a *Actor) enableRules(ctx context.Context) error {
 	if err := client.SetReplicationConfig(ctx, map[string]any{"enable-placement-rules": "true"}); err != nil {
 		return fmt.Errorf("enable placement rules: %w", err)
 	}
-	return a.writeRecord(ctx, book, ledger.RulesKey, ledger.EncodeRules(a.now()))
+	cluster, err := client.ClusterID(ctx)
+	if err != nil {
+		return fmt.Errorf("read the cluster id of PD: %w", err)
+	}
+	return a.writeRecord(ctx, book, ledger.RulesKey, ledger.EncodeRules(a.now(), cluster))
 }

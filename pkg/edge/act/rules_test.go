@@ -18,7 +18,7 @@ import (
 func TestEnableRules(t *testing.T) {
 	const set, record = "SetReplicationConfig(map[enable-placement-rules:true])", "create configmaps"
 	recorded := func() []runtime.Object {
-		return []runtime.Object{ledgerMap(map[string]string{ledger.RulesKey: ledger.EncodeRules(now)})}
+		return []runtime.Object{ledgerMap(map[string]string{ledger.RulesKey: ledger.EncodeRules(now, 7000000000000000001)})}
 	}
 	for name, tt := range map[string]struct {
 		objects []runtime.Object

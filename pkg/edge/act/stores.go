@@ -63,7 +63,7 @@ func (a *Actor) restoreStore(ctx context.Context, s plan.RestoreStore) error {
 	if err := client.SetStoreState(ctx, s.StoreID, pd.StoreUp); err != nil {
 		return fmt.Errorf("set store %d up: %w", s.StoreID, err)
 	}
-	return a.forget(ctx, state.RecordRemoval, s.StoreID)
+	return a.forget(ctx, book, state.RecordRemoval, s.StoreID)
 }
 
 // store reads a store and checks that it belongs to the member. Ids are never used

@@ -44,6 +44,9 @@ type Record struct {
 	// Ended is when the scheduler was removed. The record then stays until the
 	// leaders are back.
 	Ended time.Time `json:"ended,omitzero"`
+	// Cluster is the id of the PD cluster that has the scheduler or the store. Ids of stores are small numbers, which
+	// another PD cluster with the same name has too.
+	Cluster uint64 `json:"cluster,omitempty,string"`
 }
 
 // Key returns the key of a record about a store.
@@ -129,7 +132,7 @@ func Read(cm *corev1.ConfigMap) Book {
 			continue
 		}
 		if key == RulesKey {
-			at, err := time.Parse(time.RFC3339, cm.Data[key])
+			at, err := readRules(cm.Data[key])
 			if b.RulesEnabled = at; err != nil {
 				b.Gaps = append(b.Gaps, unreadable(cm, key, err))
 			}

@@ -13,15 +13,16 @@ func TestRules(t *testing.T) {
 		at   time.Time
 		gaps int
 	}{
-		EncodeRules(at): {at, 0},
-		"yesterday":     {time.Time{}, 1},
+		EncodeRules(at, 7):     {at, 0},
+		"2026-07-01T12:00:05Z": {at, 0}, // without the id of a PD cluster
+		"yesterday":            {time.Time{}, 1},
 	} {
 		book := Read(&corev1.ConfigMap{Data: map[string]string{RulesKey: value}})
 		if !book.RulesEnabled.Equal(want.at) || len(book.Gaps) != want.gaps {
 			t.Errorf("%s: %v, %+v", value, book.RulesEnabled, book.Gaps)
 		}
 	}
-	if value := EncodeRules(at); value != "2026-07-01T12:00:05Z" {
+	if value := EncodeRules(at, 7); value != "2026-07-01T12:00:05Z 7" {
 		t.Errorf("written as %s", value)
 	}
 }

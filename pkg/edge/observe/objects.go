@@ -14,7 +14,6 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/ledger"
 )
 
 // objects are the Kubernetes objects of a cluster, sorted by component and member.
@@ -24,7 +23,7 @@ type objects struct {
 	claims   map[topology.Kind]map[int][]state.Claim
 	born     map[topology.Kind]map[int]time.Time // when the claim with a member's data was made
 	bound    map[string]string                   // the volumes of claims, by the claim's UID
-	ledger   ledger.Book
+	ledger   *corev1.ConfigMap
 }
 
 // started returns when the process of a member of PD started, by its name; zero
@@ -116,7 +115,7 @@ func (l Objects) sort(c topology.Cluster) objects {
 			}
 		}
 	}
-	seen.ledger = ledger.Read(l.Ledger)
+	seen.ledger = l.Ledger
 	return seen
 }
 

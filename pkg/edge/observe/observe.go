@@ -25,6 +25,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tidb"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tikv"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/ledger"
 )
 
 // readTimeout bounds each read: what does not answer in time is unknown in this observation and is asked again in the
@@ -127,14 +128,8 @@ func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source)
 	}
 	o.grow(ctx, c, seen)
 	snap := state.Snapshot{
-		At:        o.now(),
-		Groups:    map[topology.Kind]state.Group{},
-		Evictions: seen.ledger.Evictions,
-		Removals:  seen.ledger.Removals,
-		Drains:    seen.ledger.Drains,
-		Templates: seen.ledger.Templates,
-
-		RulesEnabled: seen.ledger.RulesEnabled,
+		At:           o.now(),
+		Groups:       map[topology.Kind]state.Group{},
 		Certificates: certificates,
 	}
 	var volumes map[string]*state.Volume
@@ -149,13 +144,16 @@ func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source)
 	if snap.PD.ClusterID == 0 {
 		snap.PD.ClusterID, _ = strconv.ParseUint(c.Source.Status.ClusterID, 10, 64)
 	}
+	book := ledger.Read(ledger.Of(seen.ledger, snap.PD.ClusterID))
+	snap.Evictions, snap.Removals, snap.Drains = book.Evictions, book.Removals, book.Drains
+	snap.Templates, snap.RulesEnabled = book.Templates, book.RulesEnabled
 	for _, g := range c.Groups {
 		snap.Groups[g.Kind] = o.group(ctx, c, g, seen, base)
 		o.explain(ctx, c, g.Kind, snap.Groups[g.Kind].Members)
 	}
 	snap.PD.Healthy += base.counted(snap.Groups[topology.PD].Members)
 	o.readNodes(ctx, c, &snap)
-	snap.Gaps = slices.Concat(seen.ledger.Gaps, o.extras.gaps(), base.gaps)
+	snap.Gaps = slices.Concat(book.Gaps, o.extras.gaps(), base.gaps)
 	return state.Observation{Cluster: c, Existing: seen.existing, Snapshot: snap}, nil
 }
 

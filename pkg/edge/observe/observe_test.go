@@ -13,6 +13,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/ledger"
 )
 
 var (
@@ -245,7 +246,7 @@ func TestLedger(t *testing.T) {
 			"evict-leader.four": `{}`,
 		},
 	}}
-	got := l.sort(basic).ledger
+	got := ledger.Read(l.sort(basic).ledger)
 	if len(got.Removals) != 1 || got.Removals[0].Member != "basic-tikv-3" || len(got.Gaps) != 1 {
 		t.Errorf("got %+v", got)
 	}
@@ -312,6 +313,23 @@ func TestEvictionBegun(t *testing.T) {
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"evictLeaderBeginTime": value}}}
 		if got := podState(topology.TiKV, p).EvictionBegun; !got.Equal(want) {
 			t.Errorf("%q: %s", value, got)
+		}
+	}
+}
+
+// TestRecordsOfAnotherCluster: records that are older than the PD cluster are not observed. While its id is unknown they are.
+func TestRecordsOfAnotherCluster(t *testing.T) {
+	book := &corev1.ConfigMap{Data: map[string]string{
+		"evict-leader.5": `{"member":"basic-tikv-1","cluster":"6"}`, "remove-store.6": `{"member":"basic-tikv-2","cluster":"7"}`,
+		"evict-leader.7": `{"member":"basic-tikv-0"}`, ledger.RulesKey: ledger.EncodeRules(noon, 6),
+	}}
+	for cluster, want := range map[uint64]struct {
+		evictions, removals int
+		rules               bool
+	}{0: {2, 1, true}, 6: {2, 0, true}, 7: {1, 1, false}} {
+		got := ledger.Read(ledger.Of(book, cluster))
+		if len(got.Evictions) != want.evictions || len(got.Removals) != want.removals || got.RulesEnabled.IsZero() == want.rules || len(got.Gaps) > 0 {
+			t.Errorf("of cluster %d: %+v", cluster, got)
 		}
 	}
 }
