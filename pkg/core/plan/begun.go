@@ -28,7 +28,7 @@ func BegunInPD(c topology.Cluster, s state.Snapshot) []desired.Finding {
 			text = fmt.Sprintf("PD was asked at %s to keep region leaders off store %d, and may still do so", moment(e.Since), e.StoreID)
 		}
 		f := begun(c, storesOf(c, e.Member), e.Member, text+": a run began that for a restart or a removal, and the pause keeps it from going on")
-		if f.Component == topology.TiKV {
+		if f.Component != "" {
 			f.Remedy = append(f.Remedy, remedy.Run("have the store lead regions again during the pause", c.Plugin("evict-leader", e.Member, "--stop")))
 		}
 		all = append(all, f)

@@ -157,7 +157,7 @@ func TestCharactersThatYAMLRefuses(t *testing.T) {
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := files(t, out.Bytes())["ns-t/pods.yaml"]; !strings.Contains(got, `a\x7Fb\x9Bc\uFFFEd\ee`) {
+	if got := files(t, out.Bytes())["ns-t/pods.yaml"]; !strings.Contains(got, `a\u007Fb\u009Bc\uFFFEd\ee`) {
 		t.Errorf("got %q", got)
 	}
 	if got := b.Unwritten(); len(got) != 1 || got[0] != "not.yaml" || len(b.Lacks()) != 1 {
