@@ -199,11 +199,7 @@ func (sc Scope) rollout(p Profile, h hold) verdict {
 	}
 	switch {
 	case !outdated: // members that a user has named come when the rollout is finished
-		v := sc.finish()
-		if v.idle() && !due {
-			v = sc.asksVersion()
-		}
-		if !due || !v.idle() {
+		if v := sc.finished(due); !due || !v.idle() {
 			return v
 		}
 	case !due:
@@ -213,6 +209,15 @@ func (sc Scope) rollout(p Profile, h hold) verdict {
 		return wait(sc.manualRestartGate(next))
 	}
 	return sc.replace(p, next)
+}
+
+// finished waits until a rollout has ended in all that is reported of it. What members report cannot keep back a member
+// that a user has named: its restart may be what mends the report.
+func (sc Scope) finished(named bool) verdict {
+	if v := sc.finish(); named || !v.idle() {
+		return v
+	}
+	return sc.asksVersion()
 }
 
 // peersDown waits for all members that do not serve. It does not wait for the member to restart
