@@ -188,6 +188,26 @@ func unapplied(l Look) []Finding {
 	return all
 }
 
+// claimsNotKept are StatefulSets with which Kubernetes deletes the claims of pods that go.
+func claimsNotKept(l Look) []Finding {
+	var all []Finding
+	for _, g := range l.Wanted.Groups {
+		set := l.Snapshot.Groups[g.Kind].Set
+		for _, p := range []struct {
+			when    string
+			deletes bool
+		}{{"whenScaled", set.DeletesWhenScaled}, {"whenDeleted", set.DeletesWhenDeleted}} {
+			if p.deletes {
+				c := l.Wanted.Cluster
+				all = append(all, Finding{
+					Component: g.Kind, Object: c.SetName(g.Kind), Seen: plan.ClaimsDeletedBy(c, g.Kind, set, p.when), Remedy: plan.RetainClaims(c, g.Kind, p.when),
+				})
+			}
+		}
+	}
+	return all
+}
+
 // pausedLong reports a pause that may have been forgotten.
 func pausedLong(l Look) []Finding {
 	c := l.Wanted.Cluster

@@ -100,6 +100,7 @@ var asked = []rule{
 	{"authority-ends", Warning, "After that nothing that it has signed is accepted.", byPerson, reported(event.AuthorityEnds)},
 	{"certificate-names", Warning, "SQL clients that verify the name of the server are refused.", byPerson, reported(event.CertificateNames)},
 	{"certificate-older", Warning, "A member that goes on with an old certificate is refused when that one ends.", byPerson, reported(event.CertificateOlder)},
+	{"claims-not-kept", Warning, "Kubernetes deletes the data of pods that a scale-in or a suspension takes away, and neither can be carried out.", byPerson, claimsNotKept},
 	{"paused-long", Warning, "Nothing is repaired, scaled or upgraded meanwhile.", byPerson, pausedLong},
 }
 

@@ -19,6 +19,7 @@ const (
 	UpdateAllowed       Reason = "UpdateAllowed"
 	PodOwnerSupported   Reason = "PodOwnerSupported"
 	OrdinalsSupported   Reason = "OrdinalsSupported"
+	ClaimsRetained      Reason = "ClaimsRetained"
 	VersionReadsData    Reason = "VersionReadsData"
 	ConfigMapExists     Reason = "ConfigMapExists"
 	CertificateValid    Reason = "CertificateValid"
@@ -162,6 +163,7 @@ var meanings = []Meaning{
 	{SpecReadable, "the configuration in the spec has to be valid TOML", "configuration in the spec is not valid TOML", apart},
 	{UpdateAllowed, "the spec asks for a change of what cannot be changed", "update rejected", apart},
 	{PodOwnerSupported, "pods belong to a controller that is not supported", "controller of the pod not supported", apart},
+	{ClaimsRetained, "Kubernetes would delete the claims of pods that go", "claims not kept when pods go", apart},
 	{OrdinalsSupported, "a StatefulSet numbers its pods from another ordinal than 0", "numbering of the pods not supported", apart},
 	{VersionReadsData, "the volumes have data of a newer version", "version too low for the data", apart},
 	{ConfigMapExists, "pods mount a ConfigMap that does not exist", "ConfigMap missing", bare},

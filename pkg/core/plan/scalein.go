@@ -18,6 +18,9 @@ func (sc Scope) scaleIn(p Profile) verdict {
 	if len(open.gates) > going {
 		return open
 	}
+	if v := sc.claimsDeleted("whenScaled", sc.surplus(p) > 0 && sc.Got.Set.DeletesWhenScaled); !v.idle() {
+		return v
+	}
 	var without []string
 	free := 0
 	for i := range min(sc.surplus(p), sc.leavers(p)-going) {
@@ -54,6 +57,9 @@ func (sc Scope) dropSurplus(p Profile) verdict {
 	_, going := sc.leftovers(p)
 	if sc.surplus(p) <= 0 || have <= sc.Want.Size() && going > 0 || !sc.nothingLost(p, sc.at(have-1)) {
 		return verdict{}
+	}
+	if v := sc.claimsDeleted("whenScaled", sc.Got.Set.DeletesWhenScaled); !v.idle() {
+		return v
 	}
 	if v := sc.release(p, sc.at(have-1)); !v.idle() {
 		return v

@@ -31,6 +31,9 @@ func (sc Scope) suspend(p Profile, earlier, later []desired.Group) verdict {
 			})
 		}
 	}
+	if v := sc.claimsDeleted("whenDeleted", sc.Got.Set.DeletesWhenDeleted); !v.idle() {
+		return v
+	}
 	if v := sc.settle(p); !v.idle() {
 		return v
 	}

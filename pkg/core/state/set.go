@@ -38,6 +38,9 @@ type Set struct {
 	CurrentRevision string
 	// Start is spec.ordinals.start: the ordinal of its first pod. The plugin sets none, so that it is 0.
 	Start int
+	// DeletesWhenScaled and DeletesWhenDeleted are true where Kubernetes deletes the claims of pods that go, as
+	// spec.persistentVolumeClaimRetentionPolicy says. The plugin sets neither.
+	DeletesWhenScaled, DeletesWhenDeleted bool
 	// Template is the fingerprint of the pod template applied last; see
 	// desired.Group.Template.
 	Template string

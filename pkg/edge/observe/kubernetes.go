@@ -43,6 +43,10 @@ func set(s *appsv1.StatefulSet) state.Set {
 	if s.Spec.Ordinals != nil {
 		out.Start = int(s.Spec.Ordinals.Start)
 	}
+	if p := s.Spec.PersistentVolumeClaimRetentionPolicy; p != nil {
+		out.DeletesWhenScaled = p.WhenScaled == appsv1.DeletePersistentVolumeClaimRetentionPolicyType
+		out.DeletesWhenDeleted = p.WhenDeleted == appsv1.DeletePersistentVolumeClaimRetentionPolicyType
+	}
 	if s.Spec.Replicas != nil {
 		out.Replicas = int(*s.Spec.Replicas)
 	}

@@ -34,6 +34,15 @@ func TestSet(t *testing.T) {
 	if got := set(s); got.Writer != "kubectl-edit" || !got.Written.Equal(noon.Add(2*time.Minute)) {
 		t.Errorf("written by %s at %s", got.Writer, got.Written)
 	}
+	if got := set(s); got.DeletesWhenScaled || got.DeletesWhenDeleted {
+		t.Errorf("claims are deleted: %+v", got)
+	}
+	s.Spec.PersistentVolumeClaimRetentionPolicy = &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{
+		WhenScaled: appsv1.DeletePersistentVolumeClaimRetentionPolicyType, WhenDeleted: appsv1.RetainPersistentVolumeClaimRetentionPolicyType,
+	}
+	if got := set(s); !got.DeletesWhenScaled || got.DeletesWhenDeleted {
+		t.Errorf("claims are not deleted: %+v", got)
+	}
 	s.Spec.Ordinals = &appsv1.StatefulSetOrdinals{Start: 3}
 	if got := set(s); got.Start != 3 {
 		t.Errorf("it starts at %d", got.Start)
