@@ -177,7 +177,7 @@ func pumpHelp(sc plan.Scope, m state.Member) remedy.Remedy {
 		return remedy.Remedy{remedy.Run("see which drainers there are: it waits for each that is not offline", binlogctl(sc, m.Name, "drainers"))}
 	}
 	return remedy.Remedy{
-		remedy.Run("start it again, so that it can be closed", sc.Cluster.Kubectl("delete", "pod", m.Name)),
+		remedy.Run("start it again, so that it can be closed", sc.Cluster.Delete("pod", m.Name)),
 	}
 }
 

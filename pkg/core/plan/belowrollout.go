@@ -50,7 +50,7 @@ func (sc Scope) nextAdvice(p Profile, m state.Member) remedy.Remedy {
 func (sc Scope) removedAdvice(m state.Member) remedy.Remedy {
 	why := fmt.Sprintf("it is not restarted, since its claim %s is being deleted and goes with its pod; "+
 		"if its log says that the member was removed, nobody needs that data: delete the pod", claimBeingDeleted(m))
-	return remedy.Remedy{remedy.Run(why, sc.Cluster.Kubectl("delete", "pod", m.Name))}
+	return remedy.Remedy{remedy.Run(why, sc.Cluster.Delete("pod", m.Name))}
 }
 
 // mayServe reports whether a member is not restarted as one that is down: its pod is Ready.
@@ -64,7 +64,7 @@ func (sc Scope) recreateAdvice(m state.Member, why string) remedy.Remedy {
 	commands := []remedy.Command{sc.Cluster.Kubectl("delete", "statefulset", sc.Cluster.SetName(m.Kind), "--cascade=orphan")}
 	if m.Pod != nil {
 		has, what = "it has", what+", then its pod"
-		commands = append(commands, sc.Cluster.Kubectl("delete", "pod", m.Name))
+		commands = append(commands, sc.Cluster.Delete("pod", m.Name))
 	}
 	return remedy.Remedy{remedy.Run(fmt.Sprintf("%s the old pod template, and %s; "+
 		"if the new template is what it needs, delete %s, and go on", has, why, what),

@@ -76,7 +76,7 @@ func (sc Scope) quorumNeedsTheLast() bool {
 
 // deletePod is the remedy for users who restart pods themselves.
 func (sc Scope) deletePod(m state.Member) remedy.Remedy {
-	return remedy.Remedy{remedy.Run("", sc.Cluster.Kubectl("delete", "pod", m.Name))}
+	return remedy.Remedy{remedy.Run("", sc.Cluster.Delete("pod", m.Name))}
 }
 
 // needsNewRevision reports whether only a pod of the update revision can help. A missing

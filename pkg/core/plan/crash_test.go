@@ -134,7 +134,7 @@ func TestBelowRollout(t *testing.T) {
 	c := with(func(c *plantest.Cluster) { c.Roll(tikv).Down(time.Hour, "t-tikv-1") })
 	want := "it has the old pod template, and the new one reaches it only after t-tikv-3, which is not restarted as long as a peer is down; " +
 		"if the new template is what it needs, delete the StatefulSet without its pods, then its pod, and go on: kubectl delete statefulset t-tikv --cascade=orphan -n ns " +
-		"&& kubectl delete pod t-tikv-1 -n ns && kubectl tidb sync t -n ns; or see why: kubectl describe pod t-tikv-1 -n ns"
+		"&& kubectl delete pod t-tikv-1 --wait=false -n ns && kubectl tidb sync t -n ns; or see why: kubectl describe pod t-tikv-1 -n ns"
 	if got := c.Decide().Gates[0].Remedy.Line(""); got != want {
 		t.Errorf("says %q", got)
 	}

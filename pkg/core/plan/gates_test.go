@@ -109,7 +109,7 @@ func TestUnblock(t *testing.T) {
 	}{
 		"a single PD whose claim is going": {single, "to replace it, scale PD out first"},
 		"a leader without a successor":     {noSuccessor, "bring another member up first; or scale PD out"},
-		"a claim without an owner":         {leftOver, "look at it, then delete it: kubectl delete pvc tikv-t-tikv-3 -n ns"},
+		"a claim without an owner":         {leftOver, "look at it, then delete it: kubectl delete pvc tikv-t-tikv-3 --wait=false -n ns"},
 		"a cluster that goes":              {deleting, "wait until it is gone, then create it again"},
 		"leaders that cannot leave":        {plantest.New(3, 4, 2).Roll(tikv).Evicting("t-tikv-3", 0, 5), "see where leaders cannot go: every region needs a replica on another store that is up"},
 		"a pod that is not ready":          {plantest.New(3, 4, 2).Down(time.Hour, "t-tikv-3"), "kubectl describe pod t-tikv-3"},

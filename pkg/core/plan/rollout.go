@@ -260,7 +260,7 @@ func (sc Scope) manualRestartGate(m state.Member) Gate {
 		Component: m.Kind, Member: m.Name, Reason: ManualRestart, Want: "pod replaced", Blocked: true,
 		Observed: "update strategy is OnDelete", Remedy: remedy.Remedy{
 			remedy.Run("restart it as a rollout does", sc.Cluster.Plugin("restart", m.Name)),
-			remedy.Run("delete its pod without the checks of a rollout", sc.Cluster.Kubectl("delete", "pod", m.Name)),
+			remedy.Run("delete its pod without the checks of a rollout", sc.Cluster.Delete("pod", m.Name)),
 		},
 	}
 	if !sc.Want.Manual {

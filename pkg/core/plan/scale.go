@@ -137,7 +137,7 @@ func (sc Scope) vacate(p Profile, m state.Member) verdict {
 				Component: p.Kind, Member: m.Name, Blocked: true,
 				Object: c.Name, Reason: ClaimFree, Want: "claim free",
 				Observed: fmt.Sprintf("claim %s holds data of a member that PD does not know", c.Name),
-				Remedy:   remedy.Remedy{remedy.Run("look at it, then delete it", sc.Cluster.Kubectl("delete", "pvc", c.Name))},
+				Remedy:   remedy.Remedy{remedy.Run("look at it, then delete it", sc.Cluster.Delete("pvc", c.Name))},
 			})
 		}
 	}

@@ -67,7 +67,7 @@ func (sc Scope) grow(m state.Member, c state.Claim) verdict {
 		if c.Resizing != "" {
 			g.Observed += "; " + c.Resizing
 		}
-		g.Remedy = append(g.Remedy, remedy.Run("where storage grows only when a pod starts", sc.Cluster.Kubectl("delete", "pod", m.Name)))
+		g.Remedy = append(g.Remedy, remedy.Run("where storage grows only when a pod starts", sc.Cluster.Delete("pod", m.Name)))
 		if g.Since = c.Since; !g.Since.IsZero() {
 			g.Deadline = g.Since.Add(growing)
 			g.Blocked = !sc.All.At.Before(g.Deadline)

@@ -11,6 +11,12 @@ import (
 // Kubectl returns a command of kubectl for objects of the cluster.
 func (c Cluster) Kubectl(args ...string) remedy.Command { return remedy.Kubectl(c.Namespace, args...) }
 
+// Delete returns a command that has an object deleted and does not wait for the end of that: where a finalizer or a node
+// that is lost keeps the object, the command would never return.
+func (c Cluster) Delete(resource, name string) remedy.Command {
+	return c.Kubectl("delete", resource, name, "--wait=false")
+}
+
 // Plugin returns a command of "kubectl tidb" for the cluster.
 func (c Cluster) Plugin(verb string, args ...string) remedy.Command {
 	return remedy.Plugin(c.Namespace, append([]string{verb, c.Name}, args...)...)
