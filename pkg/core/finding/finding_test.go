@@ -249,7 +249,9 @@ func askedExamples() []example {
 		{"configuration-not-applied", func(s *sick) {
 			s.look.Plan.Unapplied = []plan.Unapplied{{Component: topology.TiKV, Older: []string{"t-tikv-0"}, Remedy: remedy.Remedy{remedy.Say("restart it")}}}
 		}, "t-tikv-0 started before", "", func(*sick) {}},
-		{"claims-not-kept", func(s *sick) { s.Set(topology.TiKV, func(set *state.Set) { set.DeletesWhenScaled, set.Writer = true, "helm" }) },
+		{"claims-not-kept", func(s *sick) {
+			s.Set(topology.TiKV, func(set *state.Set) { set.DeletesWhenScaled, set.Writer = true, "helm" })
+		},
 			"StatefulSet t-tikv has persistentVolumeClaimRetentionPolicy.whenScaled: Delete (written last by helm)", "", func(*sick) {}},
 		{"claims-not-kept", func(s *sick) { s.Set(topology.PD, func(set *state.Set) { set.DeletesWhenDeleted = true }) },
 			"StatefulSet t-pd has persistentVolumeClaimRetentionPolicy.whenDeleted: Delete", "", func(*sick) {}},
