@@ -18,9 +18,12 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 )
 
 // hostile is a text of a member or of an object: an escape sequence that sets the title of a window, BEL, C1 controls
@@ -231,14 +234,13 @@ func TestHostileTexts(t *testing.T) {
 	var mu sync.Mutex
 	var each sync.WaitGroup
 	slots, reached := make(chan struct{}, 8), 0
-	one := func(server *httptest.Server, args []string) {
+	env := func(name string) string { return map[string]string{"CI": "true", "GITHUB_ACTIONS": "true"}[name] }
+	one := func(args []string, f *factory.Factory, root *cobra.Command, out, errOut *bytes.Buffer) {
 		slots <- struct{}{}
 		defer func() { <-slots }()
-		var out, errOut bytes.Buffer
 		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 		defer cancel()
-		env := func(name string) string { return map[string]string{"CI": "true", "GITHUB_ACTIONS": "true"}[name] }
-		run(ctx, append([]string{"--server", server.URL, "--dial", "direct"}, args...), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut}, env)
+		execute(ctx, f, root)
 		mu.Lock()
 		defer mu.Unlock()
 		for name, text := range map[string]string{"stdout": out.String(), "stderr": errOut.String()} {
@@ -252,7 +254,10 @@ func TestHostileTexts(t *testing.T) {
 	}
 	for _, args := range lines {
 		for _, server := range servers {
-			each.Go(func() { one(server, args) })
+			var out, errOut bytes.Buffer
+			f, root := prepare(append([]string{"--server", server.URL, "--dial", "direct"}, args...),
+				genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut}, env)
+			each.Go(func() { one(args, f, root, &out, &errOut) })
 		}
 	}
 	each.Wait()

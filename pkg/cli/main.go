@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/klog/v2"
 
@@ -35,10 +36,21 @@ func Main(args []string, streams genericiooptions.IOStreams, env func(string) st
 func quiet() { klog.SetLogger(logr.Discard()) }
 
 func run(ctx context.Context, args []string, streams genericiooptions.IOStreams, env func(string) string) int {
+	f, root := prepare(args, streams, env)
+	return execute(ctx, f, root)
+}
+
+// prepare makes the command. It must not run at the same time in several goroutines, because kubectl's completion keeps
+// its factory in a global variable.
+func prepare(args []string, streams genericiooptions.IOStreams, env func(string) string) (*factory.Factory, *cobra.Command) {
 	f := factory.New(streams, env, version.Short())
 	f.Args = args
 	root := NewRoot(f)
 	root.SetArgs(args)
+	return f, root
+}
+
+func execute(ctx context.Context, f *factory.Factory, root *cobra.Command) int {
 	err := explain.Error(exit.Ended(ctx, root.ExecuteContext(ctx)))
 	if err == nil {
 		err = f.Written()
