@@ -122,7 +122,7 @@ record: build ## record real runs of verbs as docs/images/*.svg, SESSION=status 
 cert-manager: ## build bin/cert-manager: cert-manager's controllers, for the end-to-end tests
 	cd test/certmanager && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o ../../bin/cert-manager .
 
-e2e: build image completions cert-manager ## the built binary and its image against a real node
+e2e: build image completions notices cert-manager ## the built binary and its image against a real node
 	cd test/e2e && go test -count=1 -timeout 40m -parallel 3 -v .
 
 RUNS ?= 3
