@@ -28,8 +28,8 @@ func TestOtherHands(t *testing.T) {
 	t.Run("leader-schedule-limit 0", p.noLeaderMoves)
 	t.Run("import denies scheduling", p.importDenies)
 	t.Run("PD leader out of reach", p.leaderOutOfReach)
-	t.Run("store elsewhere down", p.storeElsewhereDown)
 	t.Run("deleted during an eviction", p.deletedDuringEviction)
+	t.Run("store elsewhere down", p.storeElsewhereDown)
 }
 
 // imageByHand: another version in the template of a StatefulSet is no wish of the TidbCluster. It is put back, and no
