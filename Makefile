@@ -123,7 +123,7 @@ cert-manager: ## build bin/cert-manager: cert-manager's controllers, for the end
 	cd test/certmanager && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o ../../bin/cert-manager .
 
 e2e: build image completions notices cert-manager ## the built binary and its image against a real node
-	cd test/e2e && go test -count=1 -timeout 40m -parallel 3 -v .
+	cd test/e2e && go test -count=1 -timeout 55m -parallel 3 -v .
 
 RUNS ?= 3
 
