@@ -247,7 +247,7 @@ func (p *person) deletedDuringEviction(t *testing.T) {
 			t.Fatal("PD evicts leaders from no store, want the one of the run that was killed")
 		}
 		deletions[by]()
-		p.tidb(t, 0, "create", cluster, "--version", from, "--storage", "1Gi", "--tidb", "1", "--use-existing-data")
+		p.tidb(t, 0, "create", cluster, "--version", from, "--storage", "1Gi", "--tidb", "1")
 		p.wantConverged(t, 3, 3, 1, from)
 		if stores := p.evicting(t); len(stores) > 0 {
 			t.Errorf("deleted by %s: PD still evicts leaders from stores %v", by, stores)
