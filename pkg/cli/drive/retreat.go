@@ -75,12 +75,12 @@ func versionIn(r *appsv1.ControllerRevision, k topology.Kind) string {
 // that the older one cannot read, and TiDB's system tables are part of the data as well. An image that does not exist has
 // never changed any data, and going back repairs the cluster.
 func (r retreat) judge(g state.Group) string {
-	why, came := "", r.before == r.To || topology.SameRelease(r.before, r.To)
+	why, came := "", topology.SameRelease(r.before, r.To)
 	for _, m := range g.Members {
 		if why == "" {
 			why = r.evidence(g, m)
 		}
-		came = came || m.Pod != nil && m.Pod.Ran && (m.Version() == r.To || topology.SameRelease(m.Version(), r.To))
+		came = came || m.Pod != nil && m.Pod.Ran && topology.SameRelease(m.Version(), r.To)
 	}
 	switch {
 	case why == "" && came:

@@ -29,7 +29,7 @@ func upgradesStores(w desired.State, snap state.Snapshot) bool {
 	for _, g := range w.Groups {
 		other := func(m state.Member) bool {
 			v := m.Version()
-			return m.Pod != nil && v != "" && v != g.Version && !topology.SameRelease(v, g.Version)
+			return m.Pod != nil && v != "" && !topology.SameRelease(v, g.Version)
 		}
 		if g.Kind.Data() == topology.Store && slices.ContainsFunc(snap.Groups[g.Kind].Running(), other) {
 			return true

@@ -6,9 +6,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 )
 
-// asksVersion waits until all members that have the wanted pod report the wanted release, where they report
-// one. An image can have another release than its tag says, or a webhook has replaced the image: then the
-// StatefulSet is as it is wanted, and the cluster is not.
+// asksVersion waits until all members with the wanted pod template report the wanted release. Members that report no
+// release do not count. An image can contain another release than its tag says, and a webhook can replace the image: the
+// StatefulSet is then correct, and the pods run another release.
 func (sc Scope) asksVersion() verdict {
 	var v verdict
 	for _, m := range sc.Got.Running() {

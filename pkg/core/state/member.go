@@ -293,9 +293,9 @@ func (m Member) DownSince() time.Time {
 	return since
 }
 
-// Stopped reports whether the process of a member is known not to run, by two kinds of evidence: the status of its pod
-// says so, and nothing listens on its port, or the pod has no address at which anybody could reach it. A restart of such
-// a member takes nothing away. The status alone proves nothing: a kubelet that the API server does not hear may have
+// Stopped reports whether the process of a member is known not to run, by two kinds of evidence. The first kind is the
+// status of the pod. The second kind is a port on which nothing listens, or a pod without an address. A restart of such a
+// member takes nothing away. The status alone proves nothing: a kubelet that the API server does not hear may have
 // started the process since. That the database has not heard of the member proves nothing at once either, because one
 // broken network can hide a host from both.
 func (m Member) Stopped() bool {

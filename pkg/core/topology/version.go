@@ -42,8 +42,11 @@ func Released(version string) string {
 	return "v" + version
 }
 
-// SameRelease reports whether two versions are builds of one release.
+// SameRelease reports whether two versions are equal, or builds of one release.
 func SameRelease(a, b string) bool {
+	if a == b {
+		return true
+	}
 	v, err := ParseVersion(a)
 	if err != nil {
 		return false

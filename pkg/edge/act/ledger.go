@@ -94,9 +94,10 @@ func (a *Actor) book(ctx context.Context) (*corev1.ConfigMap, error) {
 	return book, a.ours(a.ledgerName(), book)
 }
 
-// remember writes a record of what is about to be done in PD. From then on the ledger has no owner, so that it outlives the
-// TidbCluster: a cluster may be deleted with its data kept, and with its owner the ledger would be deleted too. What it
-// stands for would look like the work of another user to the next TidbCluster on the same data, and stay for ever.
+// remember writes a record of what is about to be done in PD. From then on the ledger has no owner, so that the
+// ledger outlives the TidbCluster. A cluster may be deleted with its data kept, and Kubernetes deletes an object together
+// with the owner. Without the ledger, the scheduler would look like the work of another user to the next TidbCluster on the
+// same data, and would stay for ever.
 func (a *Actor) remember(
 	ctx context.Context, book *corev1.ConfigMap, of state.Record, storeID uint64, r ledger.Record,
 ) error {

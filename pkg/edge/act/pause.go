@@ -9,7 +9,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// PauseEnder ends the pause of a TidbCluster, if it is still the one that it has been given, and forgets pauses of DDL.
+// PauseEnder ends the pause of a TidbCluster, unless somebody has changed the pause, and forgets pauses of DDL.
 // *intent.Client implements it.
 type PauseEnder interface {
 	Intent

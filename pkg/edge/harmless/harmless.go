@@ -67,9 +67,10 @@ func replace(text []byte, by func(*strings.Builder, rune)) []byte {
 // always in a string, where the bracket can be escaped.
 var command = regexp.MustCompile(`(##[a-z]*)\[`)
 
-// YAML returns a value as YAML, in which hidden characters are escaped. The library that makes it reads JSON first, where
-// it does not accept hidden characters unless they are escaped. It writes some of them as they are. So each is replaced
-// by its number between two marks, which the library always escapes, and the number becomes the escape afterwards.
+// YAML returns a value as YAML, in which hidden characters are escaped. The YAML library reads JSON first,
+// and does not accept hidden characters there unless they are escaped. The library writes some hidden characters without
+// an escape. So each hidden character is replaced by its number between two marks, which the library always escapes, and
+// the number becomes the escape afterwards.
 func YAML(value any) ([]byte, error) {
 	text, err := json.Marshal(value)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 // Stream is an output of the process. Whatever is written to it reaches the terminal or the log without hidden
 // characters, so that no text of a member controls the terminal, and without commands to a CI system. Line breaks and
-// tabs stay, because they are those of our own layout. So a place that prints a text of others cannot forget to clean it.
+// tabs stay, because the plugin's own layout needs them. Code that prints a text of others cannot forget to clean the text.
 //
 // It also remembers that a write has failed, so that a command whose output is lost does not end with success.
 type Stream struct {

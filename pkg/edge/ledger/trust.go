@@ -11,8 +11,9 @@ import (
 )
 
 // Of returns the ledger, which may be nil, without the records about another PD cluster than the one with this id. A ledger
-// can outlive its TidbCluster, so the next one of its name may find records about stores of a PD that is gone. While the id
-// is unknown, 0, all records stay: nothing can be done in PD then. A record without an id has never outlived its TidbCluster.
+// can outlive its TidbCluster. The next TidbCluster with that name may then find records about stores of a PD that is gone.
+// While the id is unknown, 0, all records stay, because nothing can be done in PD then. A record without an id has never
+// outlived its TidbCluster.
 func Of(cm *corev1.ConfigMap, cluster uint64) *corev1.ConfigMap {
 	if cm == nil || cluster == 0 {
 		return cm

@@ -25,8 +25,8 @@ func (d database) unlisted(k topology.Kind, pod *state.Pod) state.Database {
 	return state.Database{Problem: fmt.Sprintf("PD lists no store at the address of its pod, and one at %s, which is the address of no pod", others[0])}
 }
 
-// strange notes a store that is of no pod by its address. Stores of other clusters of this PD have pods.
-func (d database) strange(s *pd.Store) {
+// noteUnplaced notes a store whose address is the address of no pod. Stores of other TidbClusters have pods.
+func (d database) noteUnplaced(s *pd.Store) {
 	k := topology.TiKV
 	if columnar(s) {
 		k = topology.TiFlash

@@ -57,15 +57,15 @@ func TestUnlistedMembers(t *testing.T) {
 	}
 }
 
-// TestStrangeStores: stores of other clusters of the same PD have pods, and say nothing about ours.
-func TestStrangeStores(t *testing.T) {
+// TestUnplacedStores: stores of other clusters of the same PD have pods, and say nothing about ours.
+func TestUnplacedStores(t *testing.T) {
 	for address, strange := range map[string]bool{
 		"10.0.0.9:20160": true, "tikv-1.example.com:20160": true, "basic-tikv-0:20160": true,
 		"other-tikv-0.other-tikv-peer.db.svc:20160": false, "basic-tikv-0.basic-tikv-peer.db.svc.cluster.local:20160": false,
 	} {
 		d := database{unplaced: map[topology.Kind][]string{}}
-		d.strange(&pd.Store{Address: address})
-		d.strange(&pd.Store{Address: address, State: pd.StoreTombstone})
+		d.noteUnplaced(&pd.Store{Address: address})
+		d.noteUnplaced(&pd.Store{Address: address, State: pd.StoreTombstone})
 		if got := len(d.unplaced[topology.TiKV]) == 1; got != strange {
 			t.Errorf("%s: %v", address, got)
 		}

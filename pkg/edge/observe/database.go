@@ -303,7 +303,7 @@ func (a answers) sortStore(c topology.Cluster, d *database, s *pd.Store) {
 	}
 	k, n, ok := storeOwner(c, s)
 	if !ok {
-		d.strange(s)
+		d.noteUnplaced(s)
 		if s.State != pd.StoreTombstone && !columnar(s) && !up {
 			d.state.Elsewhere = append(d.state.Elsewhere, a.elsewhere(s))
 		}

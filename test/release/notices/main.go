@@ -1,5 +1,5 @@
-// Command notices writes the licences of all modules that are linked into the program, on any platform of a release:
-// most of them ask that whoever passes on a program passes on their text as well.
+// Command notices writes the licences of all modules that are linked into the program, on any platform of a release.
+// Most licences require that a copy of their text comes with the program.
 package main
 
 import (

@@ -4,7 +4,7 @@
 // It does what "controller-gen crd:maxDescLen=0,crdVersions=v1,
 // allowDangerousTypes=true" does, in its own module, so that none of its
 // dependencies become the plugin's, and with the versions of Kubernetes' types and
-// of the generator that tidb-operator v1.6.5 uses. With later ones the schema has
+// of the generator that tidb-operator v1.6.6 uses. With later ones the schema has
 // more defaults, such as an empty service of a gRPC probe. An API server writes
 // them into every TidbCluster that it hands out, and the pods would restart for
 // them. Descriptions are left out: they are two thirds of the size, and applying

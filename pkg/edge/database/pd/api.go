@@ -39,7 +39,7 @@ type memberInfo struct {
 	BinaryVersion  string   `json:"binary_version"`
 }
 
-// membersInfo is the list of members as PD writes it. In an election it has no leader, or an empty one.
+// membersInfo is the list of members as PD writes the list. During an election the leader is missing or empty.
 type membersInfo struct {
 	Header struct {
 		ClusterID uint64 `json:"cluster_id"`
