@@ -39,6 +39,7 @@ func (w *Model) Do(ctx context.Context, step plan.Step) error {
 	verdict := w.judge(step)
 	err := w.take(step)
 	w.judgeLate(step)
+	w.judgeDDL()
 	w.writes++
 	w.cut = false // a step of one request has no half
 	if err == nil {
@@ -159,6 +160,8 @@ func (w *Model) takeOnVolumes(step plan.Step) error {
 		return nil
 	case plan.SetPassword:
 		return w.setPassword(s)
+	case plan.BeginDDLPause:
+		return w.beginDDLPause(s)
 	case plan.EndDDLPause:
 		return w.endDDLPause(s)
 	case plan.EnableRules:

@@ -1,8 +1,114 @@
 package sim
 
 import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
 )
+
+// ddlOptions say what TiDB does about requests to pause DDL, as probabilities of one request.
+type ddlOptions struct {
+	Asked bool // versions of TiDB are such that upgrades ask for a pause
+	// Refuses: TiDB answers that it does not pause. Slow: it pauses, and answers with an error. Silent: its answer is lost,
+	// whether it pauses or not.
+	Refuses, Slow, Silent float64
+}
+
+// drawDDL has upgrades of TiDB pause DDL in one simulated cluster of three, separately, so that the other runs stay as they
+// are.
+func drawDDL(o *Options) {
+	rng := rand.New(rand.NewPCG(o.Seed, 31))
+	if rng.IntN(3) > 0 {
+		return
+	}
+	o.DDL = ddlOptions{Asked: true, Refuses: pick(rng, 0, 0, .3), Slow: pick(rng, 0, .2), Silent: pick(rng, 0, .2)}
+}
+
+// releases are the releases of TiDB that templates stand for, for whose upgrades DDL is paused.
+var releases = map[string]string{"v1": "v8.1.0", byHand: "v8.1.1", "v2": "v8.1.2", "v3": "v8.5.0", "v4": "v8.5.3"}
+
+// versionOf returns the version that a template stands for.
+func (w *Model) versionOf(k kind, template string) string {
+	if !w.pausesDDL(k) {
+		return template
+	}
+	version, _, _ := strings.Cut(asked(template), "-")
+	return releases[version]
+}
+
+// imageOf returns the version in a pod's image, "" for all but servers whose upgrade pauses DDL.
+func (w *Model) imageOf(k kind, p *pod) string {
+	if !w.pausesDDL(k) {
+		return ""
+	}
+	return w.versionOf(k, p.revision)
+}
+
+func (w *Model) pausesDDL(k kind) bool { return w.DDL.Asked && runsDDL[k] }
+
+// runsDDL are the components whose members run DDL statements.
+var runsDDL = [components]bool{tidb: true}
+
+// beginDDLPause fails at any point, as package act may: the record is written before TiDB is asked. Only a clear refusal
+// removes it.
+func (w *Model) beginDDLPause(s plan.BeginDDLPause) error {
+	i, _ := w.cluster.Ordinal(s.Component, s.By)
+	switch p := w.pods[tidb][i]; {
+	case p == nil || p.uid != s.PodUID, w.Intent.Paused, w.Intent.Canary[tidb] > 0:
+		return errConflict
+	case w.ddl.recorded:
+		return nil
+	}
+	w.ddl.recorded = true
+	if w.endsHalfWay() {
+		return errHalfWay
+	}
+	switch {
+	case !w.serves(tidb, i):
+		w.note("TiDB does not answer whether it pauses DDL")
+	case w.odds(w.DDL.Refuses):
+		w.note("TiDB refuses to pause DDL")
+		if w.endsHalfWay() {
+			return errHalfWay
+		}
+		w.ddl.recorded = w.ddl.paused
+	case w.odds(w.DDL.Slow):
+		w.note("TiDB pauses DDL, and answers with an error")
+		w.ddl.paused = true
+	case w.odds(w.DDL.Silent):
+		w.ddl.paused = w.rng.IntN(2) == 0
+		w.note("the answer of TiDB is lost; DDL paused: %t", w.ddl.paused)
+	default:
+		w.ddl.paused = true
+	}
+	return nil
+}
+
+// odds draws what TiDB does, also where there are no faults.
+func (w *Model) odds(p float64) bool { return p > 0 && w.rng.Float64() < p }
+
+// judgeDDL checks that no pause is without a record: no later run would end it.
+func (w *Model) judgeDDL() {
+	if w.ddl.paused && !w.ddl.recorded {
+		w.broke("ddl", "DDL is paused, and nothing records that")
+	}
+}
+
+// judgeEnd checks that a run which takes back what it has begun leaves no pause of DDL, if it has seen a server to ask.
+func (w *Model) judgeEnd(d *driver) {
+	killed := d.dead || d.lost || errors.Is(d.err, errKilled) || errors.Is(d.err, errLease)
+	if !d.undoes || killed || errors.As(d.err, new(*reconcile.UndoError)) || d.view == nil {
+		return
+	}
+	alone := len(w.drivers) == 0 && w.operator == "" && !w.Intent.Paused
+	if w.ddl.paused && alone && d.view.snap.Groups[topology.TiDB].Up() > 0 {
+		w.broke("ddl", "a run has ended, and DDL is still paused: %v", d.err)
+	}
+}
 
 // ddlPause is a pause of the DDL statements of users.
 type ddlPause struct {
@@ -37,7 +143,7 @@ func (w *Model) endDDLPause(s plan.EndDDLPause) error {
 
 // restOfDDL checks that no run ends converged while DDL statements of users wait, as long as a server can be asked.
 func (w *Model) restOfDDL() {
-	if w.ddl.paused && w.Intent.Replicas[tidb] > 0 && !w.Intent.Suspend[tidb] {
-		w.broke("ddl", "the pause of DDL has not ended")
+	if (w.ddl.paused || w.ddl.recorded) && w.Intent.Replicas[tidb] > 0 && !w.Intent.Suspend[tidb] {
+		w.broke("ddl", "the pause of DDL has not ended, or its record is there: %+v", w.ddl)
 	}
 }

@@ -38,6 +38,7 @@ type driver struct {
 
 	lease  *holding // nil if it uses finds and not the Lease
 	daemon bool     // it is a replica of a daemon
+	undoes bool     // it takes back what it has begun, unless it is killed
 	asleep bool     // it is between two turns
 	frozen int64    // until when its process stands still
 	skew   int64    // how far its clock is ahead
@@ -65,9 +66,11 @@ func (d *driver) Guard(context.Context) (context.Context, context.CancelFunc) {
 
 // begin starts an engine that drives. It does nothing until it is its turn.
 func (w *Model) begin(late int64) *driver {
-	return w.engage(late, func(ctx context.Context, e reconcile.Engine) (plan.Plan, error) {
+	d := w.engage(late, func(ctx context.Context, e reconcile.Engine) (plan.Plan, error) {
 		return reconcile.Run(ctx, e, pacer{w})
 	})
+	d.undoes = true
+	return d
 }
 
 // engage starts an engine for what is to be run with it.
@@ -141,6 +144,7 @@ func (w *Model) ended(d *driver) {
 			w.drivers = append(w.drivers[:i:i], w.drivers[i+1:]...)
 		}
 	}
+	w.judgeEnd(d)
 	if d.err != nil {
 		w.note("the engine ends: %v", d.err)
 	} else {

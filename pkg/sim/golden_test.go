@@ -75,6 +75,12 @@ var goldens = map[string]func(setup) *Model{
 		w.Settle(time.Hour)
 		return w
 	},
+	"upgrade-pauses-ddl": func(s setup) *Model {
+		w := s.settled(Options{PD: 3, TiKV: 3, TiDB: 2, DDL: ddlOptions{Asked: true}})
+		w.Upgrade("v2", topology.TiDB)
+		w.Settle(time.Hour)
+		return w
+	},
 	"restart-members": func(s setup) *Model {
 		w := s.settled(Options{})
 		leader := *w.pd.member(w.pd.leader)

@@ -136,6 +136,8 @@ type Options struct {
 	Pins         bool // a webhook puts digests into pod templates
 	Versions     bool // engines are of two versions of the plugin
 	Reclaims     bool // the claims of removed members are to be deleted
+	// DDL is what TiDB does about requests to pause DDL.
+	DDL ddlOptions
 	// FirstPassword: the user asks for a random first password of root.
 	FirstPassword bool
 	// Many: the user asks for up to twelve stores and TiDB servers, so that the order of

@@ -203,6 +203,7 @@ func (w *Model) observeGroup(k kind) state.Group {
 			m.Pod.Node = nodeOf(i)
 			w.byHost(k, i, m.Pod)
 			m.Pod.Binlog = w.Binlog
+			m.Pod.Version = w.imageOf(k, p)
 			m.Pod.Identity = labels
 		}
 		if c := w.claims[k][i]; c != nil {

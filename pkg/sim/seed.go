@@ -27,6 +27,7 @@ func Seed(seed uint64, trace bool) *Model {
 	drawMany(&o)
 	drawCertificates(&o)
 	drawVersions(&o)
+	drawDDL(&o)
 	drawTemplates(&o)
 	drawUsers(&o)
 	drawOptional(&o)

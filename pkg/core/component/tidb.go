@@ -15,10 +15,11 @@ import (
 // TiDB's members keep no data. They read it from TiKV, and need PD for that.
 func TiDB() plan.Profile {
 	return plan.Profile{
-		Kind:         topology.TiDB,
-		Needs:        []plan.Need{pdServes, tikvServes, pumpServes},
-		Standing:     []plan.Hook{firstPasswordSet},
-		BeforeRemove: []plan.Hook{plan.LeftoverMarked},
+		Kind:          topology.TiDB,
+		Needs:         []plan.Need{pdServes, tikvServes, pumpServes},
+		Standing:      []plan.Hook{firstPasswordSet},
+		BeforeRestart: []plan.Hook{plan.DDLPaused},
+		BeforeRemove:  []plan.Hook{plan.LeftoverMarked},
 		Failover: &plan.Failover{
 			Period: func(plan.Scope) time.Duration { return failoverPeriod },
 			Spare: func(_ plan.Scope, m state.Member, _ bool) string {

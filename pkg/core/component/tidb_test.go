@@ -88,3 +88,59 @@ func TestFirstPasswordWaits(t *testing.T) {
 	c.Roll(topology.TiKV)
 	expect(t, c.Decide(), "evict region leaders from t-tikv-2", "first password of root not set")
 }
+
+// TestDDLPauseBegins: a pause of DDL begins before a server that serves is restarted onto a release for whose upgrade TiDB
+// can pause, and never for any other restart. Nothing waits for a pause that this process has asked for.
+func TestDDLPauseBegins(t *testing.T) {
+	const pause, restart = "pause DDL statements for the upgrade from v8.1.0 to v8.5.0, by t-tidb-0", "restart t-tidb-1"
+	upgrade := func() *plantest.Cluster {
+		c := plantest.New(3, 3, 2).Roll(topology.TiDB)
+		c.Want(topology.TiDB).PausesDDL, c.Want(topology.TiDB).Version = true, "v8.5.0"
+		c.Member("t-tidb-0").Pod.Version, c.Member("t-tidb-1").Pod.Version = "v8.1.0", "v8.1.0"
+		return c
+	}
+	rolled := func(c *plantest.Cluster) { c.Rolled(topology.TiDB, 1).Member("t-tidb-1").Pod.Version = "v8.5.0" }
+	for name, tt := range map[string]struct {
+		change func(*plantest.Cluster)
+		first  string // step
+		gate   string
+	}{
+		"an upgrade":                           {func(*plantest.Cluster) {}, pause, "t-tidb-1: DDL statements not paused"},
+		"in the middle, as after an interrupt": {rolled, pause, "t-tidb-0: DDL statements not paused"},
+		"the process reports another release":  {func(c *plantest.Cluster) { c.Member("t-tidb-1").Database.Version = "v7.3.0" }, restart, ""},
+		"the pause is on":                      {func(c *plantest.Cluster) { c.Wanted.Cluster.DDLPause.Recorded = true }, restart, ""},
+		"the pause is on, in the middle":       {func(c *plantest.Cluster) { rolled(c); c.Wanted.Cluster.DDLPause.Recorded = true }, "restart t-tidb-0", ""},
+		"this process has asked":               {func(c *plantest.Cluster) { c.Policy.DDLAsked = "v2" }, restart, ""},
+		"it has asked for another rollout":     {func(c *plantest.Cluster) { c.Policy.DDLAsked = "v0" }, pause, ""},
+		"the user wants no pause":              {func(c *plantest.Cluster) { c.Want(topology.TiDB).PausesDDL = false }, restart, ""},
+		"only the configuration differs":       {func(c *plantest.Cluster) { c.Want(topology.TiDB).Version = "v8.1.0" }, restart, ""},
+		"a downgrade":                          {func(c *plantest.Cluster) { c.Want(topology.TiDB).Version = "v7.5.0" }, restart, ""},
+		"the version is not known":             {func(c *plantest.Cluster) { c.Want(topology.TiDB).Version = "" }, restart, ""},
+		"a canary": {func(c *plantest.Cluster) {
+			c.Want(topology.TiDB).Held, c.Want(topology.TiDB).Canary = true, 1
+		}, restart, ""},
+		"the user deletes pods": {deletedByHand, "", "pod not replaced"},
+		"the server is down":    {func(c *plantest.Cluster) { c.Down(time.Hour, "t-tidb-1") }, restart, ""},
+		"TiKV comes first":      {func(c *plantest.Cluster) { c.Roll(topology.TiKV) }, "evict region leaders from t-tikv-2", "rollout queued behind TiKV"},
+		"the paused cluster":    {func(c *plantest.Cluster) { c.Wanted.Cluster.Paused = true }, "", ""},
+		"a node with others is under maintenance": {func(c *plantest.Cluster) {
+			c.Wanted.Cluster.Maintained = []topology.Maintenance{{Node: "node-2", Since: plantest.Now}}
+		}, "", "node under maintenance"},
+		"one server alone": {func(c *plantest.Cluster) {
+			c.Want(topology.TiDB).Replicas = 1
+			c.Set(topology.TiDB, func(s *state.Set) { s.Replicas, s.Partition = 1, 1 })
+			g := c.Seen.Groups[topology.TiDB]
+			g.Members = g.Members[:1]
+			c.Seen.Groups[topology.TiDB] = g
+		}, pause, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := upgrade()
+			tt.change(c)
+			expect(t, c.Decide(), tt.first, tt.gate)
+		})
+	}
+	if p := upgrade().Decide(); !p.MustBeLive() {
+		t.Error("a pause is begun on an old observation")
+	}
+}

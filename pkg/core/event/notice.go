@@ -36,6 +36,8 @@ const (
 	NodeMaintained          NoticeReason = "NodeMaintained"
 	CanaryUnreadable        NoticeReason = "CanaryUnreadable"
 	LogBackupNotFlushed     NoticeReason = "LogBackupNotFlushed"
+	DDLPaused               NoticeReason = "DDLPaused"
+	DDLNotPaused            NoticeReason = "DDLNotPaused"
 	RestoreSettings         NoticeReason = "RestoreSettings"
 	ConfigurationNotAsked   NoticeReason = "ConfigurationNotAsked"
 	ConfigurationNotApplied NoticeReason = "ConfigurationNotApplied"
@@ -83,6 +85,8 @@ func NoticeReasons() []NoticeMeaning {
 		{NodeMaintained, "a node with members is under maintenance"},
 		{CanaryUnreadable, "the annotation that asks for a canary cannot be followed, so that all rollouts are held"},
 		{LogBackupNotFlushed, "a store has restarted without having flushed its log backup"},
+		{DDLPaused, "DDL statements of users wait for an upgrade of TiDB to end"},
+		{DDLNotPaused, "TiDB servers are restarted onto another version without a pause of DDL statements"},
 		{RestoreSettings, "the configuration has settings of a restore"},
 		{ConfigurationNotAsked, "the configuration in use is not the default, though the spec asks for none"},
 		{ConfigurationNotApplied, "members run with an older configuration than the one that is written"},

@@ -187,7 +187,7 @@ func leftExamples() []example {
 		{"evict-scheduler-left", both(evicted, func(s *sick) { s.Seen.PD.SchedulersUnknown = true }), "PD could not be asked", "", func(*sick) {}},
 		{"begun-before-pause", both(evicted, func(s *sick) { s.Wanted.Cluster.Paused = true }), "region leaders off store 3", "",
 			both(evicted, func(s *sick) { s.Seen.Evictions[0].Foreign = true })},
-		{"ddl-paused", recorded, "by the record of tidb-operator", "", both(recorded, func(s *sick) { s.Roll(topology.TiDB) })},
+		{"ddl-paused", recorded, "by the record in the TidbCluster", "", both(recorded, func(s *sick) { s.Roll(topology.TiDB) })},
 		{"ddl-paused", ddl, "DDL is paused by /upgrade/start of TiDB", "", both(ddl, func(s *sick) { s.Roll(topology.TiDB) })},
 		{"removal-record-left", func(s *sick) {
 			s.Seen.Removals = []state.Removal{{StoreID: 99, Member: "t-tikv-9"}}

@@ -79,7 +79,7 @@ func ddlPaused(l Look) []Finding {
 	if c.DDLPause.Recorded && !c.Paused {
 		return []Finding{{
 			Component: topology.TiDB,
-			Seen:      "DDL is paused for an upgrade of TiDB, by the record of tidb-operator, and no TiDB server is still to be restarted",
+			Seen:      "DDL is paused for an upgrade of TiDB, by the record in the TidbCluster, and no TiDB server is still to be restarted",
 			Remedy:    remedy.Remedy{l.drive("end the pause")},
 		}}
 	}

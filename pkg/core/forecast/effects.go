@@ -47,6 +47,7 @@ var effects = map[string]effect{
 	"ForgetDrain":      row(forgetDrain, ofMember),
 	"EnableRules":      row(enableRules, always(Creation)),
 	"SetPassword":      row(setPassword, always(Creation)),
+	"BeginDDLPause":    row(beginDDLPause, always(Rollout)),
 	"EndDDLPause":      row(endDDLPause, always(Cleanup)),
 	"EndPause":         row(endPause, always(Preparation)),
 }
@@ -224,6 +225,10 @@ func recreateSet(w *world, s plan.RecreateSet) {
 
 func endPause(w *world, _ plan.EndPause) {
 	w.want.Cluster.Paused, w.want.Cluster.Pause = false, topology.Pause{}
+}
+
+func beginDDLPause(w *world, s plan.BeginDDLPause) {
+	w.want.Cluster.DDLPause = topology.DDLPause{Recorded: true, Since: w.snap.At, From: s.From, To: s.To}
 }
 
 func endDDLPause(w *world, _ plan.EndDDLPause) { w.want.Cluster.DDLPause = topology.DDLPause{} }

@@ -223,3 +223,26 @@ func TestPasses(t *testing.T) {
 		}
 	}
 }
+
+// TestDDLPauseForecast: what will be done about DDL statements is among the steps of an upgrade, around the restarts of TiDB.
+func TestDDLPauseForecast(t *testing.T) {
+	c := upgraded()
+	c.Want(topology.TiDB).PausesDDL, c.Want(topology.TiDB).Version = true, "v8.5.0"
+	for _, name := range []string{"t-tidb-0", "t-tidb-1"} {
+		c.Member(name).Pod.Version = "v8.1.0"
+	}
+	f := of(c)
+	var got []string
+	for _, s := range texts(f) {
+		if strings.Contains(s, "DDL") || strings.Contains(s, "restart t-tidb") {
+			got = append(got, s)
+		}
+	}
+	want := []string{
+		"pause DDL statements for the upgrade from v8.1.0 to v8.5.0, by t-tidb-0", "restart t-tidb-1", "restart t-tidb-0",
+		"let DDL statements run again, by t-tidb-1",
+	}
+	if f.Last.Outcome != plan.Converged || !slices.Equal(got, want) {
+		t.Errorf("%s: %q", f.Last.Outcome, got)
+	}
+}

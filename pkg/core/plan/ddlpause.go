@@ -1,12 +1,78 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
+
+// BeginDDLPause pauses the DDL statements of users before the first TiDB server is restarted onto another version: while
+// servers have several versions, a DDL job could be carried on by one that does not know it. The pause is recorded in the
+// TidbCluster before TiDB is asked. All servers of TiDB know the pause; one of them is asked.
+type BeginDDLPause struct {
+	Component topology.Kind
+	Member    string // the server that is restarted next
+	By        string // the server that is asked
+	PodUID    string // of the pod of By
+	From, To  string // the versions
+	// Revision is the update revision of the rollout. One process asks for a pause of the same rollout once.
+	Revision string
+}
+
+func (BeginDDLPause) step() {}
+
+func (s BeginDDLPause) Target() (topology.Kind, string) { return s.Component, s.Member }
+
+func (s BeginDDLPause) String() string {
+	return fmt.Sprintf("pause DDL statements for the upgrade from %s to %s, by %s", s.From, s.To, s.By)
+}
+
+// DDLPaused is the goal that DDL statements of users are paused before a server of TiDB is restarted onto another version.
+// A server that does not serve is restarted without the pause, since its restart may be the cure. Nor is there a pause while
+// a rollout stops at a canary: tables could not be changed for days.
+var DDLPaused = Hook{
+	Reason: DDLStatementsPaused, Want: "DDL statements paused",
+	Done: func(sc Scope, m state.Member) bool { return sc.Cluster.DDLPause.Recorded || !sc.pausesDDL(m) },
+	Step: func(sc Scope, m state.Member) Step {
+		by := sc.Got.Running()[slices.IndexFunc(sc.Got.Running(), state.Member.Up)]
+		return BeginDDLPause{
+			Component: m.Kind, Member: m.Name, By: by.Name, PodUID: by.Pod.UID,
+			From: m.Version(), To: sc.Want.Version, Revision: sc.Got.Set.UpdateRevision,
+		}
+	},
+}
+
+// pausesDDL reports whether the restart of a member is part of an upgrade that pauses DDL, and this process has not asked
+// for the pause. TiDB may have refused it, and the upgrade goes on then.
+func (sc Scope) pausesDDL(m state.Member) bool {
+	set := sc.Got.Set
+	return sc.Want.PausesDDL && !sc.Want.Held && !set.Manual && m.Up() && sc.Got.Outdated(m) &&
+		sc.Policy.DDLAsked != set.UpdateRevision && topology.PausesDDL(m.Version(), sc.Want.Version)
+}
+
+// pausedDDL says that DDL statements of users wait, as the TidbCluster records. In a paused cluster nothing ends that.
+func pausedDDL(c topology.Cluster) []desired.Finding {
+	p := c.DDLPause
+	if !p.Recorded {
+		return nil
+	}
+	text := "DDL statements of users wait"
+	if !p.Since.IsZero() {
+		text += " since " + moment(p.Since)
+	}
+	text += ", for an upgrade of TiDB"
+	if p.From != "" && p.To != "" {
+		text += fmt.Sprintf(" from %s to %s", p.From, p.To)
+	}
+	if c.Paused {
+		return []desired.Finding{begun(c, topology.TiDB, "", text+": the pause of the cluster keeps them from running again")}
+	}
+	return []desired.Finding{{Reason: event.DDLPaused, Component: topology.TiDB, Text: text + ", and run again when it ends"}}
+}
 
 // EndDDLPause ends a pause of the DDL statements of users, which was begun for an upgrade of TiDB, and then removes its
 // record from the TidbCluster. All servers of TiDB know the pause; one of them is asked.

@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -61,6 +62,34 @@ func TestDDLPauseOfStoppedRun(t *testing.T) {
 		ends := slices.ContainsFunc(steps, func(s plan.Step) bool { k, _ := s.Target(); return k == topology.TiDB })
 		if ends != recorded || len(gates) > 0 {
 			t.Errorf("recorded %t: %v, %v", recorded, steps, gates)
+		}
+	}
+}
+
+// TestDDLPauseIsSaid: as long as DDL statements wait, status and runs say since when and why, and a paused cluster says that
+// nothing ends that.
+func TestDDLPauseIsSaid(t *testing.T) {
+	record := topology.DDLPause{Recorded: true, Since: plantest.Now, From: "v8.1.0", To: "v8.5.0"}
+	const text = "DDL statements of users wait since 2026-01-02T03:04:05Z, for an upgrade of TiDB from v8.1.0 to v8.5.0"
+	for name, tt := range map[string]struct {
+		pause  topology.DDLPause
+		paused bool
+		want   string
+	}{
+		"none":               {topology.DDLPause{}, false, ""},
+		"none, paused":       {topology.DDLPause{}, true, ""},
+		"one":                {record, false, "DDLPaused: " + text + ", and run again when it ends"},
+		"one, paused":        {record, true, "BegunBeforePause: " + text + ": the pause of the cluster keeps them from running again"},
+		"only that there is": {topology.DDLPause{Recorded: true}, false, "DDLPaused: DDL statements of users wait, for an upgrade of TiDB, and run again when it ends"},
+	} {
+		c := plantest.New(3, 3, 2).Roll(tidb)
+		c.Wanted.Cluster.DDLPause, c.Wanted.Cluster.Paused = tt.pause, tt.paused
+		got := ""
+		for _, f := range c.Decide().Findings {
+			got += string(f.Reason) + ": " + f.Text
+		}
+		if got = strings.ReplaceAll(got, plantest.Now.UTC().Format(time.RFC3339), "2026-01-02T03:04:05Z"); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}
 }

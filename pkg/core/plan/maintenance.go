@@ -66,7 +66,7 @@ func takesAway(s Step) bool {
 	switch s := s.(type) {
 	case Resize:
 		return s.To < s.From
-	case Restart, MoveLeader, RemoveMember, RemoveStore, ClosePump, EvictLeaders, DrainCapture, DeleteSet:
+	case Restart, MoveLeader, RemoveMember, RemoveStore, ClosePump, EvictLeaders, DrainCapture, BeginDDLPause, DeleteSet:
 		return true
 	}
 	return false

@@ -14,7 +14,7 @@ import (
 // evict-leader schedulers of others on wanted stores: such a store serves no region as long as its
 // scheduler is there.
 func findings(w desired.State, s state.Snapshot) []desired.Finding {
-	all := canaryFindings(w.Cluster)
+	all := append(canaryFindings(w.Cluster), pausedDDL(w.Cluster)...)
 	for _, g := range w.Groups {
 		all = append(all, g.Findings...)
 		for _, m := range s.Groups[g.Kind].Members {

@@ -142,11 +142,15 @@ type Plan struct {
 // MustBeLive reports whether the plan has to be decided again on a live observation before it is
 // carried out: a change between the observation and a disruptive step can make a correct decision
 // wrong. An eviction does no harm that lasts, but decided on a cache that stands still it is begun
-// beside that of another store, again and again.
+// beside that of another store, again and again. A pause of DDL that is decided on such a cache may be begun after the
+// rollout.
 func (p Plan) MustBeLive() bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool {
-		_, evicts := s.(EvictLeaders)
-		return evicts || Disruptive(s)
+		switch s.(type) {
+		case EvictLeaders, BeginDDLPause:
+			return true
+		}
+		return Disruptive(s)
 	})
 }
 

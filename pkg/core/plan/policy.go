@@ -19,6 +19,9 @@ type Policy struct {
 	Waits Waits
 	// Limited is when this process last had PD limit how many leaders move; zero for never.
 	Limited time.Time
+	// DDLAsked is the update revision of TiDB for whose rollout this process has asked for a pause of DDL; "" for none.
+	// TiDB may have refused, and is not asked again in each turn.
+	DDLAsked string
 }
 
 // Failing says which members a run may give up and replace.

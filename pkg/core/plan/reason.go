@@ -83,6 +83,8 @@ const (
 	PumpOffline      Reason = "PumpOffline"
 	FirstPasswordSet Reason = "FirstPasswordSet"
 
+	DDLStatementsPaused Reason = "DDLStatementsPaused"
+
 	ClaimsMarked         Reason = "ClaimsMarked"
 	ClaimsUnmarked       Reason = "ClaimsUnmarked"
 	ClaimBeingDeleted    Reason = "ClaimBeingDeleted"
@@ -217,6 +219,7 @@ var meanings = []Meaning{
 	{BinlogReceived, "TiDB writes its binlog, and the last Pump is to be removed", "TiDB needs a Pump", apart},
 	{PumpOffline, "a Pump has to go offline, after drainers have read what it has", "Pump not offline", apart},
 	{FirstPasswordSet, "root of TiDB has to get the first password that the spec asks for", "first password of root not set", apart},
+	{DDLStatementsPaused, "DDL statements of users have to wait before a TiDB server gets another version", "DDL statements not paused", apart},
 	{ClaimsMarked, "claims of a removed member have to be marked as left over", "claims not marked as left over", apart},
 	{ClaimsUnmarked, "claims of a member that stays must not be marked", "claims still marked as left over", apart},
 	{ClaimBeingDeleted, "a claim is deleted with its pod, so the pod must stay", "claim being deleted", bare},

@@ -44,6 +44,7 @@ var steps = []struct {
 	{plan.AdoptDrain{Component: ticdc, Member: "m"}, ticdc, "m", false, false},
 	{plan.ForgetDrain{Component: ticdc, Member: "m"}, ticdc, "m", false, false},
 	{plan.SetPassword{Component: tidb, Member: "m"}, tidb, "m", false, false},
+	{plan.BeginDDLPause{Component: tidb, Member: "m"}, tidb, "m", false, false},
 	{plan.EndDDLPause{Component: tidb, Member: "m"}, tidb, "m", false, false},
 	{plan.EnableRules{Component: topology.TiFlash}, topology.TiFlash, "", false, false},
 	{plan.MarkClaims{Component: pd, Member: "m"}, pd, "m", false, false},

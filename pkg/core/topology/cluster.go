@@ -84,6 +84,8 @@ type Group struct {
 	// FlushesLog: a store flushes its log backup before it is restarted (TiKV; annotation
 	// tidb.pingcap.com/tikv-restart-without-flush-log-backup).
 	FlushesLog bool
+	// PausesDDL: upgrades pause the DDL statements of users where TiDB can do that (TiDB; annotation kubectl-tidb/ddl-pause).
+	PausesDDL bool
 	// DrainTimeout bounds the wait for tables to leave a capture before it is restarted or removed
 	// anyway (TiCDC; spec.ticdc.gracefulShutdownTimeout).
 	DrainTimeout time.Duration

@@ -40,7 +40,7 @@ func TestNew(t *testing.T) {
 				EvictTimeout: new(10 * time.Minute), FlushesLog: true, MinReady: 30 * time.Second, ScaleOut: 3, ScaleIn: 2,
 				Volumes: []Volume{{Name: "tikv", Size: 1 << 30, Field: "spec.tikv.requests.storage"}},
 			},
-			{Kind: TiDB, Replicas: 2, MaxFailures: 3, Image: "pingcap/tidb:v8.1.0", Version: "v8.1.0", Manual: true, MinReady: 3 * time.Second, ScaleOut: 1, ScaleIn: 1},
+			{Kind: TiDB, Replicas: 2, MaxFailures: 3, Image: "pingcap/tidb:v8.1.0", Version: "v8.1.0", Manual: true, PausesDDL: true, MinReady: 3 * time.Second, ScaleOut: 1, ScaleIn: 1},
 		},
 	}
 	for i := range c.Groups {

@@ -41,6 +41,7 @@ var readTiDB = reading{
 		if _, set := tc.Annotations[annMinReady(TiDB)]; !set && g.Replicas > 1 {
 			g.MinReady = tidbMinReady
 		}
+		g.PausesDDL = tc.Annotations[AnnotationDDLPause] != "false"
 		first := tc.Spec.TiDB.Initializer
 		g.FirstPassword = first != nil && first.CreatePassword && !isTrue(tc.Status.TiDB.PasswordInitialized)
 	},

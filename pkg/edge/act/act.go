@@ -36,15 +36,14 @@ const fieldManager = "kubectl-tidb"
 // one TidbCluster and not for its name: what it creates belongs to the UID in
 // topology.Cluster, and is deleted with it.
 type Actor struct {
-	kube   kubernetes.Interface
-	intent PauseEnder
-	pd     func() pd.Client
-	ticdc  func(c topology.Cluster, ordinal int) *ticdc.Client
-	pump   func(c topology.Cluster, ordinal int) *pump.Client
-	tidb   func(addr string, with *tls.Config) Root
-	// resumeDDL ends a pause of DDL, by the TiDB server in a member's pod.
-	resumeDDL func(ctx context.Context, c topology.Cluster, ordinal int) error
-	cluster   topology.Cluster
+	kube    kubernetes.Interface
+	intent  PauseEnder
+	pd      func() pd.Client
+	ticdc   func(c topology.Cluster, ordinal int) *ticdc.Client
+	pump    func(c topology.Cluster, ordinal int) *pump.Client
+	tidb    func(addr string, with *tls.Config) Root
+	ddl     DDL
+	cluster topology.Cluster
 	// logBackups flushes log backups, and flushed are the pods that were asked to, by UID.
 	logBackups LogBackups
 	flushed    map[string]bool
@@ -101,6 +100,8 @@ func (a *Actor) take(ctx context.Context, step plan.Step) error {
 		return a.closePump(ctx, s)
 	case plan.SetPassword:
 		return a.setPassword(ctx, s)
+	case plan.BeginDDLPause:
+		return a.beginDDLPause(ctx, s)
 	case plan.EndDDLPause:
 		return a.endDDLPause(ctx, s)
 	case plan.EnableRules:

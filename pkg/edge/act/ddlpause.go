@@ -2,17 +2,89 @@ package act
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tidb"
 )
 
-// DDLPauses removes the record of a pause of DDL from a TidbCluster. *intent.Client implements it.
+// DDLPauses writes and removes the record of a pause of DDL in a TidbCluster. *intent.Client implements it.
 type DDLPauses interface {
+	RecordDDLPause(ctx context.Context, tc *v1alpha1.TidbCluster, p topology.DDLPause) error
 	ForgetDDLPause(ctx context.Context, tc *v1alpha1.TidbCluster) error
+}
+
+// DDL asks the TiDB server in a member's pod to begin or to end a pause of DDL. Notice reports that servers are restarted
+// without a pause.
+type DDL struct {
+	Pause, Resume func(ctx context.Context, c topology.Cluster, ordinal int) error
+	Notice        func(text string)
+}
+
+// OnDDL sets how pauses of DDL begin and end.
+func (a *Actor) OnDDL(d DDL) *Actor {
+	a.ddl = d
+	return a
+}
+
+// beginDDLPause writes the record, and then asks TiDB: in the other order nothing would tell the next run of the pause, if
+// this process ended in between. An upgrade never fails because of the pause: what keeps it from beginning is a notice. Only
+// where TiDB says that it does not pause DDL, the record is removed; in all other cases DDL may be paused, and
+// the pause is ended with the upgrade.
+func (a *Actor) beginDDLPause(ctx context.Context, s plan.BeginDDLPause) error {
+	_, ordinal, known := a.cluster.Member(s.By)
+	if !known {
+		return fmt.Errorf("begin a pause of DDL: %s is no member of the cluster", s.By)
+	}
+	if _, err := a.samePod(ctx, s.By, s.PodUID); err != nil {
+		return err
+	}
+	tc, err := a.intent.Load(ctx, a.cluster.Namespace, a.cluster.Name)
+	if err != nil {
+		return err
+	}
+	c := topology.New(tc)
+	switch g, _ := c.Group(s.Component); {
+	case c.UID != a.cluster.UID:
+		return stale(tidbcluster(tc), "was deleted and created again")
+	case c.Paused:
+		return stale(tidbcluster(tc), "is %s", c.Pause)
+	case !g.PausesDDL || g.Held:
+		return stale(tidbcluster(tc), "asks for no pause of DDL by now")
+	case c.DDLPause.Recorded:
+		return nil
+	}
+	pause := topology.DDLPause{Recorded: true, Since: a.now(), From: s.From, To: s.To}
+	if err := a.intent.RecordDDLPause(ctx, tc, pause); ctx.Err() != nil {
+		return ctx.Err()
+	} else if err != nil {
+		a.ddl.Notice("DDL statements are not paused for the upgrade of TiDB, because that could not be recorded: " + err.Error())
+		return nil
+	}
+	return a.pauseDDL(ctx, ordinal)
+}
+
+// pauseDDL asks TiDB for a pause that is recorded.
+func (a *Actor) pauseDDL(ctx context.Context, ordinal int) error {
+	err := a.ddl.Pause(ctx, a.cluster, ordinal)
+	if err == nil || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var refused *tidb.RefusedError
+	if !errors.As(err, &refused) {
+		a.ddl.Notice("DDL statements may not be paused for the upgrade of TiDB, which goes on; a pause is ended with it: " + err.Error())
+		return nil
+	}
+	a.ddl.Notice("DDL statements are not paused for the upgrade of TiDB, which goes on: " + err.Error())
+	tc, err := a.intent.Load(ctx, a.cluster.Namespace, a.cluster.Name)
+	if err != nil {
+		return err
+	}
+	return a.intent.ForgetDDLPause(ctx, tc)
 }
 
 // endDDLPause asks TiDB first, and then removes the record: in the other order nothing would tell the next run of a pause
@@ -37,14 +109,8 @@ func (a *Actor) endDDLPause(ctx context.Context, s plan.EndDDLPause) error {
 	case !c.DDLPause.Recorded:
 		return nil
 	}
-	if err := a.resumeDDL(ctx, a.cluster, ordinal); err != nil {
+	if err := a.ddl.Resume(ctx, a.cluster, ordinal); err != nil {
 		return err
 	}
 	return a.intent.ForgetDDLPause(ctx, tc)
-}
-
-// OnDDL sets what asks the TiDB server in a member's pod to end a pause of DDL.
-func (a *Actor) OnDDL(resume func(ctx context.Context, c topology.Cluster, ordinal int) error) *Actor {
-	a.resumeDDL = resume
-	return a
 }

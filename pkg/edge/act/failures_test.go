@@ -39,6 +39,17 @@ func (f *fakeIntent) EndPause(context.Context, *v1alpha1.TidbCluster) error {
 	return nil
 }
 
+func (f *fakeIntent) RecordDDLPause(_ context.Context, _ *v1alpha1.TidbCluster, p topology.DDLPause) error {
+	if f.fails != nil {
+		return f.fails
+	}
+	f.patches++
+	for key, value := range p.Annotations() {
+		metav1.SetMetaDataAnnotation(&f.tc.ObjectMeta, key, value)
+	}
+	return nil
+}
+
 func (f *fakeIntent) ForgetDDLPause(context.Context, *v1alpha1.TidbCluster) error {
 	if f.fails != nil {
 		return f.fails

@@ -42,7 +42,8 @@ func (c *Client) EndPause(ctx context.Context, tc *v1alpha1.TidbCluster) error {
 	return c.Resume(tc).Write(ctx, Write{})
 }
 
-// aboutDDLPause is what the end of a pause of DDL is about: a pause that was begun since tc was read keeps its record.
+// aboutDDLPause is what the beginning and the end of a pause of DDL are about: a pause that was begun since tc was read keeps
+// its record.
 var aboutDDLPause = annotationsOf(topology.DDLPauseAnnotations())
 
 func annotationsOf(keys []string) []string {
@@ -53,11 +54,20 @@ func annotationsOf(keys []string) []string {
 	return fields
 }
 
+// RecordDDLPause records a pause of DDL that is about to begin, in a TidbCluster that has no such record.
+func (c *Client) RecordDDLPause(ctx context.Context, tc *v1alpha1.TidbCluster, p topology.DDLPause) error {
+	set := settings{annotations: map[string]any{}}
+	for key, value := range p.Annotations() {
+		set.annotations[key] = value
+	}
+	return c.patch(ctx, "record the pause of DDL in", tc, set, aboutDDLPause, Write{})
+}
+
 // ForgetDDLPause removes the record of a pause of DDL that tc shows, and that has ended.
 func (c *Client) ForgetDDLPause(ctx context.Context, tc *v1alpha1.TidbCluster) error {
 	set := settings{annotations: map[string]any{}}
 	for _, key := range topology.DDLPauseAnnotations() {
 		set.annotations[key] = nil
 	}
-	return c.patch(ctx, "change", tc, set, aboutDDLPause, Write{})
+	return c.patch(ctx, "remove the pause of DDL from", tc, set, aboutDDLPause, Write{})
 }

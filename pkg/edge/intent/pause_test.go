@@ -74,3 +74,20 @@ func TestForgetDDLPause(t *testing.T) {
 		t.Errorf("%v", after)
 	}
 }
+
+// TestRecordDDLPause: the record of a pause of DDL is written as a whole, and not over one that was written since.
+func TestRecordDDLPause(t *testing.T) {
+	c, dyn := client(t, object(t, stored))
+	p := topology.DDLPause{Recorded: true, Since: time.Date(2026, 8, 7, 1, 2, 3, 0, time.UTC), From: "v8.1.0", To: "v8.5.0"}
+	before := load(t, c)
+	if err := c.RecordDDLPause(t.Context(), before, p); err != nil {
+		t.Fatal(err)
+	}
+	if got := topology.New(load(t, c)).DDLPause; got != p {
+		t.Errorf("%+v", got)
+	}
+	changed(t, dyn, "v8.0.0", "metadata", "annotations", topology.DDLPauseAnnotations()[2])
+	if err := c.RecordDDLPause(t.Context(), before, p); !errors.As(err, new(*ChangedError)) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,10 +1,17 @@
 package observe
 
 import (
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
 )
 
 // TestDDLPaused: the first server that serves is asked, and what cannot be asked is no pause.
@@ -41,5 +48,24 @@ func TestResumeDDL(t *testing.T) {
 		if err := through(tt.port).ResumeDDL(t.Context(), c, 0); (err == nil) != tt.ends || err != nil && !strings.Contains(err.Error(), "let DDL statements run again") {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestPauseDDL: the server in the member's pod is asked, over a connection of its own that does not stay.
+func TestPauseDDL(t *testing.T) {
+	server := httptest.NewServer(answering(`"success!"`))
+	defer server.Close()
+	way := &network{to: server.Listener.Addr().String()}
+	o := New(fake.NewClientset(), dial.Any(way), nil, time.Now)
+	defer o.Close()
+	if err := o.PauseDDL(t.Context(), basic, 1); err == nil {
+		t.Error("a cluster is asked that was not observed")
+	}
+	o.identify(basic, credentials{})
+	if err := o.PauseDDL(t.Context(), basic, 1); err != nil {
+		t.Error(err)
+	}
+	if want := basic.PodHost(topology.TiDB, 1) + ":10080"; !slices.Equal(way.dialed, []string{want}) {
+		t.Errorf("dialed %q, want %q", way.dialed, want)
 	}
 }

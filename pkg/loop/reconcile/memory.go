@@ -19,6 +19,8 @@ type Memory struct {
 	at     time.Time       // of the last turn
 	// limited is when PD was last asked to limit how many leaders move. A process that does not know it asks at once.
 	limited time.Time
+	// ddlAsked is the rollout of TiDB for which a pause of DDL was asked for, whatever became of that; "" for none.
+	ddlAsked string
 }
 
 // begin starts the turn in which p was decided.
@@ -36,6 +38,12 @@ func (m *Memory) note(step plan.Step, err error) {
 	if m == nil || errors.As(err, &outdated) && outdated.Stale() {
 		return
 	}
+	switch s := step.(type) {
+	case plan.BeginDDLPause:
+		m.ddlAsked = s.Revision
+	case plan.EndDDLPause: // a rollout that goes on after that may ask again
+		m.ddlAsked = ""
+	}
 	m.failed = slices.DeleteFunc(m.failed, func(o topology.Kind) bool { return o == k })
 	if err != nil {
 		m.failed = append(m.failed, k)
@@ -51,7 +59,7 @@ func (m *Memory) note(step plan.Step, err error) {
 // that failed longest ago first, and what was waited for.
 func (m *Memory) recall(p plan.Policy) plan.Policy {
 	if m != nil {
-		p.Later, p.Waits, p.Limited = slices.Clone(m.failed), m.waits, m.limited
+		p.Later, p.Waits, p.Limited, p.DDLAsked = slices.Clone(m.failed), m.waits, m.limited, m.ddlAsked
 	}
 	return p
 }

@@ -104,3 +104,28 @@ func TestRunGoesOnBesideFailures(t *testing.T) {
 		}
 	})
 }
+
+// TestDDLAskedOnce: a process asks for a pause of DDL once for each rollout, whatever becomes of that, and again when the pause
+// has ended, since the rollout may go on. A step that was outdated was no request.
+func TestDDLAskedOnce(t *testing.T) {
+	begin, end := plan.BeginDDLPause{Component: topology.TiDB, Revision: "r2"}, plan.EndDDLPause{Component: topology.TiDB}
+	for name, tt := range map[string]struct {
+		steps []plan.Step
+		err   error
+		want  string
+	}{
+		"asked":     {[]plan.Step{begin}, nil, "r2"},
+		"failed":    {[]plan.Step{begin}, errBroken, "r2"},
+		"outdated":  {[]plan.Step{begin}, tooLate{}, ""},
+		"ended":     {[]plan.Step{begin, end}, nil, ""},
+		"not begun": {[]plan.Step{plan.Close{Component: topology.TiDB}}, nil, ""},
+	} {
+		m := &Memory{}
+		for _, s := range tt.steps {
+			m.note(s, tt.err)
+		}
+		if got := m.recall(plan.Policy{}).DDLAsked; got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}

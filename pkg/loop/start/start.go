@@ -65,13 +65,16 @@ func (c Connections) Follow(e *reconcile.Engine, policy plan.Policy, progress *r
 // Drive has an engine change the cluster that o observes. It is valid for the TidbCluster that was
 // read and not for its name: new objects belong to its UID. The status is written through status.
 func (c Connections) Drive(e *reconcile.Engine, o *observe.Observer, cluster topology.Cluster, status act.Intent) {
-	e.Actor = act.New(c.Kube, c.Intent, o.PD, cluster, c.Now).OnTiCDC(o.TiCDC).OnPump(o.Pump).OnTiDB(c.root(cluster)).
-		OnDDL(o.ResumeDDL).
-		OnLogBackup(act.LogBackups{Flush: o.FlushLog, Notice: func(text string) {
+	notice := func(reason event.NoticeReason) func(string) {
+		return func(text string) {
 			if e.Progress != nil {
-				e.Progress.Notice(event.LogBackupNotFlushed, text)
+				e.Progress.Notice(reason, text)
 			}
-		}})
+		}
+	}
+	e.Actor = act.New(c.Kube, c.Intent, o.PD, cluster, c.Now).OnTiCDC(o.TiCDC).OnPump(o.Pump).OnTiDB(c.root(cluster)).
+		OnDDL(act.DDL{Pause: o.PauseDDL, Resume: o.ResumeDDL, Notice: notice(event.DDLNotPaused)}).
+		OnLogBackup(act.LogBackups{Flush: o.FlushLog, Notice: notice(event.LogBackupNotFlushed)})
 	e.Recorder = act.NewRecorder(status)
 }
 

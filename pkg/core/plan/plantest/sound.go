@@ -192,6 +192,9 @@ func ofPods(g state.Group, m state.Member, s plan.Step) (said, bool) {
 	switch s := s.(type) {
 	case plan.EndDDLPause:
 		return said{"pod": {s.PodUID, podOf(m).UID}}, true
+	case plan.BeginDDLPause:
+		by, _ := g.Member(s.By)
+		return said{"pod": {s.PodUID, podOf(by).UID}, "from": {s.From, m.Version()}}, true
 	case plan.SetPassword:
 		return said{"pod": {s.PodUID, podOf(m).UID}}, true
 	case plan.Restart:

@@ -5,12 +5,10 @@
 package tidb
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/ask"
@@ -93,37 +91,6 @@ func quoted(name string) string {
 		return name
 	}
 	return "`" + strings.ReplaceAll(name, "`", "``") + "`"
-}
-
-// DDLPaused reports whether DDL statements of users are paused for an upgrade, as a tool asks for it that begins one.
-// The server on host is asked to show that, which changes nothing. One that is too old to know of it says no.
-func (c *Client) DDLPaused(ctx context.Context, host string) (bool, error) {
-	answer, err := c.port().Post(ctx, host, "/upgrade/show", nil)
-	if err != nil {
-		return false, fmt.Errorf("ask TiDB %s whether DDL is paused: %w", host, err)
-	}
-	// While nothing is paused it answers with a text, else with the progress of the upgrade.
-	var progress struct {
-		Upgraded *int `json:"upgraded_percent"`
-	}
-	known := json.NewDecoder(bytes.NewReader(answer.Body)).Decode(&progress) == nil
-	return answer.Code < http.StatusBadRequest && known && progress.Upgraded != nil, nil
-}
-
-// resumed are the answers of TiDB to a request to end a pause of DDL: it has done that, or there was none.
-var resumed = []string{"success!", "It's a duplicated operation and the cluster is already in normal state."}
-
-// ResumeDDL ends a pause of the DDL statements of users. An answer by which TiDB may still have the pause is an error.
-func (c *Client) ResumeDDL(ctx context.Context, host string) error {
-	answer, err := c.port().Post(ctx, host, "/upgrade/finish", nil)
-	if err != nil {
-		return fmt.Errorf("ask TiDB %s to end the pause of DDL: %w", host, err)
-	}
-	said := ask.Text(answer.Body, resumed...)
-	if answer.Code != http.StatusOK || !slices.Contains(resumed, said) {
-		return fmt.Errorf("ask TiDB %s to end the pause of DDL: it answered %s", host, ask.With(answer.Status, said))
-	}
-	return nil
 }
 
 func (c *Client) port() ask.Port {

@@ -44,61 +44,6 @@ func TestHealthy(t *testing.T) {
 	}
 }
 
-// TestResumeDDL: only an answer by which there is no pause any more is a success.
-func TestResumeDDL(t *testing.T) {
-	for name, tt := range map[string]struct {
-		code int
-		body string
-		ends bool
-	}{
-		"it ended":          {200, `"success!"`, true},
-		"as plain text":     {200, "success!", true},
-		"there was none":    {200, `"It's a duplicated operation and the cluster is already in normal state."`, true},
-		"it is refused":     {200, `"upgrading failed"`, false},
-		"another operation": {200, `"It's a duplicated operation and the cluster is already in upgrading state."`, false},
-		"it fails":          {500, `"success!"`, false},
-		"it does not know":  {404, "404 page not found", false},
-	} {
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Method != http.MethodPost || r.URL.Path != "/upgrade/finish" {
-				t.Errorf("%s %s", r.Method, r.URL.Path)
-			}
-			w.WriteHeader(tt.code)
-			io.WriteString(w, tt.body)
-		}))
-		if err := (&Client{HTTP: s.Client()}).ResumeDDL(t.Context(), strings.TrimPrefix(s.URL, "http://")); (err == nil) != tt.ends {
-			t.Errorf("%s: %v", name, err)
-		}
-		s.Close()
-	}
-}
-
-// TestDDLPaused: what TiDB answers in both states, and what one answers that does not know of it.
-func TestDDLPaused(t *testing.T) {
-	for body, want := range map[string]bool{
-		`{"servers_num":3,"owner_id":"a","upgraded_percent":0}"success!"`: true,
-		`"The cluster state is normal.""success!"`:                        false,
-		`[schema]wrong operation:`:                                        false,
-		`{}`:                                                              false,
-	} {
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Method != http.MethodPost || r.URL.Path != "/upgrade/show" {
-				t.Errorf("%s %s", r.Method, r.URL.Path)
-			}
-			io.WriteString(w, body)
-		}))
-		c := &Client{HTTP: s.Client()}
-		if got, err := c.DDLPaused(t.Context(), strings.TrimPrefix(s.URL, "http://")); err != nil || got != want {
-			t.Errorf("%s: %t, %v", body, got, err)
-		}
-		s.Close()
-	}
-	c := &Client{HTTP: &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF })}}
-	if _, err := c.DDLPaused(t.Context(), "basic-tidb-0"); err == nil {
-		t.Error("no answer is not an error")
-	}
-}
-
 func TestUnreachableIsNotUnhealthy(t *testing.T) {
 	hc := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 		if r.URL.String() != "https://basic-tidb-0.basic-tidb-peer.ns.svc:10080/status" {
