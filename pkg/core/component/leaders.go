@@ -203,24 +203,6 @@ func evictingSince(sc plan.Scope, m state.Member) time.Time {
 	return e.Since
 }
 
-// reconnecting is how long other stores may take to connect again to a store that was restarted: they notice
-// that its former address is gone, and try once a second. A leader that is handed over before does not arrive, and
-// its region accepts no writes until raft gives that up, which is after ten seconds.
-const reconnecting = 3 * time.Second
-
-// storeReconnected holds when a restarted store can be given leaders. Until then the eviction stays in force, so that
-// neither PD nor the eviction of the next store moves a leader there.
-var storeReconnected = plan.Hook{
-	Reason: plan.StoreReconnected, Want: "other stores connected to it",
-	HoldsNoOther: true, // no server needs leaders on this very store
-	Done: func(sc plan.Scope, m state.Member) bool {
-		_, ours := evicting(sc, m)
-		return !ours || !m.Up() || sc.All.At.Sub(m.Pod.Since) >= reconnecting
-	},
-	Since:   func(_ plan.Scope, m state.Member) time.Time { return m.Pod.Since },
-	Timeout: func(plan.Scope) (time.Duration, bool) { return reconnecting, true },
-}
-
 // leadersAllowed ends an eviction once the store is up again.
 var leadersAllowed = plan.Hook{
 	Reason: plan.LeadersAllowed, Want: "leaders allowed",

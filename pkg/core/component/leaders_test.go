@@ -85,24 +85,23 @@ func TestEvictionWaits(t *testing.T) {
 	})
 }
 
-// TestRestartedStoreReconnects: leaders stay off a store until the others have connected to it again.
-func TestRestartedStoreReconnects(t *testing.T) {
-	restarted := func(ready time.Duration) *plantest.Cluster {
+// TestEvictionEnds: the eviction of a restarted store ends as soon as the store serves, and no earlier. Schedulers of
+// other users stay.
+func TestEvictionEnds(t *testing.T) {
+	restarted := func(change func(*plantest.Cluster)) *plantest.Cluster {
 		c := plantest.New(3, 3, 1).Evicting("t-tikv-2", time.Minute, 3)
-		c.Member("t-tikv-2").Pod.Since = plantest.Now.Add(-ready)
+		c.Member("t-tikv-2").Pod.Since = plantest.Now
+		change(c)
 		return c
 	}
-	down := restarted(time.Second)
-	down.Down(time.Second, "t-tikv-2")
-	plantest.Waits(t, "restarted-store-reconnects", []plantest.Case{
-		{Name: "ready for one second", Cluster: restarted(time.Second)},
-		{Name: "ready for three seconds", Cluster: restarted(3 * time.Second)},
-		{Name: "ready for one second, the scheduler is not ours", Cluster: func() *plantest.Cluster {
-			c := restarted(time.Second)
-			c.Seen.Evictions = nil
-			return c
-		}()},
-		{Name: "not ready", Cluster: down},
+	plantest.Waits(t, "eviction-ends", []plantest.Case{
+		{Name: "just Ready", Cluster: restarted(func(*plantest.Cluster) {})},
+		{Name: "just Ready, the scheduler is not ours", Cluster: restarted(func(c *plantest.Cluster) { c.Seen.Evictions = nil })},
+		{Name: "not ready", Cluster: restarted(func(c *plantest.Cluster) { c.Down(time.Second, "t-tikv-2") })},
+		{Name: "Ready, PD has not heard of the store yet", Cluster: restarted(func(c *plantest.Cluster) {
+			d := &c.Member("t-tikv-2").Database
+			d.State, d.Healthy = state.StoreDisconnected, false
+		})},
 	})
 }
 

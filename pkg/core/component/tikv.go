@@ -20,7 +20,7 @@ func TiKV() plan.Profile {
 		IDLabel:       topology.LabelStoreID,
 		Located:       true,
 		Floor:         leastStores,
-		Standing:      []plan.Hook{storeRestored, storeReconnected, leadersAllowed, evictionForgotten},
+		Standing:      []plan.Hook{storeRestored, leadersAllowed, evictionForgotten},
 		BeforeRestart: []plan.Hook{leadersBack, leadersEvicted},
 		BeforeHold:    []plan.Hook{leadersBack},
 		BeforeRemove: []plan.Hook{

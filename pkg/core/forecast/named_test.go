@@ -18,7 +18,7 @@ func TestNamed(t *testing.T) {
 	}
 	f := of(c)
 	want := "move PD leader from t-pd-0 to t-pd-1, restart t-pd-0, evict region leaders from t-tikv-1, restart t-tikv-1, " +
-		"restart t-tidb-0, allow region leaders on t-tikv-1"
+		"allow region leaders on t-tikv-1, restart t-tidb-0"
 	if got := strings.Join(texts(f), ", "); got != want || f.Last.Outcome != plan.Converged {
 		t.Errorf("%s; %s", got, f.Last.Outcome)
 	}

@@ -65,7 +65,7 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 		sum.steps = append(sum.steps, v.steps...)
 		sum.gates = append(sum.gates, v.gates...)
 		before = append(before, earlier{
-			index: i, kind: g.Kind, waits: sc.holdsOthers(v), needs: !sc.needs(p).idle(), rolling: sc.rolling(), canary: g.Held, awaits: v.awaits(),
+			index: i, kind: g.Kind, waits: !v.idle(), needs: !sc.needs(p).idle(), rolling: sc.rolling(), canary: g.Held, awaits: v.awaits(),
 		})
 		disks := sc.volumes()
 		sum.steps = append(sum.steps, disks.steps...)
@@ -155,12 +155,6 @@ type earlier struct {
 	awaits  topology.Kind // where it waits only for the rollout of this one, else ""
 }
 
-// holdsOthers reports whether rollouts of later components wait until this is over.
-func (sc Scope) holdsOthers(v verdict) bool {
-	return len(v.steps) > 0 || len(v.gates) > 0 && sc.rolling() ||
-		slices.ContainsFunc(v.gates, func(g Gate) bool { return !g.holdsNoOther })
-}
-
 // awaits returns the component whose rollout is all that is waited for, "" where there is none.
 func (v verdict) awaits() topology.Kind {
 	if len(v.gates) == 0 || slices.ContainsFunc(v.gates, func(g Gate) bool { return g.awaits != v.gates[0].awaits }) {
@@ -205,16 +199,27 @@ func (sc Scope) rolling() bool {
 
 // candidate returns the member to restart next: the highest ordinal that does not have the update
 // revision, since a partition can only be lowered, unless a canary holds it; then the members that a user has
-// named. With OnDelete those come first, since only a person restarts the others.
+// named. Of the named members a store whose leaders have begun to leave comes first, so that a member that is named
+// later does not make two stores without leaders. With OnDelete named members come first, since only a person restarts
+// the others.
 func (sc Scope) candidate() (state.Member, bool) {
 	rolls := func(m state.Member) bool { return sc.Got.Outdated(m) && !sc.held(m) }
 	if m, ok := sc.highest(rolls); ok && !sc.Got.Set.Manual {
 		return m, true
 	}
-	if m, ok := sc.highest(sc.alone); ok {
-		return m, true
+	begun := func(m state.Member) bool { return sc.alone(m) && sc.leadersLeave(m) }
+	for _, is := range []func(state.Member) bool{begun, sc.alone} {
+		if m, ok := sc.highest(is); ok {
+			return m, true
+		}
 	}
 	return sc.highest(rolls)
+}
+
+// leadersLeave reports whether an eviction of ours moves the leaders of a store away.
+func (sc Scope) leadersLeave(m state.Member) bool {
+	e, ours := sc.All.Eviction(m.Database.ID)
+	return ours && e.Ended.IsZero()
 }
 
 // outdated returns the highest ordinal that does not have the update revision.

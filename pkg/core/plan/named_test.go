@@ -18,6 +18,7 @@ func TestNamed(t *testing.T) {
 		{Name: "two servers, from the highest ordinal", Cluster: named("t-tidb-0", "t-tidb-1")},
 		{Name: "a store, whose leaders leave first", Cluster: named("t-tikv-1")},
 		{Name: "a store without leaders", Cluster: named("t-tikv-1").Evicting("t-tikv-1", time.Minute, 0)},
+		{Name: "two stores, and the leaders of the lower ordinal leave already", Cluster: named("t-tikv-1", "t-tikv-3").Evicting("t-tikv-1", time.Minute, 2)},
 		{Name: "the leader of PD, which moves first", Cluster: named("t-pd-0")},
 		{Name: "all of PD: the leader stays until its turn", Cluster: named("t-pd-0", "t-pd-1", "t-pd-2")},
 		{Name: "of two components", Cluster: named("t-pd-2", "t-tidb-0")},

@@ -79,8 +79,6 @@ type Gate struct {
 	held bool
 	// awaits is a component whose rollout may be what is waited for; "" for none.
 	awaits topology.Kind
-	// holdsNoOther: rollouts of later components need not wait for it, once that of this component is over.
-	holdsNoOther bool
 	// resolves: what happens at the deadline needs no help from a person.
 	resolves bool
 	// endless: the user has asked to wait for it without an end.

@@ -111,8 +111,6 @@ type Hook struct {
 	// Awaits is a component whose rollout may be what is waited for, so that it is not held back; "" for
 	// none.
 	Awaits topology.Kind
-	// HoldsNoOther: rollouts of later components need not wait for the goal, once this one's is over.
-	HoldsNoOther bool
 	// Schedules: the step makes or removes a scheduler in PD, so that it waits until
 	// PD has loaded those that it has.
 	Schedules bool
@@ -194,7 +192,6 @@ func (sc Scope) pursue(hooks []Hook, m state.Member) verdict {
 func (sc Scope) try(h Hook, m state.Member) (v verdict, open bool) {
 	g := Gate{
 		Component: m.Kind, Member: m.Name, Reason: h.Reason, Want: h.Want, Source: FromDatabase, patience: h.Patience, awaits: h.Awaits,
-		holdsNoOther: h.HoldsNoOther,
 	}
 	if h.Refuse != nil {
 		if g.Observed = h.Refuse(sc, m); g.Observed != "" {

@@ -57,7 +57,6 @@ const (
 	RemovedPodDeleted   Reason = "RemovedPodDeleted"
 
 	SchedulersLoaded  Reason = "SchedulersLoaded"
-	StoreReconnected  Reason = "StoreReconnected"
 	LeadersEvicted    Reason = "LeadersEvicted"
 	LeadersAllowed    Reason = "LeadersAllowed"
 	LeadersReturned   Reason = "LeadersReturned"
@@ -197,7 +196,6 @@ var meanings = []Meaning{
 	{MemberRemoved, "PD has to remove the member", "not removed from PD", direct},
 	{RemovedPodDeleted, "the pod of a removed member has to be deleted", "removed pod not deleted", apart},
 	{SchedulersLoaded, "PD has to load its schedulers after a change of its leader", "PD has not loaded its schedulers", apart},
-	{StoreReconnected, "a restarted store has to be Ready for so long that the other stores have connected to it again", "other stores not connected to it yet", apart},
 	{LeadersEvicted, "a store has to have no region leaders", "leaders not evicted", apart},
 	{LeadersAllowed, "PD has to allow region leaders on the store again", "leaders not allowed yet", apart},
 	{LeadersReturned, "region leaders have to be back on a restarted store", "leaders of another store not back", apart},

@@ -304,7 +304,7 @@ func (sc Scope) restart(m state.Member) Restart {
 	if sc.alone(m) {
 		r.Revision = sc.Got.Set.UpdateRevision
 	}
-	if e, ours := sc.All.Eviction(m.Database.ID); ours && e.Ended.IsZero() && m.Up() && m.Database.Evicting {
+	if sc.leadersLeave(m) && m.Up() && m.Database.Evicting {
 		r.StoreID = m.Database.ID
 	}
 	return r

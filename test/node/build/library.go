@@ -99,26 +99,25 @@ func storeCorrections() []Correction {
 		},
 		{
 			// A leader was handed to a replica that could not be reached, as one on a store that has just restarted, and the
-			// region accepted no writes for ten seconds. TiKV asks the other replica before; here it must have answered a
-			// short while ago, which those that can be reached do every two seconds. PeerHeartbeats is of no use for this,
-			// because a new leader begins with the present time for replicas that have never answered.
+			// region accepted no writes for ten seconds. TiKV asks the other replica first, and hands the leader over when
+			// that replica has answered. Here the question is a heartbeat of raft, which is sent at once, and an answer after two seconds is none.
 			Module: unistore, File: folder + "peer.go",
-			Old: "\tif p.RecentAddedPeer.Contains(peerId) {",
-			New: "\tif time.Since(p.answered[peerId]) > 3*time.Second {\n\t\treturn false\n\t}\n" +
-				"\tif p.RecentAddedPeer.Contains(peerId) {",
+			Old: "\t\tp.transferLeader(peer)\n",
+			New: "\t\tp.asked, p.askedAt = peer, time.Now()\n" +
+				"\t\t_ = p.RaftGroup.Raft.Step(eraftpb.Message{From: p.PeerId(), MsgType: eraftpb.MessageType_MsgBeat})\n",
 		},
 		{
 			Module: unistore, File: folder + "peer.go",
 			Old: "\tPeerHeartbeats map[uint64]time.Time\n",
-			New: "\tPeerHeartbeats map[uint64]time.Time\n\tanswered       map[uint64]time.Time\n",
+			New: "\tPeerHeartbeats map[uint64]time.Time\n\tasked          *metapb.Peer\n\taskedAt        time.Time\n",
 		},
 		{
 			Module: unistore, File: folder + "peer.go",
-			Old: "\t\tp.PeerHeartbeats[m.GetFrom()] = time.Now()\n",
-			New: "\t\tp.PeerHeartbeats[m.GetFrom()] = time.Now()\n\t\tswitch m.GetMsgType() {\n" +
-				"\t\tcase eraftpb.MessageType_MsgAppendResponse, eraftpb.MessageType_MsgHeartbeatResponse:\n" +
-				"\t\t\tif p.answered == nil {\n\t\t\t\tp.answered = map[uint64]time.Time{}\n\t\t\t}\n" +
-				"\t\t\tp.answered[m.GetFrom()] = time.Now()\n\t\t}\n",
+			Old: "\treturn p.RaftGroup.Step(*m)\n",
+			New: "\tif err := p.RaftGroup.Step(*m); err != nil {\n\t\treturn err\n\t}\n" +
+				"\tanswer := m.GetMsgType() == eraftpb.MessageType_MsgHeartbeatResponse && time.Since(p.askedAt) < 2*time.Second\n" +
+				"\tif asked := p.asked; answer && asked != nil && asked.GetId() == m.GetFrom() {\n" +
+				"\t\tp.asked = nil\n\t\tif p.IsLeader() {\n\t\t\tp.transferLeader(asked)\n\t\t}\n\t}\n\treturn nil\n",
 		},
 	}...)
 }
