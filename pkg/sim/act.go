@@ -36,15 +36,14 @@ func (w *Model) Do(ctx context.Context, step plan.Step) error {
 	if w.chance(w.Faults.Fail) || w.broken.fails(step, w.t) {
 		return errInjected
 	}
-	verdict := w.judge(step)
-	err := w.take(step)
-	w.judgeLate(step)
+	err := w.takesLate(step)
 	w.judgeDDL()
 	w.writes++
 	w.cut = false // a step of one request has no half
 	if err == nil {
-		w.blame(step, verdict)
+		w.blame(step, w.verdict)
 	}
+	w.nap = nap{}
 	w.tick()
 	switch {
 	case err != nil:
@@ -273,7 +272,10 @@ func (w *Model) restart(s plan.Restart) error {
 	if err := w.stillEvicting(s.StoreID); err != nil {
 		return err
 	}
-	w.sleep(s) // what follows is asked of the very object that is written
+	if err := w.sleep(s); err != nil {
+		return err
+	}
+	// What follows is asked of the very object that is written.
 	if set.spec.partition != s.From || !w.is(k, s.Basis) {
 		return errConflict
 	}

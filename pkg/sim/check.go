@@ -32,6 +32,7 @@ type Soft struct {
 	HealedMeanwhile int // restarts of members that came up between observation and step
 	Failovers       int // members that were given up
 	TablesLost      int // captures that ended while they had tables, by a step of ours or by a fault
+	TooLate         int // steps that came late and changed nothing, since another process had changed the StatefulSet
 }
 
 // sighting is the truth at the moment of an observation.

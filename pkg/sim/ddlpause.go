@@ -29,7 +29,7 @@ func drawDDL(o *Options) {
 }
 
 // releases are the releases of TiDB that templates stand for, for whose upgrades DDL is paused.
-var releases = map[string]string{"v1": "v8.1.0", byHand: "v8.1.1", "v2": "v8.1.2", "v3": "v8.5.0", "v4": "v8.5.3"}
+var releases = map[string]string{"v1": "v8.1.0", byHand: "v8.1.1", "v2": "v8.1.2", "v3": "v8.5.0", "v4": "v8.5.3", "v5": "v8.5.4"}
 
 // versionOf returns the version that a template stands for.
 func (w *Model) versionOf(k kind, template string) string {

@@ -30,20 +30,21 @@
 // root, which TiKV keeps, and in a third of these a person sets one as well. In one of four the user asks for canaries,
 // and promotes them.
 //
-// Faults: a step fails, before or half-way, or each time for half an hour; a person takes a store
-// offline in PD, or back, or deletes the claim of one that serves; PD moves nothing for a while;
-// a person at pd-ctl, or an import, sets for a while what keeps PD from moving leaders or regions although it accepts to;
-// the answer to a step is lost; an observation from the cache is old, as a whole or in PD's half;
-// PD does not answer, or answers without its stores; a pod crashes; a host is lost and the API
-// shows its pods as Ready for a while; time passes between the live observation and the act; PD
-// forgets a scheduler; the user changes the intent half-way, suspends components or pauses it all, for good or for some minutes;
-// a StatefulSet is deleted and not recreated; the engine is interrupted, or killed without a chance
-// to clean up; it loses its lease, and for up to a minute and a half a second engine and it both
-// drive, turn by turn; heartbeats of a store are late; a certificate is put into a Secret that the
-// others do not accept, or the certificates of a component expire, so that one process after the other cannot be reached,
-// and are renewed later. A host that is lost for good, with its disk,
-// can be switched on (Faults.LoseForGood): the pod stays Terminating until a person deletes it by
-// force, and with its claim no other one can be scheduled.
+// Faults: a step fails, before or half-way, or each time for half an hour; a person takes a store offline in PD, or
+// back, or deletes the claim of one that serves; PD moves nothing for a while; a person at pd-ctl, or an import, sets
+// for a while what keeps PD from moving leaders or regions although it accepts to; the answer to a step is lost; an
+// observation from the cache is old, as a whole or in PD's half; PD does not answer, or answers without its stores; a
+// pod crashes; a host is lost and the API shows its pods as Ready for a while; time passes between the live
+// observation and the act; in two runs of five a process stops for minutes to hours in the middle of a step, before
+// what the step reads or before its write, while another engine drives, and its request arrives when no check asks
+// any more, at the latest in one more rollout at the end; PD forgets a scheduler; the user changes the intent
+// half-way, suspends components or pauses it all, for good or for some minutes; a StatefulSet is deleted and not
+// recreated; the engine is interrupted, or killed without a chance to clean up; it loses its lease, and for up to a
+// minute and a half a second engine and it both drive, turn by turn; heartbeats of a store are late; a certificate is
+// put into a Secret that the others do not accept, or the certificates of a component expire, so that one process
+// after the other cannot be reached, and are renewed later. A host that is lost for good, with its disk, can be
+// switched on (Faults.LoseForGood): the pod stays Terminating until a person deletes it by force, and with its claim
+// no other one can be scheduled.
 //
 // # Truth and reports
 //
@@ -98,7 +99,7 @@
 // was asked to and the answer is lost; the watches of a mirror expire, so that it shows nothing new
 // for minutes. Requests that were sent when a lease ended arrive up to three seconds later. A
 // process that stops between its last check and the request (sleep.go) sends that request later, while
-// another engine drives. Only the preconditions of the step protect against that; random runs do not draw it.
+// another engine drives. Only the preconditions of the step protect against that.
 //
 // # Two versions of the plugin
 //
@@ -130,8 +131,11 @@
 // both moments and that the database has not removed; where a voter that serves is
 // taken away, also one that PD has removed and that has no replacement. Then, at every step:
 //
-//   - late: no request of a process that has stopped before it changes a StatefulSet that another engine has
-//     changed meanwhile.
+//   - late: no request of a process that has stopped before it changes a StatefulSet that another process has
+//     changed since the step was decided, or restarts a pod of one. A StatefulSet that was deleted may be made:
+//     Kubernetes knows no other precondition for that. Such a request is not judged by the rules about who drives
+//     and about limits that PD ends by itself: in the real engine only the moment after the last check of the lease
+//     is left for it.
 //   - look: every disruptive step comes after a live observation, with no other disruptive step
 //     between the two.
 //   - peer-down: no Restart of a member that serves, no RemoveMember, RemoveStore,
@@ -235,10 +239,9 @@
 // they write nothing: no step, no status, no Lease (idle). When they are asked to end, all of them
 // end, and the Lease names no running process.
 //
-// Counted, as Soft: stores restarted with leaders without such a time, PD leaders
-// taken away with their leadership, members restarted that were of the wanted
-// revision already (these three are violations, as "careless", if no time passed
-// between the observation and the step); PD leaders moved more often than leaders were
-// taken away, voters added while others were missing, captures of TiCDC that ended
-// while they had tables, by a step of ours or by a fault.
+// Counted, as Soft: stores restarted with leaders without such a time, PD leaders taken away with their leadership,
+// members restarted that were of the wanted revision already (these three are violations, as "careless", if no time
+// passed between the observation and the step); PD leaders moved more often than leaders were taken away, voters
+// added while others were missing, steps that came too late and changed nothing, captures of TiCDC that ended while
+// they had tables, by a step of ours or by a fault.
 package sim

@@ -41,7 +41,10 @@ type driver struct {
 	undoes bool     // it takes back what it has begun, unless it is killed
 	asleep bool     // it is between two turns
 	frozen int64    // until when its process stands still
+	nap    nap      // how it stops in the middle of a step
 	skew   int64    // how far its clock is ahead
+
+	verdict []Violation // what the step that it takes breaks
 
 	tenure context.Context // ends when it sees that another driver holds its lease
 	expire func(error)
@@ -117,13 +120,12 @@ func (w *Model) drive(until *driver) *driver {
 			continue
 		}
 		w.ended(d)
-		if d != until {
-			continue
-		}
-		if !d.lost || len(w.drivers) == 0 {
+		switch awake := w.awake(); {
+		case d == until && !d.lost, len(awake) == 0:
 			return d
+		case d == until, until.nap.asleep:
+			until = awake[0]
 		}
-		until = w.drivers[0]
 	}
 }
 
@@ -223,8 +225,8 @@ func (w *Model) Drive(most time.Duration) (plan.Plan, error) {
 		w.Pass(1) // an engine that starts now only follows
 	}
 	var d *driver
-	if len(w.drivers) > 0 {
-		d = w.drivers[len(w.drivers)-1]
+	if awake := w.awake(); len(awake) > 0 {
+		d = awake[len(awake)-1]
 		d.late = late
 	} else {
 		d = w.begin(late)
@@ -240,18 +242,19 @@ func (w *Model) Drive(most time.Duration) (plan.Plan, error) {
 // yield lets all engines end while a tidb-operator drives: a second one is asked to end as well, and its
 // requests do not wait until another engine is started.
 func (w *Model) yield() {
-	for w.operator != "" && len(w.drivers) > 0 {
-		w.drive(w.drivers[0])
+	for w.operator != "" && len(w.awake()) > 0 {
+		w.drive(w.awake()[0])
 	}
 }
 
 // startRival starts a second engine, because the first could not renew its lease. The
 // first continues until it sees that.
 func (w *Model) startRival() {
-	if len(w.drivers) != 1 || w.Daemons > 0 || w.operator != "" {
+	awake := w.awake()
+	if len(awake) != 1 || w.Daemons > 0 || w.operator != "" {
 		return
 	}
-	d := w.drivers[0]
+	d := awake[0]
 	d.finds = w.t + w.between(1, 90)
 	w.note("fault: a second engine takes the lease, the first finds it out at %s", clock(d.finds))
 	w.begin(d.late)
@@ -268,14 +271,19 @@ func (w *Model) tickLease() {
 	}
 }
 
-// endEngines ends the engines that still run, without a chance to clean up.
+// endEngines ends the engines that still run, without a chance to clean up, but those that sleep.
 func (w *Model) endEngines() {
 	idle := w.driver
 	defer func() { w.driver = idle }()
+	var asleep []*driver
 	for _, d := range w.drivers {
+		if d.nap.asleep {
+			asleep = append(asleep, d)
+			continue
+		}
 		w.driver, d.dead = d, true
 		d.abort(errKilled)
 		d.stop()
 	}
-	w.drivers = nil
+	w.drivers = asleep
 }

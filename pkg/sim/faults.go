@@ -11,6 +11,7 @@ type Faults struct {
 	Fail       float64 // a step fails, at once or half-way
 	LostAnswer float64 // a step succeeds and seems to fail
 	Delay      float64 // time passes between looking and acting
+	Sleep      float64 // a process stops for minutes or hours before a request
 	Stale      float64 // the cache shows something old
 	NoAnswer   float64 // an observation fails, or lacks a number
 	Kill       float64 // the engine is killed after a step

@@ -143,7 +143,7 @@ func (w *Model) renew() {
 
 // judgeLease checks that a process that writes has the lease, by the truth.
 func (w *Model) judgeLease(say sayer) {
-	if l := w.lease; l != nil && holder(w.leaseObject) != l.self.String() {
+	if l := w.lease; l != nil && !w.nap.woke && holder(w.leaseObject) != l.self.String() {
 		say("drivers", "the lease is that of %q, not of %q", holder(w.leaseObject), l.self)
 	}
 }

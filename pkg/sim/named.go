@@ -76,10 +76,11 @@ func (w *Model) isNamed(k kind, i int) bool {
 // was decided on.
 func (w *Model) restartNamed(s plan.Restart) error {
 	k := kindOf(s.Component)
-	if w.revisionOf(k, s.Ordinal) != s.Revision || !w.is(k, s.Basis) {
+	p := w.pods[k][s.Ordinal]
+	if p == nil || p.uid != s.PodUID || w.revisionOf(k, s.Ordinal) != s.Revision || !w.is(k, s.Basis) {
 		return errConflict
 	}
-	if p := w.pods[k][s.Ordinal]; !p.terminating() {
+	if !p.terminating() {
 		w.remove(p)
 	}
 	return nil

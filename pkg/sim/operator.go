@@ -116,7 +116,7 @@ func (w *Model) judgeOperator(step plan.Step, say sayer) {
 	case plan.AllowLeaders, plan.ForgetRecord, plan.RestoreStore:
 		return
 	}
-	if w.operator != "" && w.t-w.cameAt > yielding {
+	if w.operator != "" && w.t-w.cameAt > yielding && !w.nap.woke {
 		say("operator", "a tidb-operator has driven since %s", clock(w.cameAt))
 	}
 }

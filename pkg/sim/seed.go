@@ -33,6 +33,7 @@ func Seed(seed uint64, trace bool) *Model {
 	drawOptional(&o)
 	drawEviction(&o)
 	drawStalls(&o)
+	drawSleep(&o)
 	o.Faults.drawReports(seed)
 	w := New(o)
 	w.offsetClocks()
@@ -59,11 +60,12 @@ func Seed(seed uint64, trace bool) *Model {
 		w.Suspend()
 		w.Settle(settleTime)
 	}
+	w.wakeAll()
 	if o.Daemons > 0 {
 		w.close()
 		w.endEngines()
 	}
-	if s := w.Soft; o.Faults.Delay == 0 && o.Faults.Rival == 0 && s.WithLeaders+s.LeadersKilled+s.Needless > 0 {
+	if s := w.Soft; o.Faults.Delay == 0 && o.Faults.Rival == 0 && o.Faults.Sleep == 0 && s.WithLeaders+s.LeadersKilled+s.Needless > 0 {
 		w.broke("careless", "%+v", s)
 	}
 	return w

@@ -159,4 +159,5 @@ func (s *Soft) add(o Soft) {
 	s.Needless += o.Needless
 	s.HealedMeanwhile += o.HealedMeanwhile
 	s.Failovers += o.Failovers
+	s.TooLate += o.TooLate
 }
