@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
 )
 
@@ -106,10 +107,13 @@ func TestPauseNamesWhatWasBegun(t *testing.T) {
 	}}
 	no := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "basic-ledger", errors.New("no"))
 	paused := pausedCluster("kubectl-tidb-pause", lease.Self().Person(), time.Now().Add(time.Hour))
+	upgraded := tidbcluster("basic")
+	upgraded["metadata"].(map[string]any)["annotations"] = topology.DDLPause{From: "v8.1.0", To: "v8.5.0"}.Annotations()
 	for name, c := range map[string]struct {
 		cluster, book any
 		says          []string
 	}{
+		"DDL is paused":       {upgraded, nil, []string{"TiDB: DDL statements of users wait", "for an upgrade of TiDB from v8.1.0 to v8.5.0", "kubectl tidb resume basic"}},
 		"it is paused":        {tidbcluster("basic"), book, []string{"basic-tikv-1: PD was asked at 2026-03-01T12:00:00Z to keep region leaders off store 5", "basic-tikv-3: PD was asked at 2026-03-01T11:00:00Z"}},
 		"it was paused":       {paused, book, []string{"evict-leader basic basic-tikv-1 --stop", "kubectl tidb resume basic"}},
 		"it cannot be read":   {tidbcluster("basic"), no, []string{"is not known: read configmap basic-ledger"}},

@@ -13,6 +13,7 @@ import (
 // ddlOptions say what TiDB does about requests to pause DDL, as probabilities of one request.
 type ddlOptions struct {
 	Asked bool // versions of TiDB are such that upgrades ask for a pause
+	Old   bool // TiDB does not know of pauses all the same
 	// Refuses: TiDB answers that it does not pause. Slow: it pauses, and answers with an error. Silent: its answer is lost,
 	// whether it pauses or not.
 	Refuses, Slow, Silent float64
@@ -25,7 +26,7 @@ func drawDDL(o *Options) {
 	if rng.IntN(3) > 0 {
 		return
 	}
-	o.DDL = ddlOptions{Asked: true, Refuses: pick(rng, 0, 0, .3), Slow: pick(rng, 0, .2), Silent: pick(rng, 0, .2)}
+	o.DDL = ddlOptions{Asked: true, Old: rng.IntN(8) == 0, Refuses: pick(rng, 0, 0, .3), Slow: pick(rng, 0, .2), Silent: pick(rng, 0, .2)}
 }
 
 // releases are the releases of TiDB that templates stand for, for whose upgrades DDL is paused.
@@ -60,7 +61,7 @@ func (w *Model) beginDDLPause(s plan.BeginDDLPause) error {
 	switch p := w.pods[tidb][i]; {
 	case p == nil || p.uid != s.PodUID, w.Intent.Paused, w.Intent.Canary[tidb] > 0:
 		return errConflict
-	case w.ddl.recorded:
+	case w.ddl.recorded, w.DDL.Old, !w.serves(tidb, i):
 		return nil
 	}
 	w.ddl.recorded = true
@@ -68,8 +69,6 @@ func (w *Model) beginDDLPause(s plan.BeginDDLPause) error {
 		return errHalfWay
 	}
 	switch {
-	case !w.serves(tidb, i):
-		w.note("TiDB does not answer whether it pauses DDL")
 	case w.odds(w.DDL.Refuses):
 		w.note("TiDB refuses to pause DDL")
 		if w.endsHalfWay() {
@@ -130,7 +129,7 @@ func (w *Model) endDDLPause(s plan.EndDDLPause) error {
 		return errConflict
 	case !w.ddl.recorded:
 		return nil
-	case !w.serves(tidb, i):
+	case !w.serves(tidb, i), w.DDL.Old:
 		return errTiDB
 	}
 	w.ddl.paused = false

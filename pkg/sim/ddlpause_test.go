@@ -69,6 +69,7 @@ func TestDDLPauseBegins(t *testing.T) {
 	}{
 		"it pauses":                  {ddlOptions{}, true},
 		"it refuses":                 {ddlOptions{Refuses: 1}, false},
+		"it does not know of that":   {ddlOptions{Old: true}, false},
 		"it pauses after an error":   {ddlOptions{Slow: 1}, true},
 		"its answer does not arrive": {ddlOptions{Silent: 1}, true},
 	} {

@@ -57,6 +57,7 @@ func TestPump(t *testing.T) {
 			}
 			at = i
 		}
+		s.wantDDLNotPaused(t, events)
 		s.wantPumps(t, 2, to)
 	})
 	step("the last one", func(t *testing.T) {

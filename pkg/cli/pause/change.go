@@ -1,6 +1,7 @@
 package pause
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -97,9 +99,16 @@ func (o common) make(ctx context.Context, f *factory.Factory, ch change) error {
 	return nil
 }
 
-// begun says what a run has begun in PD and not ended, by the records of that, which are read after the pause was written. PD
-// itself is not asked: a pause is to be written at once, also while nothing of the cluster answers.
+// begun says what a run has begun in PD and in TiDB and not ended, by the records of that, which are read after the pause was
+// written. PD itself is not asked: a pause is to be written at once, also while nothing of the cluster answers.
 func begun(ctx context.Context, f *factory.Factory, c topology.Cluster) {
+	say := func(all []desired.Finding) {
+		for _, n := range all {
+			fmt.Fprintf(f.Streams.ErrOut, "%s: %s\n", cmp.Or(n.Member, n.Component.Title()), n.Text)
+			report.Advise(f.Streams.ErrOut, "  ", n.Remedy.In(f.Context()))
+		}
+	}
+	say(plan.BegunInTiDB(c))
 	kube, err := f.Kube()
 	var book *corev1.ConfigMap
 	if err == nil {
@@ -113,10 +122,7 @@ func begun(ctx context.Context, f *factory.Factory, c topology.Cluster) {
 		return
 	}
 	read := ledger.Read(book)
-	for _, n := range plan.BegunInPD(c, state.Snapshot{PD: state.PD{Problem: "not asked"}, Evictions: read.Evictions, Removals: read.Removals}) {
-		fmt.Fprintf(f.Streams.ErrOut, "%s: %s\n", n.Member, n.Text)
-		report.Advise(f.Streams.ErrOut, "  ", n.Remedy.In(f.Context()))
-	}
+	say(plan.BegunInPD(c, state.Snapshot{PD: state.PD{Problem: "not asked"}, Evictions: read.Evictions, Removals: read.Removals}))
 }
 
 // find returns what is to be changed. With an error nothing may be.

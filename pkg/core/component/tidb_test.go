@@ -119,6 +119,9 @@ func TestDDLPauseBegins(t *testing.T) {
 		"a canary": {func(c *plantest.Cluster) {
 			c.Want(topology.TiDB).Held, c.Want(topology.TiDB).Canary = true, 1
 		}, restart, ""},
+		"Kubernetes is about to replace its pod": {func(c *plantest.Cluster) {
+			c.Set(topology.TiDB, func(s *state.Set) { s.Partition = 1 })
+		}, "", "pod not replaced"},
 		"the user deletes pods": {deletedByHand, "", "pod not replaced"},
 		"the server is down":    {func(c *plantest.Cluster) { c.Down(time.Hour, "t-tidb-1") }, restart, ""},
 		"TiKV comes first":      {func(c *plantest.Cluster) { c.Roll(topology.TiKV) }, "evict region leaders from t-tikv-2", "rollout queued behind TiKV"},

@@ -47,19 +47,33 @@ var DDLPaused = Hook{
 }
 
 // pausesDDL reports whether the restart of a member is part of an upgrade that pauses DDL, and this process has not asked
-// for the pause. TiDB may have refused it, and the upgrade goes on then.
+// for the pause. TiDB may have refused it, and the upgrade goes on then. When the partition is open for the member, only
+// Kubernetes is waited for: if it does nothing, a pause would end and begin again for ever.
 func (sc Scope) pausesDDL(m state.Member) bool {
 	set := sc.Got.Set
-	return sc.Want.PausesDDL && !sc.Want.Held && !set.Manual && m.Up() && sc.Got.Outdated(m) &&
+	return sc.Want.PausesDDL && !sc.Want.Held && !set.Manual && m.Up() && sc.Got.Outdated(m) && m.Ordinal < set.Partition &&
 		sc.Policy.DDLAsked != set.UpdateRevision && topology.PausesDDL(m.Version(), sc.Want.Version)
 }
 
-// pausedDDL says that DDL statements of users wait, as the TidbCluster records. In a paused cluster nothing ends that.
+// pausedDDL says that DDL statements of users wait, as the TidbCluster records.
 func pausedDDL(c topology.Cluster) []desired.Finding {
-	p := c.DDLPause
-	if !p.Recorded {
+	if !c.DDLPause.Recorded || c.Paused {
 		return nil
 	}
+	return []desired.Finding{{Reason: event.DDLPaused, Component: topology.TiDB, Text: waiting(c.DDLPause) + ", and run again when it ends"}}
+}
+
+// BegunInTiDB returns what a run has begun in TiDB and not ended, by the record of that. In a paused cluster no process ends
+// it.
+func BegunInTiDB(c topology.Cluster) []desired.Finding {
+	if !c.DDLPause.Recorded {
+		return nil
+	}
+	return []desired.Finding{begun(c, topology.TiDB, "", waiting(c.DDLPause)+": the pause of the cluster keeps them from running again")}
+}
+
+// waiting says since when DDL statements wait, and for what.
+func waiting(p topology.DDLPause) string {
 	text := "DDL statements of users wait"
 	if !p.Since.IsZero() {
 		text += " since " + moment(p.Since)
@@ -68,10 +82,7 @@ func pausedDDL(c topology.Cluster) []desired.Finding {
 	if p.From != "" && p.To != "" {
 		text += fmt.Sprintf(" from %s to %s", p.From, p.To)
 	}
-	if c.Paused {
-		return []desired.Finding{begun(c, topology.TiDB, "", text+": the pause of the cluster keeps them from running again")}
-	}
-	return []desired.Finding{{Reason: event.DDLPaused, Component: topology.TiDB, Text: text + ", and run again when it ends"}}
+	return text
 }
 
 // EndDDLPause ends a pause of the DDL statements of users, which was begun for an upgrade of TiDB, and then removes its

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
@@ -32,6 +33,6 @@ func paused(w desired.State, s state.Snapshot) Plan {
 	if pause.Over(s.At) {
 		return Plan{Outcome: Act, Steps: []Step{EndPause{By: pause.By, Until: pause.Until}}, Findings: findings(w, s)}
 	}
-	all := append(BegunInPD(w.Cluster, s), begunInKubernetes(w, s)...)
-	return Plan{Outcome: Paused, Pause: pause, Findings: append(all, findings(w, s)...)}
+	all := slices.Concat(BegunInPD(w.Cluster, s), BegunInTiDB(w.Cluster), begunInKubernetes(w, s), findings(w, s))
+	return Plan{Outcome: Paused, Pause: pause, Findings: all}
 }

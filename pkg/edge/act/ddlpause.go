@@ -18,11 +18,11 @@ type DDLPauses interface {
 	ForgetDDLPause(ctx context.Context, tc *v1alpha1.TidbCluster) error
 }
 
-// DDL asks the TiDB server in a member's pod to begin or to end a pause of DDL. Notice reports that servers are restarted
-// without a pause.
+// DDL asks the TiDB server in a member's pod whether it can pause DDL, and to begin or to end a pause. Notice reports that
+// servers are restarted without a pause.
 type DDL struct {
-	Pause, Resume func(ctx context.Context, c topology.Cluster, ordinal int) error
-	Notice        func(text string)
+	CanPause, Pause, Resume func(ctx context.Context, c topology.Cluster, ordinal int) error
+	Notice                  func(text string)
 }
 
 // OnDDL sets how pauses of DDL begin and end.
@@ -57,6 +57,13 @@ func (a *Actor) beginDDLPause(ctx context.Context, s plan.BeginDDLPause) error {
 		return stale(tidbcluster(tc), "asks for no pause of DDL by now")
 	case c.DDLPause.Recorded:
 		return nil
+	}
+	// Without this question a run that is killed after it has written the record could leave one that no server can end.
+	if err := a.ddl.CanPause(ctx, a.cluster, ordinal); err != nil {
+		if ctx.Err() == nil {
+			a.ddl.Notice("DDL statements are not paused for the upgrade of TiDB, which goes on: " + err.Error())
+		}
+		return ctx.Err()
 	}
 	pause := topology.DDLPause{Recorded: true, Since: a.now(), From: s.From, To: s.To}
 	if err := a.intent.RecordDDLPause(ctx, tc, pause); ctx.Err() != nil {

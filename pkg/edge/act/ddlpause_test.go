@@ -69,6 +69,7 @@ func TestBeginDDLPause(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change   func(*fixture)
 		uid      string
+		cannot   error // pause, by what TiDB says before
 		answer   error
 		lost     bool // the lease, while TiDB is asked
 		asked    bool
@@ -77,6 +78,7 @@ func TestBeginDDLPause(t *testing.T) {
 		notice   string
 	}{
 		"it begins":           {asked: true, recorded: true},
+		"TiDB cannot pause":   {cannot: refused, notice: "are not paused for the upgrade of TiDB, which goes on"},
 		"TiDB refuses":        {answer: refused, asked: true, notice: "are not paused for the upgrade of TiDB, which goes on"},
 		"no answer":           {answer: broken, asked: true, recorded: true, notice: "may not be paused"},
 		"it is not permitted": {change: func(w *fixture) { w.intent.fails = forbidden }, notice: "could not be recorded"},
@@ -107,6 +109,12 @@ func TestBeginDDLPause(t *testing.T) {
 			ctx, interrupt := context.WithCancel(t.Context())
 			defer interrupt()
 			w.OnDDL(DDL{
+				CanPause: func(context.Context, topology.Cluster, int) error {
+					if is().Recorded {
+						t.Error("the record is written first")
+					}
+					return tt.cannot
+				},
 				Pause: func(_ context.Context, _ topology.Cluster, ordinal int) error {
 					if asked = true; !is().Recorded || ordinal != 0 {
 						t.Errorf("server %d is asked with the record %+v", ordinal, is())

@@ -29,6 +29,13 @@ func (o *Observer) DDLPaused(ctx context.Context, c topology.Cluster, s state.Sn
 	return servers[i].Name
 }
 
+// CanPauseDDL returns an error if the TiDB server in a member's pod cannot pause DDL, as tidb.Client.CanPauseDDL does.
+func (o *Observer) CanPauseDDL(ctx context.Context, c topology.Cluster, ordinal int) error {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	return o.tidb.CanPauseDDL(ctx, c.PodHost(topology.TiDB, ordinal))
+}
+
 // pauseTimeout is how long TiDB may take to pause DDL. It waits up to ten seconds for the server that runs DDL jobs.
 const pauseTimeout = 30 * time.Second
 

@@ -62,6 +62,10 @@ func TestPauseDDL(t *testing.T) {
 		t.Error("a cluster is asked that was not observed")
 	}
 	o.identify(basic, credentials{})
+	if err := o.CanPauseDDL(t.Context(), basic, 1); err != nil {
+		t.Error(err)
+	}
+	way.dialed = nil
 	if err := o.PauseDDL(t.Context(), basic, 1); err != nil {
 		t.Error(err)
 	}

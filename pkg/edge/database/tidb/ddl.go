@@ -39,6 +39,19 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("TiDB %s does not pause DDL: it answered %s", e.host, e.said)
 }
 
+// CanPauseDDL returns an error if the server on host knows no request for a pause of DDL, a *RefusedError, or does not
+// answer. It changes nothing. Such a server could not end a pause either.
+func (c *Client) CanPauseDDL(ctx context.Context, host string) error {
+	answer, err := c.port().Post(ctx, host, "/upgrade/show", nil)
+	switch {
+	case err != nil:
+		return fmt.Errorf("ask TiDB %s whether it can pause DDL: %w", host, err)
+	case answer.Code == http.StatusNotFound:
+		return &RefusedError{host, answer.Status}
+	}
+	return nil
+}
+
 // PauseDDL pauses the DDL statements of users. A *RefusedError means that they are not paused. After any other error they
 // may be: TiDB first notes the pause, then waits for the server that runs DDL jobs, and answers with an error if that server
 // is slow. So an answer that is no success is checked.

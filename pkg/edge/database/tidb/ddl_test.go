@@ -105,3 +105,24 @@ func TestPauseDDL(t *testing.T) {
 		s.Close()
 	}
 }
+
+// TestCanPauseDDL: only a server that does not know the request, or does not answer, cannot pause DDL.
+func TestCanPauseDDL(t *testing.T) {
+	for code, want := range map[int]bool{200: true, 400: true, 500: true, 404: false} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method != http.MethodPost || r.URL.Path != "/upgrade/show" {
+				t.Errorf("%s %s", r.Method, r.URL.Path)
+			}
+			w.WriteHeader(code)
+		}))
+		err := (&Client{HTTP: s.Client()}).CanPauseDDL(t.Context(), strings.TrimPrefix(s.URL, "http://"))
+		if refused := errors.As(err, new(*RefusedError)); (err == nil) != want || refused == want {
+			t.Errorf("%d: %v", code, err)
+		}
+		s.Close()
+	}
+	c := &Client{HTTP: &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF })}}
+	if err := c.CanPauseDDL(t.Context(), "basic-tidb-0"); err == nil || errors.As(err, new(*RefusedError)) {
+		t.Errorf("no answer: %v", err)
+	}
+}
