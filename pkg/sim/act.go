@@ -328,7 +328,7 @@ func (w *Model) mark(component topology.Kind, member string, claims []plan.Claim
 		case c.uid != want.UID:
 			return errConflict
 		default:
-			c.marked = marked
+			c.marked, c.markedLate = marked, marked && w.nap.woke
 		}
 	}
 	return nil

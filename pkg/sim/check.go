@@ -71,9 +71,11 @@ type sighting struct {
 	tables   [limit]int  // of captures of TiCDC
 	owns     [limit]bool // it is the owner of TiCDC
 	takers   int         // captures that could take tables
-	feeds    int         // how many tables changefeeds send
-	pumps    int         // Pumps that take binlog, or did so a few seconds before
-	unread   [limit]bool // drainers wait for what the ordinal of Pump has
+	// elsewhere are the stores of another cluster that serve, or do so by all reports.
+	elsewhere map[uint64]bool
+	feeds     int         // how many tables changefeeds send
+	pumps     int         // Pumps that take binlog, or did so a few seconds before
+	unread    [limit]bool // drainers wait for what the ordinal of Pump has
 }
 
 func (w *Model) sight() sighting {
@@ -86,6 +88,12 @@ func (w *Model) sight() sighting {
 	for _, o := range w.stores {
 		if o.byHand {
 			s.byHand = append(s.byHand, o.id)
+		}
+	}
+	s.elsewhere = w.sightElsewhere()
+	for _, o := range w.stores {
+		if o.state == state.StoreUp && s.elsewhere[o.id] {
+			s.upStores++
 		}
 	}
 	w.sightMembers(&s)

@@ -27,6 +27,9 @@ func (w *Model) deleteClaimInUse() {
 // whole reports whether all stores have their data, and none is about to lose it.
 func (w *Model) whole() bool {
 	for _, s := range w.stores {
+		if s.elsewhere() {
+			continue
+		}
 		c := w.claims[s.k][s.ordinal]
 		if s.state != state.StoreTombstone && (c == nil || c.data != s.id || c.goneAt != never || c.lost) {
 			return false

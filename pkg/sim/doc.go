@@ -28,7 +28,8 @@
 // up to the number of its stores, as TiDB does. In a third of these PD has its placement rules disabled at
 // first, so that it refuses stores of TiFlash, and in half of them a person disables them. In one run of eight the user asks for a first password of
 // root, which TiKV keeps, and in a third of these a person sets one as well. In one of four the user asks for canaries,
-// and promotes them.
+// and promotes them. In one of five there are up to three stores of another TidbCluster in the same PD (elsewhere.go). They
+// have replicas of regions, are away for a while or for so long that PD replaces their replicas, leave PD, and others join.
 //
 // Faults: a step fails, before or half-way, or each time for half an hour; a person takes a store offline in PD, or
 // back, or deletes the claim of one that serves; PD moves nothing for a while; a person at pd-ctl, or an import, sets
@@ -134,15 +135,15 @@
 //   - late: no request of a process that has stopped before it changes a StatefulSet that another process has
 //     changed since the step was decided, or restarts a pod of one. A StatefulSet that was deleted may be made:
 //     Kubernetes knows no other precondition for that. Such a request is not judged by the rules about who drives
-//     and about limits that PD ends by itself: in the real engine only the moment after the last check of the lease
-//     is left for it.
+//     about limits that PD ends by itself, and about marks of suspended components, for which alone nothing is
+//     deleted: in the real engine only the moment after the last check of the lease is left for it.
 //   - look: every disruptive step comes after a live observation, with no other disruptive step
 //     between the two.
-//   - peer-down: no Restart of a member that serves, no RemoveMember, RemoveStore,
-//     and no Resize downwards of a member that the database counted on at both
-//     moments, while a peer is missing. A Resize is judged for every ordinal that
-//     goes by it. To remove a member without a pod that has no claim either, or
-//     that PD has added and that has never started, takes nothing away.
+//   - peer-down: no Restart of a member that serves, no RemoveMember, RemoveStore, and no Resize downwards of a
+//     member that the database counted on at both moments, while a peer is missing. A Resize is judged for every
+//     ordinal that goes by it. To remove a member without a pod that has no claim either, or that PD has added and
+//     that has never started, takes nothing away. While a store elsewhere is missing that has replicas of regions,
+//     no store of TiKV that serves, by the truth and by all reports, is restarted or removed.
 //   - leaders: no Restart of a store that serves and has leaders, at both moments,
 //     unless they have nowhere to go, or a time that somebody has set for their
 //     eviction is over, or the run is to proceed and ten minutes have passed. Where PD shows that it
@@ -164,7 +165,7 @@
 //     the member; no Restart of a member that PD counts on while its claim is being
 //     deleted, which takes its data, and no DeleteSet that takes it so.
 //   - region-quorum: no Restart of a store that serves which leaves a region without
-//     most of its replicas that had them.
+//     most of its replicas that had them, those on stores elsewhere included.
 //   - copies: no RemoveStore of a store that serves which leaves fewer stores that
 //     serve than there are copies of each region.
 //   - places: no RemoveStore of a store that serves whose regions PD's placement rules let

@@ -35,20 +35,22 @@ type Faults struct {
 	Ping        float64 // PD's health check misses a member
 	KubeletAway float64 // no request through the kubelet of a host succeeds
 	Port        float64 // the status port of a TiDB server answers with errors
-	OldReport   float64 // by an old report of its kubelet a process does not run
-	Hide        float64 // Kubernetes gets no reports from a host on which all processes run
-	TakeOffline float64 // a person takes a store offline in PD, or back
-	Refusing    float64 // one kind of step of one component fails for half an hour
-	Standstill  float64 // PD moves nothing for a while
-	Stall       float64 // a person sets what keeps PD from moving leaders or regions, for a while
-	DeleteClaim float64 // a person deletes a claim that is in use
-	Template    float64 // a person changes a pod template in the StatefulSet
-	Operator    float64 // a tidb-operator drives the cluster for some minutes
-	Certificate float64 // a certificate is put into a Secret that the others do not accept
-	Password    float64 // a person sets a password of root
-	Rules       float64 // a person disables PD's placement rules
-	Expiry      float64 // the certificate of a component expires, and is renewed later
-	Saved       bool    // a new leader of PD knows heartbeats only as they were last saved
+	// StoreElsewhere: a store of another cluster with the same PD goes away, comes back or leaves.
+	StoreElsewhere float64
+	OldReport      float64 // by an old report of its kubelet a process does not run
+	Hide           float64 // Kubernetes gets no reports from a host on which all processes run
+	TakeOffline    float64 // a person takes a store offline in PD, or back
+	Refusing       float64 // one kind of step of one component fails for half an hour
+	Standstill     float64 // PD moves nothing for a while
+	Stall          float64 // a person sets what keeps PD from moving leaders or regions, for a while
+	DeleteClaim    float64 // a person deletes a claim that is in use
+	Template       float64 // a person changes a pod template in the StatefulSet
+	Operator       float64 // a tidb-operator drives the cluster for some minutes
+	Certificate    float64 // a certificate is put into a Secret that the others do not accept
+	Password       float64 // a person sets a password of root
+	Rules          float64 // a person disables PD's placement rules
+	Expiry         float64 // the certificate of a component expires, and is renewed later
+	Saved          bool    // a new leader of PD knows heartbeats only as they were last saved
 
 	// Faults of processes that use the Lease; the first one is per request.
 	Refuse      float64 // the API server turns a request down
@@ -78,6 +80,7 @@ func (w *Model) injectFaults() {
 		{f.Certificate, w.spoilCertificate}, {f.Expiry, w.expireCertificate}, {f.Password, w.setPasswordByHand}, {f.Rules, w.disableRules},
 		{f.Outage, w.outage}, {f.KillProcess, w.killProcess}, {f.Freeze, w.freeze}, {f.Expire, w.expire}, {f.Command, w.runCommand},
 		{f.Named, w.restartAny}, {f.Stall, w.stallPD}, {f.Template, w.changeTemplate}, {f.OldReport, w.reportLate},
+		{f.StoreElsewhere, w.changeElsewhere},
 	} {
 		if roll < fault.odds {
 			fault.do()
@@ -89,7 +92,7 @@ func (w *Model) injectFaults() {
 
 func (f Faults) total() float64 {
 	return f.Crash + f.Lose + f.LoseLong + f.PDSilent + f.Forget + f.EvictByHand + f.Elsewhere + f.Delete + f.Kubectl + f.Intent +
-		f.Rival + f.Late + f.LoseForGood + f.Resign + f.Ping + f.KubeletAway + f.Port + f.Hide + f.TakeOffline + f.Refusing + f.Standstill + f.DeleteClaim + f.Operator + f.Outage + f.KillProcess + f.Freeze + f.Expire + f.Command + f.Certificate + f.Expiry + f.Password + f.Rules + f.Named + f.Stall + f.Template + f.OldReport
+		f.Rival + f.Late + f.LoseForGood + f.Resign + f.Ping + f.KubeletAway + f.Port + f.Hide + f.TakeOffline + f.Refusing + f.Standstill + f.DeleteClaim + f.Operator + f.Outage + f.KillProcess + f.Freeze + f.Expire + f.Command + f.Certificate + f.Expiry + f.Password + f.Rules + f.Named + f.Stall + f.Template + f.OldReport + f.StoreElsewhere
 }
 
 func (w *Model) anyPod() (kind, int, *pod) {
@@ -321,7 +324,7 @@ func (w *Model) calm() {
 	}
 	w.pd.silentUntil, w.pd.storeless, w.pd.elsewhere = 0, 0, 0
 	for _, s := range w.stores {
-		s.muffled = 0
+		s.muffled, s.awayUntil = 0, 0
 	}
 }
 

@@ -120,6 +120,8 @@ type Options struct {
 	Tiers     []int // a label of the store of each ordinal; all the same if not set
 	Copies    []int // how many copies of a region PD puts onto stores of each tier; anywhere if not set
 	Elsewhere int   // PD members in another Kubernetes cluster
+	// StoresElsewhere is how many stores of another TidbCluster there are in PD.
+	StoresElsewhere int
 	// KeepStuck: the StatefulSet controller does not replace a pod that is not
 	// Ready, as from Kubernetes 1.35 on.
 	KeepStuck bool

@@ -159,7 +159,7 @@ func (w *Model) observePD() state.PD {
 	if !w.storesKnown() {
 		return out
 	}
-	out.Bootstrapped, out.Placement = len(w.stores) > 0, w.placed()
+	out.Bootstrapped, out.Placement, out.Elsewhere = len(w.stores) > 0, w.placed(), w.notUpElsewhere()
 	for _, s := range w.stores {
 		if !s.k.leads() {
 			continue

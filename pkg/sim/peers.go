@@ -9,6 +9,9 @@ import (
 
 // judgeLoss checks that nothing is taken away while a peer is missing.
 func (w *Model) judgeLoss(k kind, victim int, say sayer) {
+	if k.leads() && w.served(k, victim) && w.seen.inSight[k][victim] {
+		w.judgeElsewhere(say)
+	}
 	for i := range limit {
 		if i == victim || i >= w.sets[k].spec.replicas || !w.wantedBoth(k, i) || w.neverJoined(k, i) {
 			continue

@@ -173,6 +173,9 @@ func (w *Model) parallel(g plan.Gate) {
 // address to no other store before it is removed.
 func (w *Model) deleteLostStores() {
 	for _, s := range w.stores {
+		if s.elsewhere() {
+			continue
+		}
 		c := w.claims[s.k][s.ordinal]
 		if s.state == state.StoreUp && c != nil && c.data != s.id {
 			w.note("user: pd-ctl store delete %d, its data is gone", s.id)

@@ -110,7 +110,7 @@ func (w *Model) removesOf(k kind) bool {
 	return slices.ContainsFunc(w.failures[k], func(f topology.Failure) bool { return f.Discarded && !f.Deleted }) ||
 		slices.ContainsFunc(w.claims[k][:], func(c *claim) bool { return c != nil && c.goneAt != never }) ||
 		slices.ContainsFunc(w.stores, func(s *store) bool {
-			return s.k == k && (s.state == state.StoreOffline || s.state == state.StoreUp && s.ordinal >= size)
+			return s.k == k && !s.elsewhere() && (s.state == state.StoreOffline || s.state == state.StoreUp && s.ordinal >= size)
 		})
 }
 

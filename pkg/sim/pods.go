@@ -107,6 +107,8 @@ type claim struct {
 
 	requested, capacity int   // in Gi
 	growAt              int64 // when the storage has made it larger
+	// markedLate: a request that came late has marked it. Nothing is deleted for a mark alone: PD is asked once more.
+	markedLate bool
 }
 
 // control is one turn of the StatefulSet controller.

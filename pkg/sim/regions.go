@@ -23,7 +23,7 @@ const (
 
 // storeUp reports whether the process of a store answers its peers.
 func (w *Model) storeUp(s *store) bool {
-	return w.storeRuns(s) && s.announced >= w.pods[s.k][s.ordinal].started
+	return w.storeRuns(s) && (s.elsewhere() || s.announced >= w.pods[s.k][s.ordinal].started)
 }
 
 // tickRegions elects leaders, which needs no PD, and has PD move leaders and replicas.
@@ -373,5 +373,8 @@ func (w *Model) judgeRegions(i int, say sayer) {
 
 // running reports whether a store ran at that moment, or all reports said so.
 func (s *sighting) running(o *store) bool {
+	if o.elsewhere() {
+		return s.elsewhere[o.id]
+	}
 	return s.owner[o.ordinal] == o.id && (s.serves[o.k][o.ordinal] || s.inSight[o.k][o.ordinal])
 }

@@ -78,7 +78,7 @@ func (w *Model) restOfMember(k kind, i int) {
 
 func (w *Model) restOfStores() {
 	for _, s := range w.stores {
-		if !w.Intent.Suspend[s.k] && s.state != state.StoreTombstone && s.ordinal >= w.Intent.Replicas[s.k] {
+		if !s.elsewhere() && !w.Intent.Suspend[s.k] && s.state != state.StoreTombstone && s.ordinal >= w.Intent.Replicas[s.k] {
 			w.broke("rest", "store %d of %s is %s", s.id, w.names[s.k][s.ordinal], s.state)
 		}
 		if e := w.evicts[s.id]; e != nil && e.ours {

@@ -73,6 +73,11 @@ func (w *Model) judgeCopies(victim int, id uint64, say sayer) {
 		return
 	}
 	up, offline := 0, 1
+	for _, o := range w.stores {
+		if o.elsewhere() && o.state == state.StoreUp && o.runs {
+			up++
+		}
+	}
 	for i := range limit {
 		if o := w.ownStore(i); w.serves(tikv, i) && o.state == state.StoreUp {
 			up++

@@ -34,6 +34,7 @@ func Seed(seed uint64, trace bool) *Model {
 	drawEviction(&o)
 	drawStalls(&o)
 	drawSleep(&o)
+	drawElsewhere(&o)
 	o.Faults.drawReports(seed)
 	w := New(o)
 	w.offsetClocks()

@@ -31,6 +31,7 @@ type store struct {
 	stays     int64 // until when PD moves no replicas off it
 	deadAt    int64 // when its process was found missing, 0 while it is there
 	muffled   int64 // until when its heartbeats do not arrive
+	awayUntil int64 // until when the process of a store elsewhere is not there
 }
 
 // scheduler is an evict-leader scheduler in PD.
@@ -72,6 +73,9 @@ func (w *Model) store(id uint64) *store {
 
 // running: the store's process is there, with the store's data.
 func (w *Model) storeRuns(s *store) bool {
+	if s.elsewhere() {
+		return w.runsElsewhere(s)
+	}
 	p, c := w.pods[s.k][s.ordinal], w.claims[s.k][s.ordinal]
 	return w.works(p) && c != nil && c.data == s.id && s.state != state.StoreTombstone
 }
@@ -84,6 +88,7 @@ func (w *Model) tickStores() {
 			}
 		}
 	}
+	w.joinElsewhere()
 	for _, s := range w.stores {
 		if s.state == state.StoreTombstone {
 			continue
@@ -92,7 +97,7 @@ func (w *Model) tickStores() {
 		switch {
 		case runs:
 			s.deadAt = 0
-			w.report(s, w.pods[s.k][s.ordinal])
+			w.report(s)
 		case s.deadAt == 0:
 			s.deadAt = w.t
 		}
@@ -103,12 +108,18 @@ func (w *Model) tickStores() {
 }
 
 // report is what a store reports to PD: that its process has started, and heartbeats.
-func (w *Model) report(s *store, p *pod) {
-	if !w.serving() || w.t < p.started+w.opening(s, p) {
+func (w *Model) report(s *store) {
+	if !w.serving() {
 		return
 	}
-	if s.announced < p.started {
-		s.announced, s.beatAt = w.t, w.t
+	if !s.elsewhere() {
+		p := w.pods[s.k][s.ordinal]
+		if w.t < p.started+w.opening(s, p) {
+			return
+		}
+		if s.announced < p.started {
+			s.announced, s.beatAt = w.t, w.t
+		}
 	}
 	if w.t >= s.muffled && w.t >= s.beatAt {
 		w.beat(s)
@@ -148,14 +159,19 @@ func (w *Model) attach(k kind, i int, p *pod, c *claim) {
 			return
 		}
 	}
-	s := &store{id: uint64(len(w.stores) + 1), k: k, ordinal: i, state: state.StoreUp, announced: w.t, beatAt: w.t + heartbeats, unsaved: true}
+	c.data = w.addStore(k, i).id
+}
+
+// addStore registers a store in PD.
+func (w *Model) addStore(k kind, ordinal int) *store {
+	s := &store{id: uint64(len(w.stores) + 1), k: k, ordinal: ordinal, state: state.StoreUp, announced: w.t, beatAt: w.t + heartbeats, unsaved: true}
 	s.heartbeat, s.dated, s.saved, s.savedDate = noHeartbeat, noHeartbeat, noHeartbeat, noHeartbeat
 	if len(w.stores) == 0 {
 		w.firstRegions(s)
 	}
 	w.stores = append(w.stores, s)
 	w.short = true
-	c.data = s.id
+	return s
 }
 
 // turnTombstone turns a store into a tombstone that is Offline and has no regions left.

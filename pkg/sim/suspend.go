@@ -113,7 +113,7 @@ func (w *Model) restOfSuspended(k kind) {
 	}
 	asked := !w.Intent.Suspend[pd] && w.serving() && w.storesKnown()
 	for i, c := range w.claims[k] {
-		if c != nil && c.marked && w.counted(k, i) && (asked || i < w.tellable[k]) {
+		if c != nil && c.marked && !c.markedLate && w.counted(k, i) && (asked || i < w.tellable[k]) {
 			w.broke("rest", "%s is marked, but holds data that counts", c.name)
 		}
 	}
