@@ -25,6 +25,7 @@ func TestOtherHands(t *testing.T) {
 	s.tidb(t, 0, "create", cluster, "--version", from, "--storage", "1Gi", "--tidb", "1")
 	p := s.person(t)
 	t.Run("image set by hand", p.imageByHand)
+	t.Run("PriorityClass that does not exist", p.missingPriorityClass)
 	t.Run("leader-schedule-limit 0", p.noLeaderMoves)
 	t.Run("import denies scheduling", p.importDenies)
 	t.Run("PD leader out of reach", p.leaderOutOfReach)
@@ -87,6 +88,35 @@ func (p *person) wantSamePods(t *testing.T, before map[string]string, components
 		if slices.ContainsFunc(components, func(c string) bool { return strings.Contains(name, "-"+c+"-") }) && after[name] != before[name] {
 			t.Errorf("pod %s was replaced", name)
 		}
+	}
+}
+
+// missingPriorityClass: Kubernetes makes no pod whose PriorityClass does not exist. The cause and the field are named, and
+// the cluster converges when the field is gone.
+func (p *person) missingPriorityClass(t *testing.T) {
+	p.patchTiDB(t, `"nosuch"`)
+	events, r, err := p.plugin.Events(t.Context(), "sync", cluster, "--timeout", "60s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Code != 3 && r.Code != 4 {
+		t.Errorf("exit code %d, want 3 (a person is needed) or 4 (timed out)", r.Code)
+	}
+	cause := "there is no PriorityClass nosuch, which spec.tidb.priorityClassName names"
+	if !slices.ContainsFunc(events, func(e event.Event) bool { return strings.Contains(text(e), cause) }) {
+		t.Errorf("no event says %q:\n%s", cause, texts(events))
+	}
+	p.patchTiDB(t, "null")
+	p.tidb(t, 0, "sync", cluster)
+	p.wantConverged(t, 3, 3, 1, from)
+}
+
+// patchTiDB sets the PriorityClass of TiDB in the TidbCluster, as kubectl patch does.
+func (p *person) patchTiDB(t *testing.T, priorityClass string) {
+	t.Helper()
+	patch := `{"spec":{"tidb":{"priorityClassName":` + priorityClass + `}}}`
+	if _, err := p.Kubectl(t.Context(), "", "-n", p.plugin.Namespace, "patch", "tidbcluster", cluster, "--type=merge", "-p", patch); err != nil {
+		t.Fatal(err)
 	}
 }
 
