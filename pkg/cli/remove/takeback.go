@@ -33,7 +33,12 @@ func (d *deletion) takeBack(ctx context.Context, f *factory.Factory) {
 	ctx, cancel := context.WithTimeout(ctx, takeBackWithin)
 	defer cancel()
 	_ = d.session.Alone(ctx, f, func(ctx context.Context, e reconcile.Engine) error {
-		return e.Mend(ctx, func(w desired.State, s state.Snapshot, _ plan.Plan) []plan.Step { return plan.TakeBack(w, s) }, func(plan.Step, error) {})
+		return e.Mend(ctx, func(w desired.State, s state.Snapshot, _ plan.Plan) []plan.Step {
+			if !s.PD.Known() || ctx.Err() != nil {
+				return nil // each step asks PD, and goes on when this time is over
+			}
+			return plan.TakeBack(w, s)
+		}, func(plan.Step, error) {})
 	})
 }
 
