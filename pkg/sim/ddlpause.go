@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
@@ -26,11 +27,19 @@ func drawDDL(o *Options) {
 	if rng.IntN(3) > 0 {
 		return
 	}
+	o.TiDB, o.Faults.Release = max(o.TiDB, 1+rng.IntN(3)), 1./150
 	o.DDL = ddlOptions{Asked: true, Old: rng.IntN(8) == 0, Refuses: pick(rng, 0, 0, .3), Slow: pick(rng, 0, .2), Silent: pick(rng, 0, .2)}
 }
 
 // releases are the releases of TiDB that templates stand for, for whose upgrades DDL is paused.
 var releases = map[string]string{"v1": "v8.1.0", byHand: "v8.1.1", "v2": "v8.1.2", "v3": "v8.5.0", "v4": "v8.5.3", "v5": "v8.5.4"}
+
+// changeRelease is a user who changes the release of TiDB, mostly to a later one.
+func (w *Model) changeRelease() {
+	next := [...]string{"v2", "v3", "v1"}
+	version, _, _ := strings.Cut(w.Intent.Template[tidb], "-")
+	w.Upgrade(next[(slices.Index(next[:], version)+1)%len(next)], topology.TiDB)
+}
 
 // versionOf returns the version that a template stands for.
 func (w *Model) versionOf(k kind, template string) string {

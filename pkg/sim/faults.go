@@ -27,6 +27,7 @@ type Faults struct {
 	Delete      float64 // a person deletes a pod
 	Kubectl     float64 // a person scales a StatefulSet
 	Intent      float64 // the user changes the intent
+	Release     float64 // the user changes the release of TiDB
 	Named       float64 // the user names a member to be restarted
 	Rival       float64 // a second engine begins before the first one sees that its lease is lost
 	Late        float64 // heartbeats of a store arrive late
@@ -80,7 +81,7 @@ func (w *Model) injectFaults() {
 		{f.Certificate, w.spoilCertificate}, {f.Expiry, w.expireCertificate}, {f.Password, w.setPasswordByHand}, {f.Rules, w.disableRules},
 		{f.Outage, w.outage}, {f.KillProcess, w.killProcess}, {f.Freeze, w.freeze}, {f.Expire, w.expire}, {f.Command, w.runCommand},
 		{f.Named, w.restartAny}, {f.Stall, w.stallPD}, {f.Template, w.changeTemplate}, {f.OldReport, w.reportLate},
-		{f.StoreElsewhere, w.changeElsewhere},
+		{f.StoreElsewhere, w.changeElsewhere}, {f.Release, w.changeRelease},
 	} {
 		if roll < fault.odds {
 			fault.do()
@@ -92,7 +93,7 @@ func (w *Model) injectFaults() {
 
 func (f Faults) total() float64 {
 	return f.Crash + f.Lose + f.LoseLong + f.PDSilent + f.Forget + f.EvictByHand + f.Elsewhere + f.Delete + f.Kubectl + f.Intent +
-		f.Rival + f.Late + f.LoseForGood + f.Resign + f.Ping + f.KubeletAway + f.Port + f.Hide + f.TakeOffline + f.Refusing + f.Standstill + f.DeleteClaim + f.Operator + f.Outage + f.KillProcess + f.Freeze + f.Expire + f.Command + f.Certificate + f.Expiry + f.Password + f.Rules + f.Named + f.Stall + f.Template + f.OldReport + f.StoreElsewhere
+		f.Rival + f.Late + f.LoseForGood + f.Resign + f.Ping + f.KubeletAway + f.Port + f.Hide + f.TakeOffline + f.Refusing + f.Standstill + f.DeleteClaim + f.Operator + f.Outage + f.KillProcess + f.Freeze + f.Expire + f.Command + f.Certificate + f.Expiry + f.Password + f.Rules + f.Named + f.Stall + f.Template + f.OldReport + f.StoreElsewhere + f.Release
 }
 
 func (w *Model) anyPod() (kind, int, *pod) {
