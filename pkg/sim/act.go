@@ -182,6 +182,8 @@ func (w *Model) sweep(step plan.Step) error {
 		return w.mark(s.Component, s.Member, s.Claims, false)
 	case plan.DeleteClaim:
 		return w.deleteClaim(s)
+	case plan.ReplaceEnded:
+		return w.replaceEnded(s)
 	case plan.DeletePod:
 		return w.deletePodOf(s)
 	case plan.DeleteSet:

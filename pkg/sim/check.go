@@ -196,6 +196,8 @@ func (w *Model) judge(step plan.Step) []Violation {
 		w.judgeClose(s, say)
 	case plan.DeleteClaim:
 		w.judgeClaim(s, say)
+	case plan.ReplaceEnded:
+		w.judgeEnded(s, say)
 	case plan.DeletePod:
 		w.judgePod(s, say)
 	case plan.RecreateSet:

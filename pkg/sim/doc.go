@@ -65,6 +65,9 @@
 // (statusless); the connection to the kubelet of a host breaks, so that nothing behind
 // it can be asked; PD's leader does not accept our certificate, while the other members do; Kubernetes gets no reports from a host on which all processes run.
 //
+// A pod ends for good, in a final phase (ended.go), which is reported before its process ends. The StatefulSet controller
+// replaces it or not.
+//
 // PD is read as its client reads it (voters.go): it is known only if its leader itself can be asked. Otherwise each
 // member that can be asked says whom it follows, and the rules of state.Voters say what that proves, in an
 // observation and again when a member of PD is restarted. A leader in another Kubernetes cluster is taken to be
@@ -184,6 +187,7 @@
 //   - strays: no StatefulSet that is made deletes a pod that was there before it.
 //   - bootstrap: PD is bootstrapped once, and no member that has started begins
 //     again as one of the first while no member is there that could refuse it.
+//   - ended: no ReplaceEnded of a pod whose process runs.
 //   - evictions: no more of our schedulers than stores may be leaving at once on
 //     stores that are not the one to restart next, nor restarting, nor leaving.
 //   - limits: no eviction begins while PD moves more leaders at a time, or fewer, than

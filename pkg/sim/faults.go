@@ -18,6 +18,7 @@ type Faults struct {
 	Stop       float64 // the engine is interrupted while it waits
 
 	Crash       float64 // a process dies and is started again
+	EndPod      float64 // a pod ends for good, in a final phase
 	Lose        float64 // a host is lost for minutes
 	LoseLong    float64 // a host is lost for so long that its members are given up
 	PDSilent    float64 // PD cannot be asked for a while
@@ -73,7 +74,7 @@ func (w *Model) injectFaults() {
 		odds float64
 		do   func()
 	}{
-		{f.Crash, w.crash}, {f.Lose, w.loseHost}, {f.LoseLong, w.loseHostLong}, {f.PDSilent, w.silencePD}, {f.Forget, w.forget},
+		{f.EndPod, w.endPod}, {f.Crash, w.crash}, {f.Lose, w.loseHost}, {f.LoseLong, w.loseHostLong}, {f.PDSilent, w.silencePD}, {f.Forget, w.forget},
 		{f.EvictByHand, w.evictByHand}, {f.Elsewhere, w.cutOff}, {f.Delete, w.deletePod}, {f.Kubectl, w.kubectlScale},
 		{f.Intent, w.changeIntent}, {f.Rival, w.startRival}, {f.Late, w.delayHeartbeats}, {f.LoseForGood, w.loseHostForGood},
 		{f.Resign, w.resign}, {f.Ping, w.miss}, {f.KubeletAway, w.cutTunnel}, {f.Port, w.refusePort}, {f.Hide, w.hide},
@@ -92,7 +93,7 @@ func (w *Model) injectFaults() {
 }
 
 func (f Faults) total() float64 {
-	return f.Crash + f.Lose + f.LoseLong + f.PDSilent + f.Forget + f.EvictByHand + f.Elsewhere + f.Delete + f.Kubectl + f.Intent +
+	return f.EndPod + f.Crash + f.Lose + f.LoseLong + f.PDSilent + f.Forget + f.EvictByHand + f.Elsewhere + f.Delete + f.Kubectl + f.Intent +
 		f.Rival + f.Late + f.LoseForGood + f.Resign + f.Ping + f.KubeletAway + f.Port + f.Hide + f.TakeOffline + f.Refusing + f.Standstill + f.DeleteClaim + f.Operator + f.Outage + f.KillProcess + f.Freeze + f.Expire + f.Command + f.Certificate + f.Expiry + f.Password + f.Rules + f.Named + f.Stall + f.Template + f.OldReport + f.StoreElsewhere + f.Release
 }
 

@@ -125,6 +125,9 @@ type Options struct {
 	// KeepStuck: the StatefulSet controller does not replace a pod that is not
 	// Ready, as from Kubernetes 1.35 on.
 	KeepStuck bool
+	// KeepEnded: the StatefulSet controller does not delete a pod in a final phase, as in phase Succeeded before
+	// Kubernetes 1.29.
+	KeepEnded bool
 	// Ordered: the StatefulSet's pod management is OrderedReady, not Parallel.
 	Ordered      [components]bool
 	ScaleOut     int           // how many of TiKV, and of TiDB, may be joining at the same time, 1 if not set

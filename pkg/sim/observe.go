@@ -232,14 +232,14 @@ func (w *Model) observePod(p *pod, out *state.Pod) {
 	if p.last[1] != 0 {
 		out.Last = state.Run{Started: w.at(p.last[0]), Ended: w.at(p.last[1])}
 	}
-	out.Addressed = p.ran
+	out.Addressed, out.Ended, out.NodeState = w.addressed(p), p.ended, w.nodeState(p)
 	if w.reportedRunning(p) {
 		out.Started = w.at(p.started)
 	}
 }
 
 // addressed reports whether a process of a pod can be asked, as by its status it has an address.
-func (w *Model) addressed(p *pod) bool { return p != nil && p.ran }
+func (w *Model) addressed(p *pod) bool { return p != nil && p.ran && !p.ended }
 
 // reportedRunning reports whether the container of a pod runs by its status. The API may have an old one.
 func (w *Model) reportedRunning(p *pod) bool { return p.running && p.unreported <= w.t }

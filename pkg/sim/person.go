@@ -110,6 +110,7 @@ func (w *Model) needsPerson() bool {
 // help does what a person must do about changes that others made in Kubernetes or PD.
 func (w *Model) help() {
 	w.clear()
+	w.deleteEnded()
 	for k := range kinds {
 		w.rebuild(kind(k), "")
 	}

@@ -73,6 +73,8 @@ type pod struct {
 	shown       int64  // until when the API takes a lost pod for Ready
 	unseen      int64  // until when Kubernetes gets no reports from its host, which runs
 	unreported  int64  // until when the API has an old report of its kubelet, that its container does not run
+	ended       bool   // its phase is final
+	endsAt      int64  // when its process ends then
 	unreachable int64  // until when no request through its kubelet succeeds
 	distrusts   int64  // until when it does not accept our certificate
 	closing     bool   // its Pump was asked to close
@@ -91,7 +93,7 @@ func (p *pod) terminating() bool { return p.goneAt != never }
 
 // works reports whether the process runs and can serve.
 func (w *Model) works(p *pod) bool {
-	return p != nil && p.running && !p.terminating() && p.lost <= w.t && !p.expired.has(w.t) && (p.flaw == "" || p.flaw == frail || p.flaw == statusless)
+	return p != nil && p.running && !p.terminating() && !p.ended && p.lost <= w.t && !p.expired.has(w.t) && (p.flaw == "" || p.flaw == frail || p.flaw == statusless)
 }
 
 // claim is a PersistentVolumeClaim with the data on it.
@@ -154,6 +156,7 @@ func (w *Model) atOnce(k kind) {
 	s := &w.sets[k]
 	for i, p := range w.pods[k] {
 		switch {
+		case i < s.seen.replicas && w.replacesEnded(p):
 		case p != nil && i >= s.seen.replicas && !p.terminating():
 			w.stray(k, i)
 			w.remove(p)
@@ -175,6 +178,7 @@ func (w *Model) inOrder(k kind) bool {
 			w.create(k, i)
 		}
 		if p == nil || !p.ready || p.terminating() {
+			w.replacesEnded(p)
 			return false
 		}
 	}
@@ -200,6 +204,10 @@ func (s *set) sync() {
 }
 
 func (w *Model) remove(p *pod) {
+	if p.ended { // the API server deletes it at once
+		p.goneAt, p.since = w.t, w.t
+		return
+	}
 	p.goneAt, p.since = w.t+w.between(3, 15), w.t
 	if p.running {
 		p.goneAt += p.drains
@@ -280,7 +288,7 @@ func (w *Model) run(k kind) {
 			continue
 		}
 		switch {
-		case w.t >= p.goneAt && p.lost <= w.t:
+		case w.t >= p.goneAt && (p.lost <= w.t || p.ended):
 			w.pods[k][i] = nil
 		case p.lost > w.t:
 			if p.shown == w.t {
@@ -292,8 +300,8 @@ func (w *Model) run(k kind) {
 		case p.lost != 0:
 			p.lost = 0
 			w.halt(p, 1)
-		case p.unseen > w.t:
-			w.setReady(p, false, "node is not ready")
+		case p.ended, p.unseen > w.t:
+			w.unready(p)
 		case !p.running:
 			if w.uncertified(k) {
 				p.problem = "CrashLoopBackOff"

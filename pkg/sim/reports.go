@@ -20,6 +20,7 @@ type memory struct {
 	notServing  [components][limit]int64
 	denied      [components][limit]int64
 	refusing    [components][limit]int64
+	ended       [components][limit]int64
 }
 
 // remember adds to a snapshot what only a process can know that has observed before.
@@ -39,6 +40,7 @@ func (w *Model) remember(s *state.Snapshot) {
 			is.Gone = w.since(&m.gone[k][i], i < g.Set.Replicas && is.Pod == nil)
 			is.NotServing = w.since(&m.notServing[k][i], !is.Up())
 			is.ReportedDown = w.since(&m.denied[k][i], is.Denied())
+			is.Ended = w.since(&m.ended[k][i], is.Pod != nil && is.Pod.Ended)
 			is.Refusing = w.since(&m.refusing[k][i], is.Database.Answer == state.Refused)
 		}
 	}

@@ -25,6 +25,7 @@ func Seed(seed uint64, trace bool) *Model {
 	drawDaemons(&o)
 	drawPlacement(&o)
 	drawMany(&o)
+	drawEnded(&o)
 	drawCertificates(&o)
 	drawVersions(&o)
 	drawDDL(&o)

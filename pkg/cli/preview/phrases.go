@@ -26,6 +26,7 @@ var phrases = map[string]func(plan.Step) string{
 	"MarkClaims":    say("mark its claims as left over"),
 	"UnmarkClaims":  say("take the mark off its claims"),
 	"DeletePod":     say("recreate its pod"),
+	"ReplaceEnded":  say("recreate its pod, which has ended"),
 	"ClosePump":     say("close it"),
 	"DrainCapture":  say("move its tables to other captures"),
 	"RecordFailure": say("give it up"),

@@ -35,6 +35,7 @@ var effects = map[string]effect{
 	"UnmarkClaims":     row(func(w *world, s plan.UnmarkClaims) { w.mark(s.Component, s.Member, s.Claims, false) }, ofMember),
 	"DeleteClaim":      row(deleteClaim, phaseOfClaim),
 	"DeletePod":        row(func(w *world, s plan.DeletePod) { w.stop(w.member(s.Component, s.Member)) }, always(Renewal)),
+	"ReplaceEnded":     row(func(w *world, s plan.ReplaceEnded) { w.stop(w.member(s.Component, s.Member)) }, always(Preparation)),
 	"DeleteSet":        row(deleteSet, always(Suspension)),
 	"RecordFailure":    row(recordFailure, always(Failover)),
 	"RetireFailure":    row(retireFailure, always(Failover)),

@@ -148,7 +148,7 @@ func (w *world) start(k topology.Kind) {
 	g := w.snap.Groups[k]
 	for i := range g.Members {
 		m := &g.Members[i]
-		if m.Pod == nil || m.Pod.Terminating || w.lasting[m.Name] {
+		if m.Pod == nil || m.Pod.Terminating || m.Pod.Ended || w.lasting[m.Name] {
 			continue
 		}
 		if w.snap.At.Sub(m.Pod.Made) < starting {

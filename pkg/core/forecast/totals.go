@@ -66,9 +66,10 @@ func total(steps []Step, w *world, now state.Snapshot) Totals {
 
 // counted has a row for each kind of step that counts.
 var counted = map[string]func(*Totals, Step, state.Snapshot){
-	"Restart":    restarted,
-	"DeletePod":  restarted,
-	"MoveLeader": func(t *Totals, _ Step, _ state.Snapshot) { t.PDLeaderMoves++ },
+	"Restart":      restarted,
+	"DeletePod":    restarted,
+	"ReplaceEnded": restarted,
+	"MoveLeader":   func(t *Totals, _ Step, _ state.Snapshot) { t.PDLeaderMoves++ },
 	"EvictLeaders": func(t *Totals, s Step, now state.Snapshot) {
 		m, known := stored(now, s.Step.(plan.EvictLeaders).StoreID)
 		t.Leaders.add(m.Leaders, known)

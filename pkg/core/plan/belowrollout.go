@@ -21,7 +21,7 @@ func (sc Scope) failingBelow(p Profile, h hold, v verdict) verdict {
 		m, ok := sc.Got.Member(g.Member)
 		_, queued := sc.before(m)
 		switch {
-		case !ok || g.Reason != MemberServing || queued || !sc.Got.Outdated(m):
+		case !ok || g.Reason != MemberServing || queued || !sc.Got.Outdated(m) || m.Pod != nil && m.Pod.Terminating:
 		case mayServe(next):
 			if m.Name != next.Name && (next.Up() || !mayServe(m)) {
 				why := fmt.Sprintf("the new one reaches it only after %s, which is not restarted as long as a peer is down", next.Name)

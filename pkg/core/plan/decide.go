@@ -266,6 +266,10 @@ func (sc Scope) decide(p Profile, h hold) verdict {
 	if len(repair.steps) > 0 {
 		return repair
 	}
+	ended := sc.replaceEnded(p)
+	if len(ended.steps) > 0 {
+		return ended
+	}
 	if v := sc.needs(p); !v.idle() {
 		return v
 	}
@@ -279,7 +283,7 @@ func (sc Scope) decide(p Profile, h hold) verdict {
 	}
 	sc.advise(p, v.gates)
 	v.gates = mergeGates(failing.gates, v.gates)
-	if len(v.steps) == 0 {
+	if v.gates = mergeGates(ended.gates, v.gates); len(v.steps) == 0 {
 		v.gates = mergeGates(sc.repairable(p, h, v.gates).gates, v.gates)
 	}
 	return v

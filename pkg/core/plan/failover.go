@@ -308,6 +308,8 @@ func (sc Scope) spared(p Profile, m state.Member, since time.Time) string {
 		return "it is not known whether it serves"
 	case m.Database.Answer == state.Answered:
 		return "its own port answers"
+	case sc.hasEnded(p, m):
+		return "its pod has ended, and is recreated first"
 	case queued:
 		return "Kubernetes makes its pod after " + first.Name
 	case removalIrreversible(m):

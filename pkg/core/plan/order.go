@@ -72,7 +72,7 @@ func (sc Scope) makeParallel(m, first state.Member) remedy.Action {
 func (sc Scope) removedPod(m state.Member) Gate {
 	g := Gate{Component: m.Kind, Member: m.Name, Reason: RemovedPodDeleted, Want: "removed pod deleted", Observed: m.Trouble()}
 	if m.Pod.Terminating {
-		return sc.since(g, m.Pod.Since, sc.describe("pod", m.Name))
+		return sc.since(g, m.Pod.Since, sc.podAdvice(m))
 	}
 	if !sc.Got.Set.Ordered {
 		return g

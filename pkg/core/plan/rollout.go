@@ -362,11 +362,11 @@ func serving(sc Scope, m state.Member) Gate {
 			g.Observed, g.held = "no pod before "+o.Name+" is ready", true
 			return g
 		}
-		return sc.since(g, m.Gone, sc.describe("statefulset", sc.Cluster.SetName(m.Kind)))
+		return sc.since(g, m.Gone, sc.podAdvice(m))
 	case m.Pod.Ready && !m.Pod.Terminating:
 		return sc.readyNotServing(m, g)
 	}
-	return sc.since(g, m.Pod.Since, sc.describe("pod", m.Name))
+	return sc.since(g, m.Pod.Since, sc.podAdvice(m))
 }
 
 // readyNotServing is the gate of a member whose pod is Ready. What the database reports

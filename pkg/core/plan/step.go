@@ -252,7 +252,7 @@ func Disruptive(s Step) bool {
 	switch s := s.(type) {
 	case Resize:
 		return s.To < s.From
-	case Restart, MoveLeader, RemoveMember, RemoveStore, ClosePump, DeleteClaim, DeletePod, DeleteSet, RecreateSet, RecordFailure, EndPause:
+	case Restart, MoveLeader, RemoveMember, RemoveStore, ClosePump, DeleteClaim, DeletePod, DeleteSet, RecreateSet, RecordFailure, EndPause, ReplaceEnded:
 		return true
 	}
 	return false

@@ -51,6 +51,7 @@ var steps = []struct {
 	{plan.UnmarkClaims{Component: pd, Member: "m"}, pd, "m", false, false},
 	{plan.DeleteClaim{Component: pd, Member: "m"}, pd, "m", true, false},
 	{plan.DeletePod{Component: pd, Member: "m"}, pd, "m", true, false},
+	{plan.ReplaceEnded{Component: pd, Member: "m"}, pd, "m", true, false},
 	{plan.RemakePod{Component: pd, Member: "m"}, pd, "m", false, false},
 	{plan.DeleteSet{Component: pd}, pd, "", true, false},
 	{plan.RecordFailure{Component: pd, Member: "m"}, pd, "m", true, false},

@@ -3,6 +3,7 @@ package state
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -19,6 +20,8 @@ type Member struct {
 	Gone time.Time
 	// Refusal says why Kubernetes has not made the pod that is missing; "" when it is not missing, or that is not known.
 	Refusal string
+	// Lacks is what the pod that is missing names and what does not exist, where that is why there is no pod.
+	Lacks Lacking
 	// NotServing is since when this process has observed that the member does not serve; zero while
 	// it serves. It differs between processes: it bounds a wait, and is no evidence of how long the
 	// member is down.
@@ -30,6 +33,8 @@ type Member struct {
 	// Refusing is since when the member's own port has refused connections in every observation of
 	// this process.
 	Refusing time.Time
+	// Ended is since when the pod has been in a final phase in every observation of this process.
+	Ended    time.Time
 	Claims   []Claim
 	Database Database
 	// StoreLabels say where a store is, so that PD can spread replicas.
@@ -42,6 +47,12 @@ type Pod struct {
 	Revision    string
 	Ready       bool
 	Terminating bool
+	// Overdue is true if the pod is Terminating, and the time that it was given for that is over.
+	Overdue bool
+	// Finalizers keep a pod that is Terminating after all of its containers have ended.
+	Finalizers []string
+	// Ended is true in a final phase, Succeeded or Failed. No container of the pod is started again.
+	Ended bool
 	// Since is when the pod's state began: if it is Terminating, when its deletion was requested,
 	// else when Ready last changed or the pod was created.
 	Since time.Time
@@ -68,6 +79,8 @@ type Pod struct {
 	Problem string
 	// Node is where the pod runs, "" while it is not scheduled.
 	Node string
+	// NodeState is what Kubernetes says of that node. It is read only where Ended or Overdue is true.
+	NodeState NodeState
 	// Controller is what controls the pod where that is no StatefulSet of apps/v1,
 	// e.g. "StatefulSet basic-tikv of apps.pingcap.com/v1"; else "".
 	Controller string
@@ -88,6 +101,14 @@ type Pod struct {
 	Identity Identity
 	// Config says whether it runs with the configuration that was written last.
 	Config Config
+}
+
+// Lacking is an object that a pod names and that does not exist.
+type Lacking struct {
+	Resource string // as kubectl names it, such as priorityclasses
+	Kind     string
+	Name     string
+	Field    string // of the TidbCluster, where the object is named
 }
 
 // Run is one run of a container.
@@ -324,6 +345,25 @@ func (m Member) Marked() bool {
 	return len(m.Claims) > 0
 }
 
+// heldBy returns why a pod does not end within the time that it was given for that.
+func (p *Pod) heldBy() string {
+	switch {
+	case p.Node == "" && len(p.Finalizers) == 0:
+		return "it has no node"
+	case p.NodeState == NodeNotReady:
+		return "node " + p.Node + " is not Ready"
+	case p.NodeState == NodeMissing:
+		return "node " + p.Node + " does not exist"
+	case len(p.Finalizers) == 1:
+		return "finalizer " + p.Finalizers[0] + " holds it"
+	case len(p.Finalizers) > 1:
+		return "finalizers " + strings.Join(p.Finalizers, ", ") + " hold it"
+	case p.NodeState == NodeReady:
+		return "node " + p.Node + " is Ready, and its kubelet has not ended the pod"
+	}
+	return "its kubelet on node " + p.Node + " has not ended it"
+}
+
 // Trouble returns why a member does not serve, in words for a user, and "" when it serves.
 func (m Member) Trouble() string {
 	switch {
@@ -333,6 +373,8 @@ func (m Member) Trouble() string {
 		return cmp.Or(m.Refusal, "no pod")
 	case m.Pod.Terminating && m.Database.Draining:
 		return "pod is terminating, and keeps its connections for a while"
+	case m.Pod.Overdue:
+		return "pod stays terminating: " + m.Pod.heldBy()
 	case m.Pod.Terminating:
 		return "pod is terminating"
 	case m.Pod.Problem != "":

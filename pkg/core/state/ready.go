@@ -15,8 +15,31 @@ func ReadyCondition(p *corev1.Pod) corev1.PodCondition {
 // Ready reports whether Kubernetes calls a pod Ready.
 func Ready(p *corev1.Pod) bool { return ReadyCondition(p).Status == corev1.ConditionTrue }
 
-// Addressed reports whether a process of a pod can be asked: the pod has an address, and it is not in a final phase, in
-// which no container runs any more.
-func Addressed(p *corev1.Pod) bool {
-	return p.Status.PodIP != "" && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed
+// Addressed reports whether a process of a pod can be asked: the pod has an address, and it is not in a final phase.
+func Addressed(p *corev1.Pod) bool { return p.Status.PodIP != "" && !Ended(p) }
+
+// Ended reports whether a pod is in a final phase. Kubernetes starts no container of such a pod again.
+func Ended(p *corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+}
+
+// NodeState is what Kubernetes says of a node.
+type NodeState int
+
+// NodeUnknown is the zero value on purpose: a node that was not read, or may not be read, is not lost.
+const (
+	NodeUnknown NodeState = iota
+	NodeReady
+	NodeNotReady
+	NodeMissing // there is no such Node object
+)
+
+// NodeStateOf returns what Kubernetes says of a node that exists.
+func NodeStateOf(n *corev1.Node) NodeState {
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue {
+			return NodeReady
+		}
+	}
+	return NodeNotReady
 }

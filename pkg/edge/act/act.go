@@ -118,6 +118,8 @@ func (a *Actor) take(ctx context.Context, step plan.Step) error {
 		return a.deleteClaim(ctx, s)
 	case plan.DeletePod:
 		return a.deletePod(ctx, s)
+	case plan.ReplaceEnded:
+		return a.replaceEnded(ctx, s)
 	case plan.DeleteSet:
 		return a.deleteSet(ctx, s)
 	case plan.RecordFailure:

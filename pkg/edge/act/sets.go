@@ -127,7 +127,7 @@ func (a *Actor) mayRestart(ctx context.Context, s plan.Restart, pod *corev1.Pod)
 	if err := readyMeanwhile(s, pod); err != nil {
 		return err
 	}
-	if err := a.keepsData(ctx, s, pod); err != nil {
+	if err := a.keepsClaims(ctx, s.Component, s.Member, pod); err != nil {
 		return err
 	}
 	if err := a.stillEvicting(ctx, s.StoreID); err != nil {
@@ -190,9 +190,9 @@ func (a *Actor) pod(ctx context.Context, s plan.Restart) (*corev1.Pod, error) {
 	return pod, nil
 }
 
-// keepsData fails if a member would lose its data with its pod while PD counts on
+// keepsClaims fails if a member would lose its data with its pod while PD counts on
 // it: PD would wait for that member for ever.
-func (a *Actor) keepsData(ctx context.Context, s plan.Restart, pod *corev1.Pod) error {
+func (a *Actor) keepsClaims(ctx context.Context, k topology.Kind, member string, pod *corev1.Pod) error {
 	for _, v := range pod.Spec.Volumes {
 		if v.PersistentVolumeClaim == nil || !strings.HasSuffix(v.PersistentVolumeClaim.ClaimName, "-"+pod.Name) {
 			continue // the decision does not know claims of the user
@@ -202,7 +202,7 @@ func (a *Actor) keepsData(ctx context.Context, s plan.Restart, pod *corev1.Pod) 
 			return err
 		}
 		if claim != nil && claim.DeletionTimestamp != nil {
-			return a.notInPD(ctx, "persistentvolumeclaim "+claim.Name+", which goes with its pod,", s.Component, s.Member, false)
+			return a.notInPD(ctx, "persistentvolumeclaim "+claim.Name+", which goes with its pod,", k, member, false)
 		}
 	}
 	return nil

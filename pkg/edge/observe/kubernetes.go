@@ -82,6 +82,7 @@ func podState(k topology.Kind, p *corev1.Pod) *state.Pod {
 		Controller:  otherController(p),
 		Behind:      behind(p),
 		Addressed:   state.Addressed(p),
+		Ended:       state.Ended(p),
 	}
 	for _, c := range p.Spec.Containers {
 		if c.Name == string(k) {
@@ -97,7 +98,7 @@ func podState(k topology.Kind, p *corev1.Pod) *state.Pod {
 	out.EvictionBegun, _ = time.Parse(time.RFC3339, p.Annotations[topology.AnnotationEvictionBegun])
 	out.DrainBegun = drainBegun(p.Annotations[topology.AnnotationDrainBegun])
 	if out.Terminating {
-		out.Since = asked(p)
+		out.Since, out.Finalizers = asked(p), p.Finalizers
 	}
 	for _, c := range p.Status.ContainerStatuses {
 		if c.Name != string(k) {

@@ -54,7 +54,8 @@ type Observer struct {
 	onPDCall    func(call string, took time.Duration, err error)
 	extras      *extras
 	history     history
-	refusals    memory[map[string]string] // why Kubernetes has not made pods, by the name of their StatefulSet
+	refusals    memory[map[string]podRefusal] // why Kubernetes has not made pods, by the name of their StatefulSet
+	nodes       nodes
 	serving     serving
 	asksAll     bool // this observation asks all TiDB servers
 	leaders     leaderCounts
@@ -65,7 +66,7 @@ type Observer struct {
 
 // New returns an observer. The intent function loads the TidbCluster.
 func New(kube kubernetes.Interface, d dial.Dialer, intent func(context.Context) (*v1alpha1.TidbCluster, error), now func() time.Time) *Observer {
-	o := &Observer{kube: kube, live: live{kube, intent}, dialer: d, now: now, history: newHistory(), refusals: memory[map[string]string]{fresh: refusalsKept}}
+	o := &Observer{kube: kube, live: live{kube, intent}, dialer: d, now: now, history: newHistory(), refusals: memory[map[string]podRefusal]{fresh: refusalsKept}, nodes: newNodes()}
 	o.identify(topology.Cluster{}, credentials{}) // it has no members
 	return o
 }
@@ -198,6 +199,7 @@ func (o *Observer) group(ctx context.Context, c topology.Cluster, want topology.
 		if p := seen.pods[k][n]; p != nil {
 			m.Pod = podState(k, p)
 			m.Pod.Config = written.In(*m.Pod)
+			m.Pod.Overdue = overdue(p, o.now())
 		}
 		m.Gone = since(o.history.gone, m.Name, m.Pod == nil && n < g.Set.Replicas, o.now())
 		known := base.member(k, n, m.Pod, seen.born[k][n])
@@ -209,10 +211,12 @@ func (o *Observer) group(ctx context.Context, c topology.Cluster, want topology.
 		reader.ask(o, ctx, c, g.Members)
 	}
 	reader.recall(c.Source.Status, g.Members)
+	o.nodes.read(ctx, o.kube, o.now(), g.Members)
 	for i := range g.Members {
 		m := &g.Members[i]
 		m.NotServing = since(o.history.notServing, m.Name, !m.Up(), o.now())
 		m.ReportedDown = since(o.history.reportedDown, m.Name, m.Denied(), o.now())
+		m.Ended = since(o.history.ended, m.Name, m.Pod != nil && m.Pod.Ended, o.now())
 		m.Refusing = since(o.history.refusing, m.Name, m.Database.Answer == state.Refused, o.now())
 	}
 	return g

@@ -46,6 +46,7 @@ func trimPod(p *corev1.Pod) {
 	spec, status := &p.Spec, &p.Status
 	p.Spec = corev1.PodSpec{
 		NodeName: spec.NodeName, Volumes: claimVolumes(spec.Volumes), Containers: images(spec.Containers),
+		InitContainers: sidecars(spec.InitContainers), ReadinessGates: spec.ReadinessGates, SchedulerName: spec.SchedulerName,
 	}
 	p.Status = corev1.PodStatus{
 		Phase: status.Phase, Reason: status.Reason, Message: status.Message, Conditions: status.Conditions,
@@ -59,6 +60,17 @@ func claimVolumes(all []corev1.Volume) []corev1.Volume {
 	for i := range all {
 		if all[i].PersistentVolumeClaim != nil {
 			out = append(out, all[i])
+		}
+	}
+	return out
+}
+
+// sidecars returns the init containers, of which those matter that run as long as the pod.
+func sidecars(all []corev1.Container) []corev1.Container {
+	var out []corev1.Container
+	for i := range all {
+		if all[i].RestartPolicy != nil {
+			out = append(out, corev1.Container{Name: all[i].Name, RestartPolicy: all[i].RestartPolicy})
 		}
 	}
 	return out

@@ -1,9 +1,11 @@
 package daemon
 
 import (
+	"reflect"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -23,5 +25,23 @@ func TestKeepsWritersOfTemplates(t *testing.T) {
 	}
 	if kept := got.(*appsv1.StatefulSet).ManagedFields; len(kept) != 1 || kept[0].Manager != "kubectl-set" || kept[0].FieldsV1 == nil {
 		t.Errorf("%+v", kept)
+	}
+}
+
+// TestKeepsWhyPodsAreNotReady: a daemon says of a pod what a command says, so its copy has what names a readiness gate, a
+// sidecar, another scheduler, a finalizer and a final phase.
+func TestKeepsWhyPodsAreNotReady(t *testing.T) {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "basic-tikv-0", Namespace: "db", Finalizers: []string{"a.example/x"}},
+		Spec: corev1.PodSpec{
+			NodeName: "n1", SchedulerName: "mine", ReadinessGates: []corev1.PodReadinessGate{{ConditionType: "health.example/db"}},
+			InitContainers: []corev1.Container{{Name: "istio-proxy", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}},
+			Containers:     []corev1.Container{{Name: "tikv", Image: "pingcap/tikv:v8.5.2"}},
+		},
+		Status: corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "low on memory"},
+	}
+	got, err := decode(&corev1.Pod{}, keep(t, pod.DeepCopy()).(*packed))
+	if err != nil || !reflect.DeepEqual(got, pod) {
+		t.Errorf("%v, %+v", err, got)
 	}
 }

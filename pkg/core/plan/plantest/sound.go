@@ -201,6 +201,8 @@ func ofPods(g state.Group, m state.Member, s plan.Step) (said, bool) {
 		return said{"pod": {s.PodUID, podOf(m).UID}, "ordinal": {s.Ordinal, m.Ordinal}, "partition": {s.From, g.Set.Partition}, "set": {s.Basis, basisOf(g)}}, true
 	case plan.DeletePod:
 		return said{"pod": {s.UID, podOf(m).UID}}, true
+	case plan.ReplaceEnded:
+		return said{"pod": {s.UID, podOf(m).UID}}, true
 	case plan.RemakePod:
 		return said{"pod": {s.PodUID, podOf(m).UID}}, true
 	case plan.Label:

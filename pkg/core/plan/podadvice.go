@@ -1,0 +1,55 @@
+package plan
+
+import (
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+)
+
+// podAdvice is what a person can do about the pod of a member that does not serve.
+func (sc Scope) podAdvice(m state.Member) remedy.Remedy {
+	switch {
+	case m.Pod == nil && m.Lacks.Name != "":
+		return sc.lackingAdvice(m.Lacks)
+	case m.Pod == nil:
+		return sc.describe("statefulset", sc.Cluster.SetName(m.Kind))
+	case m.Pod.Overdue:
+		return sc.overdueAdvice(m)
+	case m.Pod.Ended:
+		return sc.endedAdvice(m)
+	}
+	return sc.describe("pod", m.Name)
+}
+
+// lackingAdvice is what a person can do about an object that a pod names and that does not exist.
+func (sc Scope) lackingAdvice(l state.Lacking) remedy.Remedy {
+	return remedy.Remedy{
+		remedy.Run("see which there are", sc.Cluster.Kubectl("get", l.Resource)),
+		remedy.Run("make "+l.Kind+" "+l.Name+", or name another one in "+l.Field, sc.Cluster.Plugin("edit")),
+	}
+}
+
+// overdueAdvice is what a person can do about a pod that stays Terminating. To delete it once more changes nothing: a kubelet
+// that is not heard, or a finalizer, keeps the pod.
+func (sc Scope) overdueAdvice(m state.Member) remedy.Remedy {
+	see := sc.describe("pod", m.Name)
+	force := sc.Cluster.Kubectl("delete", "pod", m.Name, "--force", "--wait=false")
+	switch p := m.Pod; {
+	case p.Node == "" && len(p.Finalizers) == 0:
+		return see
+	case p.NodeState == state.NodeNotReady:
+		return remedy.Remedy{
+			remedy.Run("bring its node back", remedy.Kubectl("", "describe", "node", p.Node)),
+			remedy.Run("if the host is off and stays off, have Kubernetes move its pods and volumes",
+				remedy.Kubectl("", "taint", "nodes", p.Node, "node.kubernetes.io/out-of-service=nodeshutdown:NoExecute")),
+		}
+	case p.NodeState == state.NodeMissing:
+		return append(see, remedy.Run("if the host is gone, delete the pod by force", force))
+	case len(p.Finalizers) > 0:
+		return remedy.Remedy{
+			remedy.Say("have the program that has set it remove it"),
+			remedy.Run("if that program is gone, remove all finalizers",
+				sc.Cluster.Kubectl("patch", "pod", m.Name, "--type", "merge", "-p", `{"metadata":{"finalizers":null}}`)),
+		}
+	}
+	return append(see, remedy.Run("see what its kubelet reports", remedy.Kubectl("", "describe", "node", m.Pod.Node)))
+}

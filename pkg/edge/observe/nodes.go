@@ -1,0 +1,70 @@
+package observe
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
+)
+
+// Nodes are read only where a pod has ended or stays Terminating: whether its kubelet is heard says how much its report
+// proves, and what a person can do.
+
+// nodesKept is how long a node is not read again. Kubernetes hears of each node every 10 s.
+const nodesKept = 10 * time.Second
+
+// endsWithin is how long after its time a pod that is being deleted may still be there: its kubelet needs a moment to
+// report that it has ended.
+const endsWithin = 30 * time.Second
+
+// nodes is what Kubernetes says of nodes, by their names.
+type nodes struct {
+	said *memory[state.NodeState]
+}
+
+func newNodes() nodes { return nodes{said: &memory[state.NodeState]{fresh: nodesKept}} }
+
+// read notes the nodes of pods that have ended or stay Terminating.
+func (n nodes) read(ctx context.Context, kube kubernetes.Interface, now time.Time, members []state.Member) {
+	var all errgroup.Group
+	all.SetLimit(atOnce)
+	for i := range members {
+		p := members[i].Pod
+		if p == nil || p.Node == "" || !p.Ended && !p.Overdue {
+			continue
+		}
+		all.Go(func() error {
+			p.NodeState = n.said.recall(now, p.Node, func() (state.NodeState, *state.Gap, error) { return readNodeState(ctx, kube, p.Node) })
+			return nil
+		})
+	}
+	_ = all.Wait()
+}
+
+func readNodeState(ctx context.Context, kube kubernetes.Interface, name string) (state.NodeState, *state.Gap, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	node, err := kube.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return state.NodeMissing, nil, nil
+	case denial.Missing(err):
+		return state.NodeUnknown, &state.Gap{What: "nodes"}, err
+	case err != nil:
+		return state.NodeUnknown, nil, err
+	}
+	return state.NodeStateOf(node), nil, nil
+}
+
+// overdue reports whether a pod should have ended by now. Its deletion timestamp is the end of its grace period.
+func overdue(p *corev1.Pod, now time.Time) bool {
+	return p.DeletionTimestamp != nil && now.Sub(p.DeletionTimestamp.Time) > endsWithin
+}
