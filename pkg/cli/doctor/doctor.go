@@ -222,10 +222,7 @@ func Examine(ctx context.Context, f *factory.Factory, s *drive.Session) (finding
 		l.DriverUnread = unread.Error()
 	}
 	l.DDLPaused = s.Observer.DDLPaused(ctx, l.Wanted.Cluster, l.Snapshot)
-	logs, failed := s.Observer.LogBackups(ctx, l.Snapshot)
-	if l.LogBackups = logs; failed != nil {
-		l.LogBackupsUnread = failed.Error()
-	}
+	l.LogBackupsUnread = seen.LogBackupsUnread
 	claims, pods, unread := observe.Claims(ctx, s.Kube, s.Namespace)
 	if unread != nil {
 		l.ClaimsUnread = unread.Error()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/finding"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
 )
 
@@ -16,6 +17,7 @@ func (s *Session) Plan(ctx context.Context, f *factory.Factory, o Options, forma
 		return err
 	}
 	p.warnings = append(p.warnings, p.foretold()...)
+	p.warnings = append(p.warnings, s.logBackups(ctx, p)...)
 	shown := p.preview(f.Context())
 	if format.Table() {
 		shown.Print(f.Streams.Out, report.Width(f.Streams.Out))
@@ -29,4 +31,15 @@ func (s *Session) Plan(ctx context.Context, f *factory.Factory, o Options, forma
 		return err
 	}
 	return p.verdict(o)
+}
+
+// logBackups returns which log backups are paused or behind. A restart of stores does not make that better. What cannot be
+// read is left out, and "doctor" says why.
+func (s *Session) logBackups(ctx context.Context, p prospect) []warning {
+	tasks, _ := s.Observer.LogBackups(ctx, p.snapshot)
+	var notes []warning
+	for _, f := range finding.LogBackups(tasks) {
+		notes = append(notes, warning{text: f.Text, remedy: f.Remedy})
+	}
+	return notes
 }

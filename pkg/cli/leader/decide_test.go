@@ -134,3 +134,34 @@ func refused(t *testing.T, err error, says string, code exit.Code) {
 		t.Errorf("%v, exit code %d; want %q", err, exit.Of(err), says)
 	}
 }
+
+// TestEvictElsewhere: a store elsewhere that is missing keeps no leaders on a store, but the user is warned, by the rule of a
+// restart.
+func TestEvictElsewhere(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*plantest.Cluster)
+		says   string
+	}{
+		"none":      {func(*plantest.Cluster) {}, ""},
+		"all serve": {func(c *plantest.Cluster) { c.Seen.PD.Stores++; c.Seen.PD.UpStores++ }, ""},
+		"one is down": {
+			func(c *plantest.Cluster) {
+				c.Seen.PD.Stores++
+				c.Seen.PD.Elsewhere = []state.StoreElsewhere{{ID: 99, Address: "far-tikv-0:20160", State: state.StoreDown}}
+			},
+			"do not take t-tikv-1 down: PD does not call 1 store Up that is no member of this cluster: far-tikv-0:20160 (Down); see which stores these are",
+		},
+		"one of ours is down": {down("t-tikv-2"), ""},
+	} {
+		cluster := plantest.New(3, 3, 1)
+		c.change(cluster)
+		m, err := evict(cluster.Wanted.Cluster, cluster.Seen, "t-tikv-1")
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		got := elsewhere(cluster.Wanted.Cluster, cluster.Seen, m, "")
+		if (got == "") != (c.says == "") || !strings.HasPrefix(got, c.says) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}

@@ -42,7 +42,8 @@ func evictCommand(f *factory.Factory, run func(context.Context, eviction) error)
 clients go on.
 
 It makes an evict-leader scheduler in PD, where it stays also when the pod restarts, or this
-command is interrupted while it waits. Until it is ended, "kubectl tidb status" shows it. A
+command is interrupted while it waits. While a store is missing that PD counts and that is
+no member of this TidbCluster, a warning says that this store must not go down as well. Until it is ended, "kubectl tidb status" shows it. A
 run that restarts the store, such as an upgrade, leaves it as it is.`,
 		Example: `  # Before the disk of a store is looked at, and after that
   kubectl tidb evict-leader basic tikv-2
@@ -86,6 +87,9 @@ func (o eviction) run(ctx context.Context, f *factory.Factory) error {
 	m, err := evict(seen.Cluster, seen.Snapshot, o.member)
 	if err != nil {
 		return err
+	}
+	if warning := elsewhere(seen.Cluster, seen.Snapshot, m, f.Context()); warning != "" {
+		fmt.Fprintf(f.Streams.ErrOut, "warning: %s\n", warning)
 	}
 	if !m.Database.Evicting {
 		if err := s.Observer.PD().AddEvictLeader(ctx, m.Database.ID); err != nil {

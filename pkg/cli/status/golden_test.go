@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	rules "github.com/kubectl-tidb/kubectl-tidb/pkg/core/finding"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
@@ -91,7 +92,9 @@ func cases() map[string]sight {
 	inPlace := plan.Plan{Unapplied: []plan.Unapplied{{
 		Component: topology.TiKV, Older: []string{"t-tikv-0", "t-tikv-1"}, Unknown: []string{"t-tikv-2"}, Remedy: remedy.Remedy{remedy.Say("kubectl patch tc t -n ns")},
 	}}}
+	behind := plan.Plan{Findings: rules.LogBackups([]state.LogBackup{{Task: "pitr", Paused: true, Behind: 2 * time.Hour}, {Task: "daily", Behind: time.Hour}})}
 	return map[string]sight{
+		"log-backup":  seen(plantest.New(3, 3, 2), behind),
 		"found":       seen(foreign, found),
 		"in-place":    seen(plantest.New(3, 3, 2), inPlace),
 		"at-rest":     seen(plantest.New(3, 3, 2), plan.Plan{}),

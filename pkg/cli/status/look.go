@@ -23,7 +23,9 @@ type Seen struct {
 	Driver   lease.Holder
 	// Operator: the driver is a tidb-operator, which is alive.
 	Operator bool
-	sight    sight
+	// LogBackupsUnread says why the tasks of log backup are not known; "" where they are.
+	LogBackupsUnread string
+	sight            sight
 }
 
 // Look observes a cluster for another verb that reads. With a *intent.MalformedError the rest is what
@@ -34,7 +36,7 @@ func Look(ctx context.Context, s *drive.Session, kubeContext string) (Seen, erro
 		return Seen{}, err
 	}
 	l.context = kubeContext
-	return Seen{Wanted: l.wanted, Snapshot: l.snapshot, Plan: l.plan, Driver: l.driver, Operator: l.operator, sight: l}, err
+	return Seen{Wanted: l.wanted, Snapshot: l.snapshot, Plan: l.plan, Driver: l.driver, Operator: l.operator, LogBackupsUnread: l.logBackupsUnread, sight: l}, err
 }
 
 // Document returns what "status -o json" prints.

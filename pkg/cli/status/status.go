@@ -20,6 +20,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	rules "github.com/kubectl-tidb/kubectl-tidb/pkg/core/finding"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/hosts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
@@ -147,6 +148,8 @@ type sight struct {
 	plan     plan.Plan
 	driver   lease.Holder
 	operator bool // the driver is a tidb-operator
+	// logBackupsUnread says why the tasks of log backup are not known; "" where they are.
+	logBackupsUnread string
 }
 
 // look observes a cluster. With a *intent.MalformedError it returns what can be shown without
@@ -181,6 +184,10 @@ func look(ctx context.Context, s *drive.Session) (sight, error) {
 		l.plan.Findings = append(l.plan.Findings, older(c, observe.ReadServed(ctx, s.Dialer, c, l.snapshot))...)
 	}
 	l.plan.Findings = append(l.plan.Findings, maintenance.Findings(ctx, s.Kube, hosts.Sight{Cluster: c, Snapshot: l.snapshot})...)
+	logs, failed := s.Observer.LogBackups(ctx, l.snapshot)
+	if l.plan.Findings = append(l.plan.Findings, rules.LogBackups(logs)...); failed != nil {
+		l.logBackupsUnread = failed.Error()
+	}
 	// The driver is shown if the user may read it.
 	l.driver, _ = lease.ReadHolder(ctx, s.Kube, c)
 	t := lease.TargetOf(c)

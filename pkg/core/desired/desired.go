@@ -135,6 +135,7 @@ type Finding struct {
 	Reason    event.NoticeReason
 	Component topology.Kind
 	Member    string // the pod's name; "" for the component as a whole
+	Object    string // the name of what else it is about; "" for most
 	Text      string
 	Remedy    remedy.Remedy // what a person can do
 }

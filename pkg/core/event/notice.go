@@ -36,6 +36,8 @@ const (
 	NodeMaintained          NoticeReason = "NodeMaintained"
 	CanaryUnreadable        NoticeReason = "CanaryUnreadable"
 	LogBackupNotFlushed     NoticeReason = "LogBackupNotFlushed"
+	LogBackupPaused         NoticeReason = "LogBackupPaused"
+	LogBackupBehind         NoticeReason = "LogBackupBehind"
 	DDLPaused               NoticeReason = "DDLPaused"
 	DDLNotPaused            NoticeReason = "DDLNotPaused"
 	RestoreSettings         NoticeReason = "RestoreSettings"
@@ -85,6 +87,8 @@ func NoticeReasons() []NoticeMeaning {
 		{NodeMaintained, "a node with members is under maintenance"},
 		{CanaryUnreadable, "the annotation that asks for a canary cannot be followed, so that all rollouts are held"},
 		{LogBackupNotFlushed, "a store has restarted without having flushed its log backup"},
+		{LogBackupPaused, "a log backup (point-in-time recovery) is paused"},
+		{LogBackupBehind, "a log backup (point-in-time recovery) is more than a quarter of an hour behind"},
 		{DDLPaused, "DDL statements of users wait for an upgrade of TiDB to end"},
 		{DDLNotPaused, "TiDB servers are restarted onto another version without a pause of DDL statements"},
 		{RestoreSettings, "the configuration has settings of a restore"},

@@ -63,8 +63,7 @@ type Look struct {
 	DriverUnread string
 	// DDLPaused is the TiDB server that says that DDL statements of users are paused for an upgrade; "" where none says so.
 	DDLPaused string
-	// LogBackups are the tasks of log backup, and LogBackupsUnread why they are not known; "" where they are.
-	LogBackups       []state.LogBackup
+	// LogBackupsUnread says why the tasks of log backup are not known; "" where they are.
 	LogBackupsUnread string
 	// Claims are all claims of the cluster, and ClaimsUnread why they are not known; "" where they are.
 	Claims       []claim.Claim

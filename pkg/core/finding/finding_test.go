@@ -172,7 +172,9 @@ func leftExamples() []example {
 	}
 	ddl := func(s *sick) { s.look.DDLPaused = "t-tidb-1" }
 	recorded := func(s *sick) { ddl(s); s.Wanted.Cluster.DDLPause.Recorded = true }
-	logs := func(b state.LogBackup) func(*sick) { return func(s *sick) { s.look.LogBackups = []state.LogBackup{b} } }
+	logs := func(b state.LogBackup) func(*sick) {
+		return func(s *sick) { s.look.Plan.Findings = finding.LogBackups([]state.LogBackup{b}) }
+	}
 	pd := func(c state.Scheduling) func(*sick) { return func(s *sick) { s.Seen.PD.Scheduling = c } }
 	return []example{
 		{"log-backup-paused", logs(state.LogBackup{Task: "pitr", Paused: true, Behind: 2 * time.Hour}), "log backup pitr is paused, and reaches to 120m ago", "",

@@ -97,7 +97,7 @@ func reported(reason event.NoticeReason) func(Look) []Finding {
 		var all []Finding
 		for _, f := range l.Plan.Findings {
 			if f.Reason == reason {
-				all = append(all, Finding{Component: f.Component, Member: f.Member, Seen: f.Text, Remedy: f.Remedy})
+				all = append(all, Finding{Component: f.Component, Member: f.Member, Object: f.Object, Seen: f.Text, Remedy: f.Remedy})
 			}
 		}
 		return all

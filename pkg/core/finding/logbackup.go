@@ -6,35 +6,34 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // logBehind is more than a log backup is behind in ordinary use, which is some minutes.
 const logBehind = 15 * time.Minute
 
-func logBackupsPaused(l Look) []Finding {
-	var all []Finding
-	for _, b := range l.LogBackups {
-		if b.Paused {
-			all = append(all, Finding{
-				Component: topology.TiKV, Object: b.Task, Seen: fmt.Sprintf("log backup %s is paused", b.Task) + reaches(b.Behind),
-				Remedy: remedy.Remedy{remedy.Say("see why, and resume it: br log status, then br log resume, or the logSubcommand of its Backup")},
-			})
+// LogBackups returns what is wrong with the tasks of log backup, for "status" and "plan" as well: a notice for each task that
+// is paused or behind.
+func LogBackups(tasks []state.LogBackup) []desired.Finding {
+	var all []desired.Finding
+	for _, b := range tasks {
+		f := desired.Finding{Component: topology.TiKV, Object: b.Task}
+		switch {
+		case b.Paused:
+			f.Reason, f.Text = event.LogBackupPaused, fmt.Sprintf("log backup %s is paused", b.Task)
+			f.Remedy = remedy.Remedy{remedy.Say("see why, and resume it: br log status, then br log resume, or the logSubcommand of its Backup")}
+		case b.Behind >= logBehind:
+			f.Reason, f.Text = event.LogBackupBehind, fmt.Sprintf("log backup %s is behind", b.Task)
+			f.Remedy = remedy.Remedy{remedy.Say("see which store it waits for, and its errors: br log status")}
+		default:
+			continue
 		}
-	}
-	return all
-}
-
-func logBackupsBehind(l Look) []Finding {
-	var all []Finding
-	for _, b := range l.LogBackups {
-		if !b.Paused && b.Behind >= logBehind {
-			all = append(all, Finding{
-				Component: topology.TiKV, Object: b.Task, Seen: fmt.Sprintf("log backup %s is behind", b.Task) + reaches(b.Behind),
-				Remedy: remedy.Remedy{remedy.Say("see which store it waits for, and its errors: br log status")},
-			})
-		}
+		f.Text += reaches(b.Behind)
+		all = append(all, f)
 	}
 	return all
 }
