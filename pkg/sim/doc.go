@@ -30,6 +30,8 @@
 // root, which TiKV keeps, and in a third of these a person sets one as well. In one of four the user asks for canaries,
 // and promotes them. In one of five there are up to three stores of another TidbCluster in the same PD (elsewhere.go). They
 // have replicas of regions, are away for a while or for so long that PD replaces their replicas, leave PD, and others join.
+// In one of six PD lists a store now and then under an address that is the address of no pod (unlisted.go), so that it
+// is not known which member that is. That ends with the store's pod or its last region.
 //
 // Faults: a step fails, before or half-way, or each time for half an hour; a person takes a store offline in PD, or
 // back, or deletes the claim of one that serves; PD moves nothing for a while; a person at pd-ctl, or an import, sets
@@ -137,7 +139,7 @@
 //
 //   - late: no request of a process that has stopped before it changes a StatefulSet that another process has
 //     changed since the step was decided, or restarts a pod of one. A StatefulSet that was deleted may be made:
-//     Kubernetes knows no other precondition for that. Such a request is not judged by the rules about who drives
+//     Kubernetes knows no other precondition for that. Such a request is not judged by the rules about who drives,
 //     about limits that PD ends by itself, and about marks of suspended components, for which alone nothing is
 //     deleted: in the real engine only the moment after the last check of the lease is left for it.
 //   - look: every disruptive step comes after a live observation, with no other disruptive step

@@ -104,7 +104,7 @@ func (w *Model) notUpElsewhere() []state.StoreElsewhere {
 	var all []state.StoreElsewhere
 	for _, s := range w.stores {
 		shown := w.shownState(s)
-		if s.elsewhere() && shown != state.StoreUp && shown != state.StoreTombstone {
+		if (s.elsewhere() || s.k.leads() && w.isUnlisted(s)) && shown != state.StoreUp && shown != state.StoreTombstone {
 			serves := shown == state.StoreOffline && w.t-s.heartbeat < firstBeat
 			all = append(all, state.StoreElsewhere{ID: s.id, Address: w.nameOf(s), State: shown, Serves: serves})
 		}

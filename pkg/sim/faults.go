@@ -37,6 +37,7 @@ type Faults struct {
 	Ping        float64 // PD's health check misses a member
 	KubeletAway float64 // no request through the kubelet of a host succeeds
 	Port        float64 // the status port of a TiDB server answers with errors
+	Unlist      float64 // PD lists a store under another address for a while
 	// StoreElsewhere: a store of another cluster with the same PD goes away, comes back or leaves.
 	StoreElsewhere float64
 	OldReport      float64 // by an old report of its kubelet a process does not run
@@ -82,7 +83,7 @@ func (w *Model) injectFaults() {
 		{f.Certificate, w.spoilCertificate}, {f.Expiry, w.expireCertificate}, {f.Password, w.setPasswordByHand}, {f.Rules, w.disableRules},
 		{f.Outage, w.outage}, {f.KillProcess, w.killProcess}, {f.Freeze, w.freeze}, {f.Expire, w.expire}, {f.Command, w.runCommand},
 		{f.Named, w.restartAny}, {f.Stall, w.stallPD}, {f.Template, w.changeTemplate}, {f.OldReport, w.reportLate},
-		{f.StoreElsewhere, w.changeElsewhere}, {f.Release, w.changeRelease},
+		{f.StoreElsewhere, w.changeElsewhere}, {f.Release, w.changeRelease}, {f.Unlist, w.unlist},
 	} {
 		if roll < fault.odds {
 			fault.do()
@@ -94,7 +95,7 @@ func (w *Model) injectFaults() {
 
 func (f Faults) total() float64 {
 	return f.EndPod + f.Crash + f.Lose + f.LoseLong + f.PDSilent + f.Forget + f.EvictByHand + f.Elsewhere + f.Delete + f.Kubectl + f.Intent +
-		f.Rival + f.Late + f.LoseForGood + f.Resign + f.Ping + f.KubeletAway + f.Port + f.Hide + f.TakeOffline + f.Refusing + f.Standstill + f.DeleteClaim + f.Operator + f.Outage + f.KillProcess + f.Freeze + f.Expire + f.Command + f.Certificate + f.Expiry + f.Password + f.Rules + f.Named + f.Stall + f.Template + f.OldReport + f.StoreElsewhere + f.Release
+		f.Rival + f.Late + f.LoseForGood + f.Resign + f.Ping + f.KubeletAway + f.Port + f.Hide + f.TakeOffline + f.Refusing + f.Standstill + f.DeleteClaim + f.Operator + f.Outage + f.KillProcess + f.Freeze + f.Expire + f.Command + f.Certificate + f.Expiry + f.Password + f.Rules + f.Named + f.Stall + f.Template + f.OldReport + f.StoreElsewhere + f.Release + f.Unlist
 }
 
 func (w *Model) anyPod() (kind, int, *pod) {
@@ -326,7 +327,7 @@ func (w *Model) calm() {
 	}
 	w.pd.silentUntil, w.pd.storeless, w.pd.elsewhere = 0, 0, 0
 	for _, s := range w.stores {
-		s.muffled, s.awayUntil = 0, 0
+		s.muffled, s.awayUntil, s.unlisted = 0, 0, 0
 	}
 }
 

@@ -321,6 +321,9 @@ func (w *Model) observeStore(k kind, i int) state.Database {
 		return d
 	}
 	s := w.storeAt(k, i)
+	if w.isUnlisted(s) || s == nil && w.anyUnlisted(k) {
+		return w.observeUnlisted(k, i)
+	}
 	if s == nil {
 		return state.Database{Presence: state.Absent}
 	}

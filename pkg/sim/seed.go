@@ -36,6 +36,7 @@ func Seed(seed uint64, trace bool) *Model {
 	drawStalls(&o)
 	drawSleep(&o)
 	drawElsewhere(&o)
+	drawUnlisted(&o)
 	o.Faults.drawReports(seed)
 	w := New(o)
 	w.offsetClocks()

@@ -31,6 +31,7 @@ type store struct {
 	stays     int64 // until when PD moves no replicas off it
 	deadAt    int64 // when its process was found missing, 0 while it is there
 	muffled   int64 // until when its heartbeats do not arrive
+	unlisted  int64 // until when PD lists it under another address
 	awayUntil int64 // until when the process of a store elsewhere is not there
 }
 

@@ -42,7 +42,7 @@ func (w *Model) inSight(k kind, i int) bool {
 		return m != nil && w.known() && (w.pinged(*m) || w.takesPart(*m))
 	case topology.Store:
 		s := w.storeOf(k, i)
-		if s == nil || !w.storesKnown() || w.shownState(s) != state.StoreUp && s.dated != noHeartbeat {
+		if s == nil || w.isUnlisted(s) || !w.storesKnown() || w.shownState(s) != state.StoreUp && s.dated != noHeartbeat {
 			return false
 		}
 		return s.heartbeat >= p.started || w.serves(k, i) && w.storeAnswers(k, i) == state.Answered

@@ -1,0 +1,77 @@
+package sim
+
+import (
+	"math/rand/v2"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+)
+
+// A store that PD lists under an address that is the address of no pod, as advertise-addr in a configuration makes it. The
+// store serves, and PD does not say which member it is.
+
+// drawUnlisted has PD list stores under other addresses for a while in one simulated cluster of six. That is drawn
+// separately, so that the other runs stay as they are.
+func drawUnlisted(o *Options) {
+	rng := rand.New(rand.NewPCG(o.Seed, 36))
+	if rng.IntN(6) == 0 {
+		o.Faults.Unlist = pick(rng, 1./300, 1./100)
+	}
+}
+
+// unlist has a store announce another address.
+func (w *Model) unlist() {
+	k, i := tikv, w.rng.IntN(limit)
+	for range limit {
+		if s := w.ownStore(i); s != nil && w.pods[k][i] != nil {
+			s.unlisted = w.t + w.between(30, 900)
+			w.note("fault: PD lists store %d of %s under another address until %s", s.id, w.names[k][i], clock(s.unlisted))
+			return
+		}
+		i = (i + 1) % limit
+	}
+}
+
+// isUnlisted reports whether PD lists a store under an address that is the address of no pod. That ends with its pod, since
+// a new process announces its own address, and with its last region.
+func (w *Model) isUnlisted(s *store) bool {
+	if s == nil || s.elsewhere() || w.t >= s.unlisted {
+		return false
+	}
+	if p := w.pods[s.k][s.ordinal]; p == nil || !p.ran || s.regions == 0 {
+		s.unlisted = 0
+		return false
+	}
+	return true
+}
+
+// anyUnlisted reports whether PD lists such a store of a component.
+func (w *Model) anyUnlisted(k kind) bool {
+	for _, s := range w.stores {
+		if s.k == k && w.isUnlisted(s) && s.state != state.StoreTombstone {
+			return true
+		}
+	}
+	return false
+}
+
+// observeUnlisted is what is known of a store of which PD lists no address, as package observe has it: unknown, and not
+// absent, where its own port or a store of no pod contradicts that it is absent.
+func (w *Model) observeUnlisted(k kind, i int) state.Database {
+	p := w.pods[k][i]
+	if p == nil || !p.ran {
+		return state.Database{Presence: state.Absent}
+	}
+	var d state.Database
+	switch answer, s := w.storeAnswers(k, i), w.storeOf(k, i); {
+	case answer == state.Answered && s != nil && s.regions > 0:
+		return state.Database{Problem: "PD lists no store at the address of its pod, and the store itself counts regions"}
+	case answer == state.Answered:
+		return state.Database{Presence: state.Absent}
+	default:
+		d.Answer = answer
+	}
+	if d.Presence = state.Absent; w.anyUnlisted(k) {
+		d.Presence, d.Problem = state.Unknown, "PD lists no store at the address of its pod, and one at the address of no pod"
+	}
+	return d
+}
