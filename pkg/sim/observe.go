@@ -336,18 +336,25 @@ func (w *Model) observeStore(k kind, i int) state.Database {
 	if p != nil && w.reportedRunning(p) {
 		d.Healthy, d.New = w.heard(s, p), w.justRegistered(s, p)
 	}
-	silent := !d.Healthy && shown != state.StoreTombstone && (shown != state.StoreOffline || w.t-s.heartbeat > savedEvery)
-	switch {
-	case !w.addressed(p) || shown == state.StoreTombstone:
-	case k.learns():
-		w.askTiFlash(i, &d)
-	case d.Evicting || silent || !w.reportedRunning(p):
-		w.askStore(i, &d)
-	}
+	w.askItself(k, i, &d, w.t-s.heartbeat > savedEvery)
 	if !d.Healthy {
 		d.Since = w.lastBeat(s)
 	}
 	return d
+}
+
+// askItself asks a store itself where PD's report is not enough. late is true where the last heartbeat is older than what PD
+// saves of it.
+func (w *Model) askItself(k kind, i int, d *state.Database, late bool) {
+	p := w.pods[k][i]
+	silent := !d.Healthy && d.State != state.StoreTombstone && (d.State != state.StoreOffline || late)
+	switch {
+	case !w.addressed(p) || d.State == state.StoreTombstone:
+	case k.learns():
+		w.askTiFlash(i, d)
+	case d.Evicting || silent || !w.reportedRunning(p):
+		w.askStore(i, d)
+	}
 }
 
 // askTiFlash asks a TiFlash store itself whether it serves.

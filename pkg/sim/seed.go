@@ -22,22 +22,7 @@ func Seed(seed uint64, trace bool) *Model {
 		ScaleOut:     pick(rng, 1, 1, 2, 3), ScaleIn: pick(rng, 1, 1, 2, 3),
 	}
 	o.Reclaims = rng.IntN(3) == 0
-	drawDaemons(&o)
-	drawPlacement(&o)
-	drawMany(&o)
-	drawEnded(&o)
-	drawCertificates(&o)
-	drawVersions(&o)
-	drawDDL(&o)
-	drawTemplates(&o)
-	drawUsers(&o)
-	drawOptional(&o)
-	drawEviction(&o)
-	drawStalls(&o)
-	drawSleep(&o)
-	drawElsewhere(&o)
-	drawUnlisted(&o)
-	o.Faults.drawReports(seed)
+	drawApart(&o)
 	w := New(o)
 	w.offsetClocks()
 	w.drawCanaries()
@@ -72,6 +57,17 @@ func Seed(seed uint64, trace bool) *Model {
 		w.broke("careless", "%+v", s)
 	}
 	return w
+}
+
+// drawApart draws what has a source of its own, so that a new kind of run leaves the other runs of a seed as they are.
+func drawApart(o *Options) {
+	for _, draw := range []func(*Options){
+		drawDaemons, drawPlacement, drawMany, drawEnded, drawCertificates, drawVersions, drawDDL, drawTemplates, drawUsers,
+		drawOptional, drawEviction, drawStalls, drawSleep, drawElsewhere, drawUnlisted,
+	} {
+		draw(o)
+	}
+	o.Faults.drawReports(o.Seed)
 }
 
 // amongFaults has commands or daemons drive until a time, with a person who does what gates ask for.
