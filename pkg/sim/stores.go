@@ -32,7 +32,9 @@ type store struct {
 	deadAt    int64 // when its process was found missing, 0 while it is there
 	muffled   int64 // until when its heartbeats do not arrive
 	unlisted  int64 // until when PD lists it under another address
-	awayUntil int64 // until when the process of a store elsewhere is not there
+	// unlistedPod is the pod whose process has announced that address.
+	unlistedPod string
+	awayUntil   int64 // until when the process of a store elsewhere is not there
 }
 
 // scheduler is an evict-leader scheduler in PD.

@@ -23,7 +23,7 @@ func (w *Model) unlist() {
 	k, i := tikv, w.rng.IntN(limit)
 	for range limit {
 		if s := w.ownStore(i); s != nil && w.pods[k][i] != nil {
-			s.unlisted = w.t + w.between(30, 900)
+			s.unlisted, s.unlistedPod = w.t+w.between(30, 900), w.pods[k][i].uid
 			w.note("fault: PD lists store %d of %s under another address until %s", s.id, w.names[k][i], clock(s.unlisted))
 			return
 		}
@@ -31,13 +31,13 @@ func (w *Model) unlist() {
 	}
 }
 
-// isUnlisted reports whether PD lists a store under an address that is the address of no pod. That ends with its pod, since
-// a new process announces its own address, and with its last region.
+// isUnlisted reports whether PD lists a store under an address that is the address of no pod. That ends when a process runs
+// in another pod, since it announces its own address, and with the last region of the store.
 func (w *Model) isUnlisted(s *store) bool {
 	if s == nil || s.elsewhere() || w.t >= s.unlisted {
 		return false
 	}
-	if p := w.pods[s.k][s.ordinal]; p == nil || !p.ran || s.regions == 0 {
+	if p := w.pods[s.k][s.ordinal]; p != nil && p.ran && p.uid != s.unlistedPod || s.regions == 0 {
 		s.unlisted = 0
 		return false
 	}
@@ -58,10 +58,16 @@ func (w *Model) anyUnlisted(k kind) bool {
 // absent, where its own port or a store of no pod contradicts that it is absent.
 func (w *Model) observeUnlisted(k kind, i int) state.Database {
 	p := w.pods[k][i]
+	var d state.Database
+	if s := w.storeAt(k, i); w.isUnlisted(s) && w.claims[k][i] != nil { // the label of its claim names it
+		if d.Problem = "its claim has the label of a store that PD lists at the address of no pod"; p != nil && p.ran {
+			d.Answer = w.storeAnswers(k, i)
+		}
+		return d
+	}
 	if p == nil || !p.ran {
 		return state.Database{Presence: state.Absent}
 	}
-	var d state.Database
 	switch answer, s := w.storeAnswers(k, i), w.storeOf(k, i); {
 	case answer == state.Answered && s != nil && s.regions > 0:
 		return state.Database{Problem: "PD lists no store at the address of its pod, and the store itself counts regions"}

@@ -3,6 +3,8 @@ package observe
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -14,7 +16,7 @@ import (
 // A member that PD does not list is absent, so that the cluster does not use its data. PD may as well list it under an
 // address that is not that of its pod, as advertise-addr in a configuration makes it: such a member serves, and a restart
 // without an eviction would take its leaders away. So a member is unknown, and not absent, while its own port contradicts
-// that it is absent, or PD lists a store whose pod is not known.
+// that it is absent, or PD lists a store whose pod is not known, or the label of its claim names a store that PD lists.
 
 // unlisted returns what is known of a member of which PD lists no address. A pod that has never run cannot be in PD.
 func (d database) unlisted(k topology.Kind, pod *state.Pod) state.Database {
@@ -22,7 +24,29 @@ func (d database) unlisted(k topology.Kind, pod *state.Pod) state.Database {
 	if len(others) == 0 || pod == nil || !pod.Ran {
 		return state.Database{Presence: state.Absent}
 	}
-	return state.Database{Problem: fmt.Sprintf("PD lists no store at the address of its pod, and one at %s, which is the address of no pod", others[0])}
+	return state.Database{Problem: fmt.Sprintf("PD lists no store at the address of its pod, and one at %s, which is the address of no pod", others[0].address)}
+}
+
+// heldByClaims makes members unknown that seem absent, and whose claims have the label of a store that PD lists under the
+// address of no pod. Without that a member whose pod is missing for a moment would count as one whose data nobody uses, and
+// a scale-in would mark its claim for deletion.
+func (d database) heldByClaims(members []state.Member) {
+	for i := range members {
+		m := &members[i]
+		for _, s := range d.unplaced[m.Kind] {
+			if m.Database.Presence == state.Absent && m.Database.Problem == "" && labelled(m.Claims, s.id) {
+				m.Database.Presence = state.Unknown
+				m.Database.Problem = fmt.Sprintf("its claim has the label of store %d, which PD lists at %s, the address of no pod", s.id, s.address)
+			}
+		}
+	}
+}
+
+// labelled reports whether a claim has the label of a store.
+func labelled(claims []state.Claim, id uint64) bool {
+	return slices.ContainsFunc(claims, func(c state.Claim) bool {
+		return c.Identity.Labels[topology.LabelStoreID] == strconv.FormatUint(id, 10)
+	})
 }
 
 // noteUnplaced notes a store whose address is the address of no pod. Stores of other TidbClusters have pods.
@@ -33,7 +57,7 @@ func (d database) noteUnplaced(s *pd.Store) {
 	}
 	host, _, _ := strings.Cut(s.Address, ":")
 	if s.State != pd.StoreTombstone && !topology.IsPodHost(host) {
-		d.unplaced[k] = append(d.unplaced[k], s.Address)
+		d.unplaced[k] = append(d.unplaced[k], unplaced{id: s.ID, address: s.Address})
 	}
 }
 

@@ -31,13 +31,43 @@ func TestUnlistedStores(t *testing.T) {
 		"another address, and it has no pod":         {[]string{"10.0.0.9:20160"}, nil, unasked(t), state.Absent, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := database{state: state.PD{Members: 3}, unplaced: map[topology.Kind][]string{topology.TiKV: c.others}}
+			d := database{state: state.PD{Members: 3}, unplaced: map[topology.Kind][]unplaced{}}
+			for _, address := range c.others {
+				d.noteUnplaced(&pd.Store{ID: 4, Address: address})
+			}
 			members := []state.Member{{Kind: topology.TiKV, Name: "basic-tikv-0", Pod: c.pod, Database: d.member(topology.TiKV, 0, c.pod, noon).Database}}
 			through(c.port).askStores(t.Context(), basic, members)
 			if got := members[0].Database; got.Presence != c.want || !strings.Contains(got.Problem, c.says) {
 				t.Errorf("%v, %q", got.Presence, got.Problem)
 			}
 		})
+	}
+}
+
+// TestClaimOfUnlistedStore: the label of a claim says which store had the data. While PD lists that store, the data counts,
+// also where the pod is missing, has never run, or has a process that has joined nothing yet.
+func TestClaimOfUnlistedStore(t *testing.T) {
+	claim := func(id string) []state.Claim {
+		return []state.Claim{{Identity: state.Identity{Labels: map[string]string{topology.LabelStoreID: id}}}}
+	}
+	for name, c := range map[string]struct {
+		claims []state.Claim
+		is     state.Database
+		want   state.Presence
+	}{
+		"no pod":                        {claim("4"), state.Database{Presence: state.Absent}, state.Unknown},
+		"its process answers":           {claim("4"), state.Database{Presence: state.Absent, Answer: state.Answered}, state.Unknown},
+		"the label of another store":    {claim("5"), state.Database{Presence: state.Absent}, state.Absent},
+		"no label":                      {claim(""), state.Database{Presence: state.Absent}, state.Absent},
+		"no claim":                      {nil, state.Database{Presence: state.Absent}, state.Absent},
+		"PD lists it at its pod, as Up": {claim("4"), state.Database{Presence: state.Present, ID: 4}, state.Present},
+	} {
+		d := database{unplaced: map[topology.Kind][]unplaced{topology.TiKV: {{id: 4, address: "10.0.0.9:20160"}}}}
+		members := []state.Member{{Kind: topology.TiKV, Name: "basic-tikv-0", Claims: c.claims, Database: c.is}}
+		d.heldByClaims(members)
+		if got := members[0].Database; got.Presence != c.want || (c.want == state.Unknown) != strings.Contains(got.Problem, "store 4") {
+			t.Errorf("%s: %v, %q", name, got.Presence, got.Problem)
+		}
 	}
 }
 
@@ -63,8 +93,8 @@ func TestUnplacedStores(t *testing.T) {
 		"10.0.0.9:20160": true, "tikv-1.example.com:20160": true, "basic-tikv-0:20160": true,
 		"other-tikv-0.other-tikv-peer.db.svc:20160": false, "basic-tikv-0.basic-tikv-peer.db.svc.cluster.local:20160": false,
 	} {
-		d := database{unplaced: map[topology.Kind][]string{}}
-		d.noteUnplaced(&pd.Store{Address: address})
+		d := database{unplaced: map[topology.Kind][]unplaced{}}
+		d.noteUnplaced(&pd.Store{ID: 4, Address: address})
 		d.noteUnplaced(&pd.Store{Address: address, State: pd.StoreTombstone})
 		if got := len(d.unplaced[topology.TiKV]) == 1; got != strange {
 			t.Errorf("%s: %v", address, got)

@@ -27,10 +27,16 @@ type database struct {
 	storesNotLoaded bool
 	pumpsUnread     string      // why it is not known which Pumps there are, "" if it is
 	gaps            []state.Gap // what PD refuses to report
-	// unplaced are the addresses of stores that PD lists and that are of no pod, by component.
-	unplaced map[topology.Kind][]string
+	// unplaced are the stores that PD lists under an address that is the address of no pod, by component.
+	unplaced map[topology.Kind][]unplaced
 	// heartbeats are the last ones of all stores, as PD dates them.
 	heartbeats map[uint64]time.Time
+}
+
+// unplaced is a store that PD lists under an address that is the address of no pod.
+type unplaced struct {
+	id      uint64
+	address string
 }
 
 // listed is what PD says about one member.
@@ -243,7 +249,7 @@ func (a answers) sort(c topology.Cluster) database {
 		},
 		gaps:       a.gaps,
 		listed:     map[topology.Kind]map[int]listed{},
-		unplaced:   map[topology.Kind][]string{},
+		unplaced:   map[topology.Kind][]unplaced{},
 		heartbeats: make(map[uint64]time.Time, len(a.stores)),
 	}
 	if c.Source != nil {

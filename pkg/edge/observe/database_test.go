@@ -156,7 +156,7 @@ func TestSort(t *testing.T) {
 			}},
 		},
 		gaps:       []state.Gap{{What: "rules"}},
-		unplaced:   map[topology.Kind][]string{topology.TiKV: {"10.0.0.2:20160", "10.0.0.5:20160"}, topology.TiFlash: {"10.0.0.3:3930", "10.0.0.5:3930"}},
+		unplaced:   map[topology.Kind][]unplaced{topology.TiKV: {{6, "10.0.0.2:20160"}, {9, "10.0.0.5:20160"}}, topology.TiFlash: {{7, "10.0.0.3:3930"}, {10, "10.0.0.5:3930"}}},
 		heartbeats: map[uint64]time.Time{5: noon, 6: {}, 7: {}, 8: {}, 9: {}, 10: {}},
 	}
 	if got := a.sort(basic); !reflect.DeepEqual(got, want) {

@@ -210,6 +210,7 @@ func (o *Observer) group(ctx context.Context, c topology.Cluster, want topology.
 	if reader.ask != nil {
 		reader.ask(o, ctx, c, g.Members)
 	}
+	base.heldByClaims(g.Members)
 	reader.recall(c.Source.Status, g.Members)
 	o.nodes.read(ctx, o.kube, o.now(), g.Members)
 	for i := range g.Members {
