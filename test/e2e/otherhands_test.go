@@ -95,7 +95,7 @@ func (p *person) wantSamePods(t *testing.T, before map[string]string, components
 // the cluster converges when the field is gone.
 func (p *person) missingPriorityClass(t *testing.T) {
 	p.patchTiDB(t, `"nosuch"`)
-	events, r, err := p.plugin.Events(t.Context(), "sync", cluster, "--timeout", "60s")
+	events, r, err := p.plugin.Events(t.Context(), "sync", cluster, "--timeout", "90s")
 	if err != nil {
 		t.Fatal(err)
 	}

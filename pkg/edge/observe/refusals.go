@@ -89,15 +89,17 @@ func refusalOf(problem string) podRefusal {
 }
 
 // refusals returns what the last attempt to make each pod has ended with, where it has failed. The message of an event
-// is "create Pod NAME in StatefulSet SET failed error: WHY", or with "create Claim CLAIM Pod NAME" at its beginning.
+// is "Create Pod NAME in StatefulSet SET failed error: WHY", or with "Create Claim CLAIM Pod NAME" at its beginning. Older
+// versions of Kubernetes write "create".
 func refusals(events []corev1.Event, set string) map[string]podRefusal {
 	why, last := map[string]podRefusal{}, map[string]time.Time{}
 	for _, e := range events {
+		verb, _, _ := strings.Cut(e.Message, " ")
 		_, rest, named := strings.Cut(e.Message, "Pod ")
 		pod, _, ofSet := strings.Cut(rest, " in StatefulSet "+set+" ")
 		_, problem, failed := strings.Cut(e.Message, " failed error: ")
 		at := e.LastTimestamp.Time
-		if !named || !ofSet || !strings.HasPrefix(e.Message, "create ") || at.Before(last[pod]) {
+		if !named || !ofSet || !strings.EqualFold(verb, "create") || at.Before(last[pod]) {
 			continue
 		}
 		if last[pod] = at; failed {

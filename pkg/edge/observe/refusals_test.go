@@ -21,12 +21,12 @@ import (
 // TestRefusals: the last attempt to make a pod counts, as Kubernetes writes it.
 func TestRefusals(t *testing.T) {
 	const (
-		quota   = `create Pod basic-tikv-1 in StatefulSet basic-tikv failed error: pods "basic-tikv-1" is forbidden: exceeded quota: q, used: pods=3, limited: pods=3`
+		quota   = `Create Pod basic-tikv-1 in StatefulSet basic-tikv failed error: pods "basic-tikv-1" is forbidden: exceeded quota: q, used: pods=3, limited: pods=3`
 		webhook = `create Pod basic-tikv-1 in StatefulSet basic-tikv failed error: admission webhook "w.example" denied the request: no`
-		storage = `create Claim tikv-basic-tikv-1 Pod basic-tikv-1 in StatefulSet basic-tikv failed error: persistentvolumeclaims "tikv-basic-tikv-1" is forbidden: exceeded quota: s`
-		made    = `create Pod basic-tikv-1 in StatefulSet basic-tikv successful`
+		storage = `Create Claim tikv-basic-tikv-1 Pod basic-tikv-1 in StatefulSet basic-tikv failed error: persistentvolumeclaims "tikv-basic-tikv-1" is forbidden: exceeded quota: s`
+		made    = `Create Pod basic-tikv-1 in StatefulSet basic-tikv successful`
 		deleted = `delete Pod basic-tikv-1 in StatefulSet basic-tikv successful`
-		class   = `create Pod basic-tikv-1 in StatefulSet basic-tikv failed error: pods "basic-tikv-1" is forbidden: no PriorityClass with name high was found`
+		class   = `Create Pod basic-tikv-1 in StatefulSet basic-tikv failed error: pods "basic-tikv-1" is forbidden: no PriorityClass with name high was found`
 		account = `create Pod basic-tikv-1 in StatefulSet basic-tikv failed error: pods "basic-tikv-1" is forbidden: error looking up service account db/s: serviceaccount "s" not found`
 		other   = `create Pod basic-tikv-2 in StatefulSet basic-tikv failed error: no`
 	)
