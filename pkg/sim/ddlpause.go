@@ -15,8 +15,8 @@ import (
 type ddlOptions struct {
 	Asked bool // versions of TiDB are such that upgrades ask for a pause
 	Old   bool // TiDB does not know of pauses all the same
-	// Refuses: TiDB answers that it does not pause. Slow: it pauses, and answers with an error. Silent: its answer is lost,
-	// whether it pauses or not.
+	// Refuses: TiDB answers that DDL is not paused. Slow: TiDB pauses DDL, and answers with an error. Silent: the answer of
+	// TiDB is lost, whether DDL is paused or not.
 	Refuses, Slow, Silent float64
 }
 

@@ -31,7 +31,7 @@
 // and promotes them. In one of five there are up to three stores of another TidbCluster in the same PD (elsewhere.go). They
 // have replicas of regions, are away for a while or for so long that PD replaces their replicas, leave PD, and others join.
 // In one of six PD lists a store now and then under an address that is the address of no pod (unlisted.go), so that it
-// is not known which member that is. That ends with the store's pod or its last region.
+// is not known which member that is. That ends with the store's last region, or when another pod of the member runs.
 //
 // Faults: a step fails, before or half-way, or each time for half an hour; a person takes a store offline in PD, or
 // back, or deletes the claim of one that serves; PD moves nothing for a while; a person at pd-ctl, or an import, sets

@@ -160,7 +160,7 @@ func drained(m state.Member) bool {
 // evict asks for a scheduler where PD has none. It asks for a record where others have created the
 // scheduler, or the record cannot be read: without a time of its start the wait would have no end.
 func evict(sc plan.Scope, m state.Member) plan.Step {
-	e, recorded := evicting(sc, m)
+	e, recorded := sc.All.OpenEviction(m.Database.ID)
 	idle := sc.All.PD.Scheduling.NoBatch && scheduling.Ours(*sc.All) // the step has our own scheduler move leaders again
 	if recorded && !e.Since.IsZero() && m.Database.Evicting && !idle {
 		return nil
@@ -170,12 +170,6 @@ func evict(sc plan.Scope, m state.Member) plan.Step {
 		step.PodUID = m.Pod.UID
 	}
 	return step
-}
-
-// evicting returns our record of an eviction that has not ended.
-func evicting(sc plan.Scope, m state.Member) (state.Eviction, bool) {
-	e, ours := sc.All.Eviction(m.Database.ID)
-	return e, ours && e.Ended.IsZero()
 }
 
 func leadersObserved(_ plan.Scope, m state.Member) string {
@@ -199,7 +193,7 @@ func evictingSince(sc plan.Scope, m state.Member) time.Time {
 	if !m.Database.Evicting {
 		return time.Time{}
 	}
-	e, _ := evicting(sc, m)
+	e, _ := sc.All.OpenEviction(m.Database.ID)
 	return e.Since
 }
 
@@ -207,12 +201,12 @@ func evictingSince(sc plan.Scope, m state.Member) time.Time {
 var leadersAllowed = plan.Hook{
 	Reason: plan.LeadersAllowed, Want: "leaders allowed",
 	Done: func(sc plan.Scope, m state.Member) bool {
-		_, ours := evicting(sc, m)
+		_, ours := sc.All.OpenEviction(m.Database.ID)
 		return !ours || !m.Up()
 	},
 	Schedules: true,
 	Step: func(sc plan.Scope, m state.Member) plan.Step {
-		e, _ := evicting(sc, m)
+		e, _ := sc.All.OpenEviction(m.Database.ID)
 		return plan.AllowLeaders{
 			Member: m.Name, StoreID: m.Database.ID, Returning: e.Leaders >= manyLeaders && rolling(sc),
 		}

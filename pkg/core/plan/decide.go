@@ -207,19 +207,16 @@ func (sc Scope) candidate() (state.Member, bool) {
 	if m, ok := sc.highest(rolls); ok && !sc.Got.Set.Manual {
 		return m, true
 	}
-	begun := func(m state.Member) bool { return sc.alone(m) && sc.leadersLeave(m) }
+	begun := func(m state.Member) bool {
+		_, leave := sc.All.OpenEviction(m.Database.ID)
+		return leave && sc.alone(m)
+	}
 	for _, is := range []func(state.Member) bool{begun, sc.alone} {
 		if m, ok := sc.highest(is); ok {
 			return m, true
 		}
 	}
 	return sc.highest(rolls)
-}
-
-// leadersLeave reports whether an eviction of ours moves the leaders of a store away.
-func (sc Scope) leadersLeave(m state.Member) bool {
-	e, ours := sc.All.Eviction(m.Database.ID)
-	return ours && e.Ended.IsZero()
 }
 
 // outdated returns the highest ordinal that does not have the update revision.

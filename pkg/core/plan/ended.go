@@ -29,9 +29,9 @@ func (s ReplaceEnded) String() string {
 }
 
 // replaceEnded deletes the pods that are in a final phase, one by one. The StatefulSet controller deletes them at once by
-// itself, but not those in phase Succeeded before Kubernetes 1.29, and not while it does not run: it has two minutes.
-// Nothing of such a pod runs ever again. But its phase is one report, which in some versions comes before the last container
-// has ended, so that a second kind of evidence is needed as well.
+// itself, except pods in phase Succeeded before Kubernetes 1.29, and except while the controller does not run. So the
+// controller has two minutes. Kubernetes starts no container of such a pod again. But the phase is one report, which in
+// some versions comes before the last container has ended, so that a second kind of evidence is needed as well.
 func (sc Scope) replaceEnded(p Profile) verdict {
 	var v verdict
 	for _, m := range sc.Got.Running() {

@@ -304,7 +304,7 @@ func (sc Scope) restart(m state.Member) Restart {
 	if sc.alone(m) {
 		r.Revision = sc.Got.Set.UpdateRevision
 	}
-	if sc.leadersLeave(m) && m.Up() && m.Database.Evicting {
+	if _, leave := sc.All.OpenEviction(m.Database.ID); leave && m.Up() && m.Database.Evicting {
 		r.StoreID = m.Database.ID
 	}
 	return r

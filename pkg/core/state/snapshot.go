@@ -185,6 +185,12 @@ func (s Snapshot) Removal(storeID uint64) (Removal, bool) {
 	return Removal{}, false
 }
 
+// OpenEviction returns our record for a store, and reports whether there is one that has not ended.
+func (s Snapshot) OpenEviction(storeID uint64) (Eviction, bool) {
+	e, ours := s.Eviction(storeID)
+	return e, ours && e.Ended.IsZero()
+}
+
 // Eviction returns our record for a store.
 func (s Snapshot) Eviction(storeID uint64) (Eviction, bool) {
 	for _, e := range s.Evictions {
