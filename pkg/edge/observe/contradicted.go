@@ -92,13 +92,27 @@ func askUnlistedTiFlash(ctx context.Context, client tiflash.Client, c topology.C
 }
 
 // askUnlistedMember asks a process of PD at whose address PD lists no member. A process that follows a leader is in a
-// quorum. One that PD has removed, or that has not joined yet, follows none.
+// quorum, unless PD has removed the process.
 func (o *Observer) askUnlistedMember(ctx context.Context, c topology.Cluster, m *state.Member) {
 	own, err := pd.AskRaft(ctx, o.http, c.MemberURL(m.Kind, m.Ordinal, topology.PDClientPort))
 	switch d := &m.Database; {
 	case err != nil:
 		d.Answer = answerOf(err)
-	case own.Leader != 0:
+	case own.Leader != 0 && !o.removed(ctx, own):
 		*d = state.Database{Problem: "PD lists no member at the address of its pod, and the process itself follows a leader"}
 	}
+}
+
+// removed reports whether a process of PD is no member of the quorum that it names the leader of. The etcd of a removed
+// process stops, and its status has for ever the leader that the process followed last (seen with PD v8.1.0). PD is asked
+// after the process, because a process that joins between the two requests would seem removed.
+func (o *Observer) removed(ctx context.Context, own pd.Raft) bool {
+	if o.pd == nil {
+		return false
+	}
+	now, err := o.pd.Members(ctx)
+	lists := func(id uint64) bool {
+		return slices.ContainsFunc(now.Members, func(m pd.Member) bool { return m.ID == id })
+	}
+	return err == nil && lists(own.Leader) && !lists(own.Member)
 }

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -83,6 +84,35 @@ func TestUnlistedMembers(t *testing.T) {
 		o.askMembers(t.Context(), basic, members)
 		if got := members[0].Database.Presence; got != want {
 			t.Errorf("%s: %v", answer, got)
+		}
+	}
+}
+
+// TestRemovedMember: etcd in a process that PD has removed stops, and names for ever the leader that it has followed last. The
+// process has no vote, so it is absent, and its pod may be replaced.
+func TestRemovedMember(t *testing.T) {
+	for name, c := range map[string]struct {
+		lists []uint64 // by PD, after the process has answered
+		fails bool
+		want  state.Presence
+	}{
+		"removed":                                {[]uint64{9, 8}, false, state.Absent},
+		"joined since PD was read":               {[]uint64{9, 8, 7}, false, state.Unknown},
+		"it follows a leader of another cluster": {[]uint64{8}, false, state.Unknown},
+		"PD does not answer":                     {[]uint64{9, 8}, true, state.Unknown},
+	} {
+		o := through(says(http.StatusOK, `{"header":{"member_id":"7"},"leader":"9"}`))
+		var members []pd.Member
+		for _, id := range c.lists {
+			members = append(members, pd.Member{ID: id, Name: fmt.Sprint(id)})
+		}
+		fake := pd.NewFake(0, 0)
+		fake.Update(func(s *pd.FakeState) { s.Members, s.Leader, s.Unreachable = members, "8", c.fails })
+		o.pd = fake
+		asked := []state.Member{{Kind: topology.PD, Name: "basic-pd-0", Pod: &state.Pod{Started: noon}, Database: state.Database{Presence: state.Absent}}}
+		o.askMembers(t.Context(), basic, asked)
+		if got := asked[0].Database.Presence; got != c.want {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }
