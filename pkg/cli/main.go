@@ -21,6 +21,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/version"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
 )
 
 // Main runs the command line and returns the exit code.
@@ -36,8 +37,16 @@ func Main(args []string, streams genericiooptions.IOStreams, env func(string) st
 func quiet() { klog.SetLogger(logr.Discard()) }
 
 func run(ctx context.Context, args []string, streams genericiooptions.IOStreams, env func(string) string) int {
-	f, root := prepare(args, streams, env)
-	return execute(ctx, f, root)
+	return Over(nil)(ctx, args, streams, env)
+}
+
+// Over returns a function that runs the command line over connections that are not those of the network. Tests use it.
+func Over(connect dial.Connect) func(ctx context.Context, args []string, streams genericiooptions.IOStreams, env func(string) string) int {
+	return func(ctx context.Context, args []string, streams genericiooptions.IOStreams, env func(string) string) int {
+		f, root := prepare(args, streams, env)
+		f.Connect = connect
+		return execute(ctx, f, root)
+	}
 }
 
 // prepare makes the command. It must not run at the same time in several goroutines, because kubectl's completion keeps

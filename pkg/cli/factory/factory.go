@@ -19,6 +19,7 @@ import (
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/clock"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/harmless"
 )
 
@@ -33,6 +34,9 @@ type Factory struct {
 	Env func(string) string
 	// Clock has the time of the API server.
 	Clock *clock.Clock
+	// Connect makes the connections to the API server, and those to members where they are reached directly. It is nil
+	// for the network; a test with a clock of its own (testing/synctest) cannot wait for that.
+	Connect dial.Connect
 
 	// headers say which command sends a request; kubectl's packages make them.
 	headers map[string]string

@@ -34,6 +34,7 @@ func (f *Factory) load() (*rest.Config, error) {
 			return nil, err
 		}
 	}
+	c.Dial = f.Connect
 	c.UserAgent = "kubectl-tidb/" + f.Version
 	// Reads come in bursts of a few lists at a time; with the default limit of five requests a
 	// second a driving command would be slow.

@@ -25,23 +25,30 @@ const directTimeout = 5 * time.Second
 // without the cluster's DNS.
 type Direct struct {
 	told
-	pod func(ctx context.Context, namespace, name string) (*corev1.Pod, error)
+	pod  func(ctx context.Context, namespace, name string) (*corev1.Pod, error)
+	open Connect
 }
 
-// NewDirect returns a dialer that asks config's API server for pods. It connects to nothing yet.
+// NewDirect returns a dialer that asks config's API server for pods. It connects to nothing yet. Connections to pods are
+// made as those to the API server are, where config says how.
 func NewDirect(config *rest.Config) (*Direct, error) {
 	_, core, err := unlimited(config)
 	if err != nil {
 		return nil, fmt.Errorf("create direct dialer: %w", err)
 	}
-	return DirectFrom(func(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
+	d := DirectFrom(func(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
 		return core.Pods(namespace).Get(ctx, name, metav1.GetOptions{})
-	}), nil
+	})
+	if config.Dial != nil {
+		d.open = config.Dial
+	}
+	return d, nil
 }
 
 // DirectFrom returns a dialer for a caller that has pods already, for example from a watch.
 func DirectFrom(pod func(ctx context.Context, namespace, name string) (*corev1.Pod, error)) *Direct {
-	return &Direct{pod: pod}
+	to := net.Dialer{KeepAlive: 15 * time.Second}
+	return &Direct{pod: pod, open: to.DialContext}
 }
 
 // DialContext connects to the pod and port that addr names; see Members.
@@ -54,8 +61,9 @@ func (d *Direct) DialContext(ctx context.Context, _, addr string) (net.Conn, err
 	if err != nil {
 		return nil, err
 	}
-	to := net.Dialer{Timeout: directTimeout, KeepAlive: 15 * time.Second}
-	conn, err := to.DialContext(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(t.port)))
+	ctx, cancel := context.WithTimeout(ctx, directTimeout)
+	defer cancel()
+	conn, err := d.open(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(t.port)))
 	switch {
 	case err == nil:
 		return conn, nil

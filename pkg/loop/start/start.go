@@ -47,8 +47,12 @@ func (c Connections) Observer(namespace, name string) *observe.Observer {
 	}, c.Now)
 }
 
-// Want returns what is wanted of a cluster, or why it is refused.
+// Want returns what is wanted of a cluster, or why it is refused. A TidbCluster may be changed at any time and by anybody, so
+// it is validated in each turn: fields that are not supported would be ignored otherwise.
 func (c Connections) Want(o state.Observation) (desired.State, error) {
+	if invalid := topology.Validate(o.Cluster); len(invalid) > 0 {
+		return desired.State{}, &render.RefusedError{Fields: invalid}
+	}
 	if c.Restricted {
 		return render.Restricted(o)
 	}

@@ -30,3 +30,24 @@ pd: {replicas: 1, baseImage: pingcap/pd, requests: {storage: 1Gi}, hostNetwork: 
 		}
 	}
 }
+
+// TestInvalidEngine: an engine changes nothing for a TidbCluster that is not valid any more, for example because a part of it
+// was added that is not supported.
+func TestInvalidEngine(t *testing.T) {
+	for spec, valid := range map[string]bool{
+		`{version: v8.1.0, pd: {replicas: 1, baseImage: pingcap/pd, requests: {storage: 1Gi}}}`:                           true,
+		`{version: v8.1.0, pd: {replicas: 1, baseImage: pingcap/pd, requests: {storage: 1Gi}}, cluster: {name: primary}}`: false,
+		`{version: v8.1.0, pd: {replicas: -1, baseImage: pingcap/pd, requests: {storage: 1Gi}}}`:                          false,
+	} {
+		tc := &v1alpha1.TidbCluster{}
+		if err := yaml.Unmarshal([]byte(`{metadata: {name: basic, namespace: db}, spec: `+spec+`}`), tc); err != nil {
+			t.Fatal(err)
+		}
+		var e reconcile.Engine
+		Connections{}.Follow(&e, plan.Policy{}, nil, 1)
+		_, err := e.Want(state.Observation{Cluster: topology.New(tc)})
+		if _, refused := errors.AsType[*render.RefusedError](err); refused == valid {
+			t.Errorf("%s: %v", spec, err)
+		}
+	}
+}
