@@ -1,0 +1,41 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli"
+)
+
+// Result is how a command has ended.
+type Result struct {
+	Code     int
+	Out, Err string
+}
+
+// Command runs a command to its end.
+func (w *World) Command(ctx context.Context, args ...string) Result {
+	var out, errOut bytes.Buffer
+	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut}
+	args = slices.Concat(args, []string{
+		"--kubeconfig", w.kubeconfig, "--cache-dir", filepath.Join(filepath.Dir(w.kubeconfig), "cache"), "--namespace", "db", "--dial", "direct",
+	})
+	code := cli.Over(w.network.DialContext)(ctx, args, streams, func(string) string { return "" })
+	return Result{code, out.String(), errOut.String()}
+}
+
+// Must runs a command, and fails the test where the command does not end with an exit code.
+func (w *World) Must(t *testing.T, code int, args ...string) Result {
+	t.Helper()
+	r := w.Command(t.Context(), args...)
+	if r.Code != code {
+		t.Fatalf("kubectl tidb %v: exit code %d, want %d\n%s\n%s", args, r.Code, code, r.Out, r.Err)
+	}
+	return r
+}

@@ -1,0 +1,194 @@
+// Package wire is the tier of the simulation that ends at the wire: commands run as they ship, from cobra down to bytes, and
+// only the world outside is made.
+//
+// The world is sim.Model, which both tiers share. Package kubernetes shows its Kubernetes half as objects of an API server
+// in memory, package database its other half as the answers of PD, TiKV and the other members, and both translate what a
+// command writes into changes of the model. Connections are pipes (package network). All of it is on virtual time
+// (testing/synctest).
+//
+// All requests wait in one queue. When every goroutine waits, the seed decides which request is answered next, so that the
+// same seed gives the same run.
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/sim"
+	"github.com/kubectl-tidb/kubectl-tidb/test/memoryapi"
+	"github.com/kubectl-tidb/kubectl-tidb/test/wire/database"
+	"github.com/kubectl-tidb/kubectl-tidb/test/wire/kubernetes"
+	"github.com/kubectl-tidb/kubectl-tidb/test/wire/network"
+)
+
+// apiServer is the host of the API server.
+const apiServer = "api.memory:80"
+
+// World is a Kubernetes cluster with a TiDB cluster in it, and the network to them.
+type World struct {
+	Model *sim.Model
+
+	t          *testing.T
+	api        *memoryapi.Server
+	kube       *kubernetes.Bridge
+	members    *database.Database
+	network    *network.Network
+	queue      *queue
+	rng        *rand.Rand
+	kubeconfig string
+	places     map[string]place // by their addresses
+	cluster    topology.Cluster
+	requests   []Request
+	ticked     time.Time
+}
+
+// Request is a request that was answered.
+type Request struct {
+	At     time.Time
+	Server string // a pod, or the API server
+	What   string // its method and URI
+}
+
+// Run makes a world on virtual time, runs a script in it, and ends it.
+func Run(t *testing.T, o sim.Options, script func(*testing.T, *World)) {
+	t.Helper()
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := memoryapi.Kubeconfig(kubeconfig, "http://"+apiServer); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, o)
+		w.kubeconfig = kubeconfig
+		time.Sleep(w.Model.Now().Sub(time.Now()))
+		w.ticked = time.Now()
+		stop, ended := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(ended)
+			w.live(stop)
+		}()
+		defer func() {
+			close(stop)
+			<-ended
+			w.network.Reset(func(string) bool { return true })
+		}()
+		script(t, w)
+	})
+}
+
+func newWorld(t *testing.T, o sim.Options) *World {
+	m := sim.New(o)
+	api := memoryapi.New()
+	w := &World{
+		Model: m, t: t, api: api, kube: kubernetes.New(m, api), members: database.New(m),
+		places: map[string]place{}, cluster: topology.Cluster{Namespace: kubernetes.Namespace, Name: kubernetes.Name},
+		queue: newQueue(), rng: rand.New(rand.NewPCG(o.Seed, 2)),
+	}
+	w.network = network.New(w.resolve)
+	return w
+}
+
+// place is a port of a pod.
+type place struct {
+	kind          topology.Kind
+	ordinal, port int
+}
+
+// resolve returns what is at an address: the API server, or a port of a pod.
+func (w *World) resolve(address string) (network.Reach, http.Handler) {
+	if address == apiServer {
+		return network.Open, w.queue.handler("API server", w.api, w.answered)
+	}
+	at, ok := w.places[address]
+	if !ok {
+		if at, ok = w.find(address); !ok {
+			return network.Silent, nil // no pod has the address any more
+		}
+		w.places[address] = at
+	}
+	switch w.members.Port(at.kind, at.ordinal, at.port) {
+	case database.Open:
+		server := fmt.Sprintf("%s-%d:%d", at.kind, at.ordinal, at.port)
+		return network.Open, w.queue.handler(server, w.members.Handler(at.kind, at.ordinal, at.port), w.answered)
+	case database.Refused:
+		return network.Refused, nil
+	}
+	return network.Silent, nil
+}
+
+// find returns the pod that has an address.
+func (w *World) find(address string) (place, bool) {
+	host, text, _ := net.SplitHostPort(address)
+	port, _ := strconv.Atoi(text)
+	answer := httptest.NewRecorder()
+	w.api.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/api/v1/namespaces/"+kubernetes.Namespace+"/pods", nil))
+	var pods corev1.PodList
+	if err := json.Unmarshal(answer.Body.Bytes(), &pods); err != nil {
+		panic(err)
+	}
+	for _, p := range pods.Items {
+		if k, n, ok := w.cluster.Member(p.Name); ok && p.Status.PodIP == host {
+			return place{k, n, port}, true
+		}
+	}
+	return place{}, false
+}
+
+// answered is called after each request, before the next one is answered.
+func (w *World) answered(r *http.Request) {
+	w.requests = append(w.requests, Request{At: time.Now(), Server: r.Host, What: r.Method + " " + r.URL.RequestURI()})
+	if r.Method != http.MethodGet {
+		w.kube.Written()
+		w.kube.Show()
+	}
+}
+
+// latency is how long a request takes at least, and how much longer it may take.
+const latency = 2 * time.Millisecond
+
+// live answers requests one by one, and lets the model go on by a second in each second.
+func (w *World) live(stop <-chan struct{}) {
+	for {
+		synctest.Wait()
+		for !time.Now().Before(w.ticked.Add(time.Second)) {
+			w.ticked = w.ticked.Add(time.Second)
+			w.Model.Tick()
+			w.kube.Show()
+			w.reset()
+		}
+		if next := w.queue.take(w.rng); next != nil {
+			time.Sleep(latency + time.Duration(w.rng.Int64N(int64(latency))))
+			close(next.turn)
+			<-next.done
+			continue
+		}
+		select {
+		case <-stop:
+			return
+		case <-w.queue.arrived:
+		case <-time.After(time.Until(w.ticked.Add(time.Second))):
+		}
+	}
+}
+
+// reset ends the connections to processes that have ended, or that cannot be reached any more.
+func (w *World) reset() {
+	w.network.Reset(func(address string) bool {
+		if address == apiServer {
+			return false
+		}
+		reach, _ := w.resolve(address)
+		return reach != network.Open
+	})
+}
