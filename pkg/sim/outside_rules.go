@@ -1,0 +1,97 @@
+package sim
+
+import (
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// A tier that drives the model from outside sees writes and no steps. The rules judge what a write lets happen: a pod that the
+// StatefulSet controller may replace from now on is a restart, whichever step the write belongs to.
+
+// Look is the moment when a process begins to observe the cluster live: see "What is asserted" in the documentation of the
+// package.
+func (w *Model) Look() {
+	w.seen = w.sight()
+	w.seen.live = true
+}
+
+// Judging says whether the writes that follow are those of the plugin, which the rules judge, or those of somebody else.
+func (w *Model) Judging(on bool) { w.judging = on }
+
+// judgeWrite judges a step as which a write counts, if it is one of the plugin.
+func (w *Model) judgeWrite(step plan.Step) {
+	if w.judging {
+		w.blame(step, w.judge(step))
+	}
+}
+
+// JudgeSet judges a write of a StatefulSet before its controller sees the write.
+func (w *Model) JudgeSet(component topology.Kind, written WrittenSet) {
+	k := kindOf(component)
+	set := w.sets[k]
+	if !w.judging || !set.exists || set.uid != written.UID {
+		return
+	}
+	if written.Template != set.spec.template { // the TidbCluster does not say which template that is
+		w.Intent.Template[k], w.asked[k][asked(written.Template)] = written.Template, true
+	}
+	if written.Replicas != set.spec.replicas {
+		w.judgeWrite(plan.Resize{Component: component, From: set.spec.replicas, To: written.Replicas})
+	}
+	for i := range min(set.spec.replicas, written.Replicas, limit) {
+		p := w.pods[k][i]
+		old := set.spec.template == written.Template && !set.spec.manual && i >= set.spec.partition
+		if p == nil || old || written.Manual || i < written.Partition || p.revision == written.Template {
+			continue
+		}
+		w.judgeWrite(plan.Restart{Component: component, Member: w.names[k][i], Ordinal: i, From: set.spec.partition})
+	}
+}
+
+// JudgePod judges the deletion of the pod with a UID.
+func (w *Model) JudgePod(uid string) {
+	for k, name := range kinds {
+		for i, p := range w.pods[k] {
+			switch {
+			case p == nil || p.uid != uid || p.terminating():
+			case p.ended:
+				w.judgeWrite(plan.ReplaceEnded{Component: name, Member: w.names[k][i], UID: uid})
+			case w.going(kind(k), i):
+				w.judgeWrite(plan.DeletePod{Component: name, Member: w.names[k][i], UID: uid})
+			default:
+				w.judgeWrite(plan.Restart{Component: name, Member: w.names[k][i], Ordinal: i, PodUID: uid, From: w.sets[k].spec.partition})
+			}
+		}
+	}
+}
+
+// JudgeClaim judges the deletion of the claim with a UID.
+func (w *Model) JudgeClaim(uid string) {
+	for k, name := range kinds {
+		for i, c := range w.claims[k] {
+			if c != nil && c.uid == uid {
+				s := plan.DeleteClaim{Component: name, Member: w.names[k][i], Name: c.name, UID: uid}
+				if p := w.pods[k][i]; p != nil {
+					s.PodUID = p.uid
+				}
+				w.judgeWrite(s)
+			}
+		}
+	}
+}
+
+// JudgeMember judges the removal of a member of PD.
+func (w *Model) JudgeMember(id uint64) {
+	if m := w.pd.member(id); m != nil && m.ordinal >= 0 {
+		w.judgeWrite(plan.RemoveMember{Member: w.names[pd][m.ordinal], ID: id})
+	}
+}
+
+// JudgeStore judges a store that is taken offline.
+func (w *Model) JudgeStore(id uint64) {
+	for _, s := range w.stores {
+		if s.id == id && s.ordinal >= 0 {
+			w.judgeWrite(plan.RemoveStore{Component: kinds[s.k], Member: w.names[s.k][s.ordinal], StoreID: id})
+		}
+	}
+}
