@@ -71,7 +71,7 @@ func Run(t *testing.T, o sim.Options, script func(*testing.T, *World)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, o)
 		w.kubeconfig = kubeconfig
-		time.Sleep(w.Model.Now().Sub(time.Now()))
+		time.Sleep(time.Until(w.Model.Now()))
 		w.ticked = time.Now()
 		stop, ended := make(chan struct{}), make(chan struct{})
 		go func() {
