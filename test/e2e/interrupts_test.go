@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -10,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
 
 // TestInterrupts: whatever a run waits for when it is interrupted, it leaves no
@@ -46,6 +49,7 @@ func TestInterrupts(t *testing.T) {
 	s.wantConverged(t, 3, 3, 1, from)
 
 	s.tidb(t, 0, "scale", cluster, "tikv=4")
+	s.awaitRegions(t, cluster+"-tikv-3") // a store without regions leaves at once
 	p.do(t, http.MethodPost, "config", map[string]any{"replica-schedule-limit": 0})
 	interrupted("regions leave a store", func(e event.Event) bool {
 		return e.Type == event.Waiting && e.Reason == "RegionsMoved"
@@ -67,6 +71,19 @@ func TestInterrupts(t *testing.T) {
 	}, "sync", cluster)
 	s.tidb(t, 0, "sync", cluster)
 	s.wantConverged(t, 3, 3, 1, from)
+}
+
+// awaitRegions waits until a store has regions, as PD knows it.
+func (s environment) awaitRegions(t *testing.T, pod string) {
+	t.Helper()
+	client := s.pdClient()
+	defer client.Close()
+	poll(t, patience, "PD has put regions onto "+pod, func(ctx context.Context) bool {
+		stores, err := client.Stores(ctx)
+		return err == nil && slices.ContainsFunc(stores, func(store pd.Store) bool {
+			return strings.HasPrefix(store.Address, pod+".") && store.RegionCount > 0
+		})
+	})
 }
 
 // wantNothingOfOurs asserts that neither PD nor the ledger has an eviction.
