@@ -104,8 +104,9 @@ func (o *Observer) askUnlistedMember(ctx context.Context, c topology.Cluster, m 
 }
 
 // removed reports whether a process of PD is no member of the quorum that it names the leader of. The etcd of a removed
-// process stops, and its status has for ever the leader that the process followed last (seen with PD v8.1.0). PD is asked
-// after the process, because a process that joins between the two requests would seem removed.
+// process stops, and its status may have the leader for ever that the process followed last (seen for ten minutes with PD
+// v8.1.0, where the process had joined seconds before). PD is asked after the process, because a process that joins between
+// the two requests would seem removed.
 func (o *Observer) removed(ctx context.Context, own pd.Raft) bool {
 	if o.pd == nil {
 		return false
