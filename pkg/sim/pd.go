@@ -241,22 +241,43 @@ func (w *Model) moveLeader(from, to string) error {
 	if target == nil || !w.alive(*target) {
 		return fmt.Errorf("no valid pd to transfer the leader to")
 	}
-	w.pd.leader = target.id
-	w.led()
-	w.Soft.LeaderMoves++
+	w.leadBy(target)
 	return nil
 }
 
-// removeMember follows etcd's strict reconfiguration.
+// leadBy makes a member PD's leader.
+func (w *Model) leadBy(m *pdMember) {
+	w.pd.leader = m.id
+	w.led()
+	w.Soft.LeaderMoves++
+}
+
+// removeMember removes a member as package act does: only where another member here can be asked.
 func (w *Model) removeMember(id uint64) error {
 	if !w.serving() || !w.reached() {
 		return errNoPD
 	}
+	if m := w.pd.member(id); m != nil && w.connected() && w.alive(*m) && !w.othersHere(id) {
+		return fmt.Errorf("no other member could be asked")
+	}
+	return w.dropMember(id)
+}
+
+// connected reports whether PD takes its members for connected: none has started a moment ago.
+func (w *Model) connected() bool { return w.t-w.pd.startedAt >= 5 }
+
+// othersHere reports whether another member in this Kubernetes cluster takes part.
+func (w *Model) othersHere(id uint64) bool {
+	return slices.ContainsFunc(w.pd.members, func(m pdMember) bool { return m.id != id && m.ordinal >= 0 && w.alive(m) })
+}
+
+// dropMember is what PD does: it follows etcd's strict reconfiguration.
+func (w *Model) dropMember(id uint64) error {
 	m := w.pd.member(id)
 	if m == nil {
 		return nil
 	}
-	if w.t-w.pd.startedAt < 5 {
+	if !w.connected() {
 		return fmt.Errorf("etcdserver: unhealthy cluster")
 	}
 	if err := w.dispensable(m); err != nil {
@@ -266,24 +287,19 @@ func (w *Model) removeMember(id uint64) error {
 	return nil
 }
 
-// dispensable returns an error unless PD has a quorum without the member, and a member
-// here that can be asked.
+// dispensable returns an error unless PD has a quorum without the member.
 func (w *Model) dispensable(m *pdMember) error {
-	left, started, alive, here := len(w.pd.members)-1, 0, 0, false
+	left, started, alive := len(w.pd.members)-1, 0, 0
 	for _, o := range w.pd.members {
 		if o.id == m.id {
 			continue
 		}
-		here = here || o.ordinal >= 0 && w.alive(o)
 		if o.named {
 			started++
 		}
 		if w.alive(o) {
 			alive++
 		}
-	}
-	if !here && w.alive(*m) {
-		return fmt.Errorf("no other member could be asked") // as package act finds out
 	}
 	if majority := left/2 + 1; started < majority || w.alive(*m) && alive < majority {
 		return fmt.Errorf("etcdserver: re-configuration failed due to not enough started members")

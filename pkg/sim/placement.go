@@ -69,13 +69,21 @@ func (w *Model) placed() state.Placement {
 	}
 	own := w.rules.asPD(w.MaxCopy)
 	out.Rules = [][]state.PlacementRule{own}
-	if w.asks > 0 && !w.flash.off {
-		out.Rules = append(out.Rules, append(slices.Clone(own), state.PlacementRule{
-			Group: "tiflash", ID: "table-1-r", Role: "learner", Count: w.asks, Tables: []state.Table{{ID: 1, Name: "a.b"}},
-			Constraints: []state.LabelConstraint{{Key: "engine", Op: "in", Values: []string{"tiflash"}}},
-		}))
+	if learners := w.learnerRules(); learners != nil && !w.flash.off {
+		out.Rules = append(out.Rules, append(slices.Clone(own), learners...))
 	}
 	return out
+}
+
+// learnerRules are the rules of tables that ask for replicas in TiFlash.
+func (w *Model) learnerRules() []state.PlacementRule {
+	if w.asks == 0 {
+		return nil
+	}
+	return []state.PlacementRule{{
+		Group: "tiflash", ID: "table-1-r", Role: "learner", Count: w.asks, Tables: []state.Table{{ID: 1, Name: "a.b"}},
+		Constraints: []state.LabelConstraint{{Key: "engine", Op: "in", Values: []string{"tiflash"}}},
+	}}
 }
 
 // asPD returns the rules in the form in which PD returns them.

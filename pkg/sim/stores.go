@@ -215,6 +215,11 @@ func (w *Model) removeStore(step plan.RemoveStore) error {
 	if w.endsHalfWay() {
 		return errHalfWay
 	}
+	return w.takeOffline(s)
+}
+
+// takeOffline is what PD does with a store that is to leave.
+func (w *Model) takeOffline(s *store) error {
 	up := 0
 	for _, o := range w.stores {
 		if o.state == state.StoreUp {
@@ -222,7 +227,7 @@ func (w *Model) removeStore(step plan.RemoveStore) error {
 		}
 	}
 	if up-1 < w.MaxCopy {
-		return fmt.Errorf("can not remove store %d since the number of up stores would be %d while need %d", id, up-1, w.MaxCopy)
+		return fmt.Errorf("can not remove store %d since the number of up stores would be %d while need %d", s.id, up-1, w.MaxCopy)
 	}
 	s.state, s.emptyAt = state.StoreOffline, w.t
 	return nil

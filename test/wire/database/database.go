@@ -1,23 +1,47 @@
 // Package database serves the HTTP ports of PD, TiKV, TiFlash, TiDB, TiProxy, TiCDC and Pump over a simulated cluster.
 //
-// The truth is in the model: a process that runs answers for itself, whatever PD reports of it. A handler only says in
-// HTTP what the model knows, and changes the model as the request asks. It reads no clock and keeps nothing itself.
+// The truth is in the model: a process that runs answers for itself, whatever PD or Kubernetes report of it. A handler says
+// in HTTP what the model knows, with the codes and texts of the real component, and changes the model as a request asks.
+// Nothing is served on the SQL port of TiDB and on the port of TiKV for gRPC.
 package database
 
 import (
 	"net/http"
+	"strings"
+	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tidb"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tiflash"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tikv"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tiproxy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/sim"
 )
 
-// Database is the members of a model as HTTP servers.
+// Database is the members of a model as HTTP servers. The handlers are used by one goroutine at a time, as the model is.
 type Database struct {
-	model *sim.Model
+	model   *sim.Model
+	cluster topology.Cluster
+	// labels are those of stores that somebody has written into PD: the model keeps none.
+	labels map[uint64]map[string]string
+	routes map[topology.Kind]routes
 }
 
+// routes are the handlers of a component, by method and path. The member that is asked is in the context.
+type routes = *http.ServeMux
+
 // New returns the members of a model as HTTP servers.
-func New(m *sim.Model) *Database { return &Database{model: m} }
+func New(m *sim.Model) *Database {
+	d := &Database{
+		model: m, cluster: topology.Cluster{Namespace: "db", Name: "basic", Instance: "basic"}, labels: map[uint64]map[string]string{},
+	}
+	d.routes = map[topology.Kind]routes{
+		topology.PD: d.leaderRoutes(), topology.TiKV: d.tikvRoutes(), topology.TiFlash: d.tiflashRoutes(),
+		topology.TiDB: d.tidbRoutes(), topology.TiProxy: d.tiproxyRoutes(), topology.TiCDC: d.ticdcRoutes(),
+		topology.Pump: d.pumpRoutes(),
+	}
+	return d
+}
 
 // Reach is what a connection to a port of a member meets.
 type Reach int
@@ -30,10 +54,58 @@ const (
 	Refused
 	// Silent: nothing comes back, as from a host that is lost, or through a tunnel that is cut.
 	Silent
+	// Nowhere: there is no pod with an address.
+	Nowhere
 )
 
+// ports are those that are served.
+var ports = map[topology.Kind]int{
+	topology.PD: topology.PDClientPort, topology.TiKV: tikv.StatusPort, topology.TiFlash: tiflash.StatusPort,
+	topology.TiDB: tidb.StatusPort, topology.TiProxy: tiproxy.StatusPort, topology.TiCDC: topology.TiCDCPort,
+	topology.Pump: topology.PumpPort,
+}
+
 // Port says what a connection to a port of a member meets.
-func (d *Database) Port(topology.Kind, int, int) Reach { return Silent }
+func (d *Database) Port(k topology.Kind, ordinal, port int) Reach {
+	switch is := d.model.PortOf(k, ordinal); {
+	case is == sim.PortNowhere:
+		return Nowhere
+	case is == sim.PortSilent:
+		return Silent
+	case is == sim.PortRefused, port != ports[k]:
+		return Refused
+	}
+	return Open
+}
 
 // Handler answers for the process of a member on one of its ports, where Port says Open.
-func (d *Database) Handler(topology.Kind, int, int) http.Handler { return http.NotFoundHandler() }
+func (d *Database) Handler(k topology.Kind, ordinal, _ int) http.Handler {
+	if k == topology.PD {
+		return d.pdMember(ordinal)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		d.date(w, k, ordinal)
+		d.routes[k].ServeHTTP(w, r.WithContext(withOrdinal(r.Context(), ordinal)))
+	})
+}
+
+// Elsewhere returns the member of PD in another Kubernetes cluster with an address, false where there is none or where it
+// does not answer. Nothing is known of its other ports.
+func (d *Database) Elsewhere(host string) (http.Handler, bool) {
+	name, rest, _ := strings.Cut(host, ".")
+	if rest != otherCluster {
+		return nil, false
+	}
+	for _, m := range d.model.PDMembers() {
+		if m.Ordinal < 0 && m.Name == name {
+			return d.voter(m.ID, -1), m.Alive && !d.model.PDSilent()
+		}
+	}
+	return nil, false
+}
+
+// date sets when an answer was given by the clock of the host that gives it.
+func (d *Database) date(w http.ResponseWriter, k topology.Kind, ordinal int) {
+	at := d.model.Now().Add(d.model.ClockOf(k, ordinal))
+	w.Header().Set("Date", at.UTC().Truncate(time.Second).Format(http.TimeFormat))
+}
