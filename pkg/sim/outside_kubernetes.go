@@ -283,12 +283,14 @@ type Asked struct {
 	Manual   bool
 	Suspend  bool
 	Canary   int
+	Failures []topology.Failure
 }
 
 // Ask is the user who changes what is wanted of a component.
 func (w *Model) Ask(component topology.Kind, a Asked) {
 	k, in := kindOf(component), &w.Intent
 	in.Replicas[k], in.Size[k], in.Manual[k], in.Suspend[k], in.Canary[k] = a.Replicas, a.Size, a.Manual, a.Suspend, a.Canary
+	w.failures[k] = slices.Clone(a.Failures)
 	if a.Template != "" {
 		in.Template[k] = a.Template
 		w.asked[k][asked(a.Template)] = true
@@ -314,3 +316,6 @@ func (w *Model) Components() []topology.Kind {
 	}
 	return all
 }
+
+// NodeOf returns the node of the pods with an ordinal.
+func NodeOf(ordinal int) string { return nodeOf(ordinal) }

@@ -176,28 +176,6 @@ func (s *Server) create(q request) (*object, error) {
 	return s.store.create(q.in(), obj, q.dry())
 }
 
-func (s *Server) remove(q request) (*object, error) {
-	body, err := io.ReadAll(q.Body)
-	if err != nil {
-		return nil, err
-	}
-	var only metav1.Preconditions
-	dry := false
-	if len(body) > 0 {
-		got, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
-		if err != nil {
-			return nil, apierrors.NewBadRequest(err.Error())
-		}
-		if options, ok := got.(*metav1.DeleteOptions); ok {
-			dry = len(options.DryRun) > 0
-			if options.Preconditions != nil {
-				only = *options.Preconditions
-			}
-		}
-	}
-	return s.store.remove(q.in(), q.key, dry, only)
-}
-
 // selection returns what a list or a watch selects.
 func (r request) selection() (selection, error) {
 	query := r.URL.Query()

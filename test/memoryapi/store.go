@@ -41,6 +41,7 @@ type collection struct {
 	resource schema.GroupResource
 	objects  map[types.NamespacedName]*object
 	of       map[string]map[types.NamespacedName]*object // by their instance
+	deleted  []*object                                   // in the order in which they were deleted
 	watches  map[*watcher]struct{}
 }
 
@@ -153,38 +154,22 @@ func (s *store) update(r schema.GroupResource, key types.NamespacedName, dry boo
 	if v := meta.GetResourceVersion(); v != "" && v != have.meta.GetResourceVersion() {
 		return nil, apierrors.NewConflict(r, key.Name, errors.New("it was changed meanwhile"))
 	}
-	meta.SetUID(have.meta.GetUID())
-	meta.SetCreationTimestamp(have.meta.GetCreationTimestamp())
-	if dry {
-		return unstored(next, meta), nil
-	}
-	return s.put(c, watch.Modified, next, meta), nil
-}
-
-// remove deletes an object, if it is still the one that is meant.
-func (s *store) remove(r schema.GroupResource, key types.NamespacedName, dry bool, only metav1.Preconditions) (*object, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c := s.collection(r)
-	have := c.objects[key]
-	if have == nil {
-		return nil, apierrors.NewNotFound(r, key.Name)
-	}
-	if only.UID != nil && *only.UID != have.meta.GetUID() {
-		return nil, apierrors.NewConflict(r, key.Name, fmt.Errorf("it has the UID %s, not %s", have.meta.GetUID(), *only.UID))
-	}
-	if only.ResourceVersion != nil && *only.ResourceVersion != have.meta.GetResourceVersion() {
-		return nil, apierrors.NewConflict(r, key.Name, errors.New("it was changed meanwhile"))
-	}
-	if dry {
-		return have, nil
-	}
-	gone := have.DeepCopyObject()
-	meta, err := accessor(gone)
-	if err != nil {
+	if err := sameUID(r, have.meta, meta); err != nil {
 		return nil, err
 	}
-	return s.put(c, watch.Deleted, gone, meta), nil
+	meta.SetUID(have.meta.GetUID())
+	meta.SetCreationTimestamp(have.meta.GetCreationTimestamp())
+	meta.SetDeletionTimestamp(have.meta.GetDeletionTimestamp())
+	meta.SetDeletionGracePeriodSeconds(have.meta.GetDeletionGracePeriodSeconds())
+	switch {
+	case dry:
+		return unstored(next, meta), nil
+	case released(have.meta, meta):
+		return s.put(c, watch.Deleted, next, meta), nil
+	case unchanged(have, next, meta):
+		return have, nil
+	}
+	return s.put(c, watch.Modified, next, meta), nil
 }
 
 // unstored is what a dry run answers with: the object as it would be, of which nothing is kept.
@@ -203,6 +188,7 @@ func (s *store) put(c *collection, how watch.EventType, obj runtime.Object, meta
 	}
 	if how == watch.Deleted {
 		delete(c.objects, key)
+		c.keepDeleted(o)
 	} else {
 		c.objects[key] = o
 		of := meta.GetLabels()[instance]

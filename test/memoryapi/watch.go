@@ -1,7 +1,9 @@
 package memoryapi
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -24,7 +26,7 @@ type watcher struct {
 }
 
 // watch begins to watch. With initial it shows what there is, and then a bookmark; otherwise what has
-// changed since a version, as far as it is still there: nothing is kept of what was deleted.
+// changed since a version, each object once, and what was deleted.
 func (s *store) watch(ctx context.Context, r schema.GroupResource, sel selection, initial bool, since int64) *watcher {
 	w := &watcher{selection: sel, wake: make(chan struct{}, 1)}
 	s.mu.Lock()
@@ -34,6 +36,10 @@ func (s *store) watch(ctx context.Context, r schema.GroupResource, sel selection
 		if initial || o.version > since {
 			w.queue = append(w.queue, event{watch.Added, o, o.version})
 		}
+	}
+	if !initial {
+		w.queue = append(w.queue, c.deletedSince(sel, since)...)
+		slices.SortStableFunc(w.queue, func(a, b event) int { return cmp.Compare(a.at, b.at) })
 	}
 	if initial {
 		w.queue = append(w.queue, event{watch.Bookmark, nil, s.version})
@@ -80,6 +86,27 @@ func (w *watcher) next(ctx context.Context) []event {
 			return all
 		}
 	}
+}
+
+// kept is how many deleted objects a collection keeps for watches.
+const kept = 1000
+
+// keepDeleted keeps an object for watches that begin before its deletion.
+func (c *collection) keepDeleted(o *object) {
+	if c.deleted = append(c.deleted, o); len(c.deleted) > kept {
+		c.deleted = slices.Clone(c.deleted[len(c.deleted)-kept/2:])
+	}
+}
+
+// deletedSince returns the events of objects that were deleted after a version.
+func (c *collection) deletedSince(sel selection, since int64) []event {
+	var all []event
+	for _, o := range c.deleted {
+		if o.version > since && sel.matches(o.meta) {
+			all = append(all, event{watch.Deleted, o, o.version})
+		}
+	}
+	return all
 }
 
 func (w *watcher) take() []event {

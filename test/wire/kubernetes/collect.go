@@ -1,0 +1,52 @@
+package kubernetes
+
+import (
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// collect is the garbage collector: it deletes what belongs to a TidbCluster or a StatefulSet that is gone, but pods, which the
+// model deletes, and it takes the finalizers of propagation policies off.
+func (b *Bridge) collect() {
+	for _, k := range topology.Kinds() {
+		set, there := get[*appsv1.StatefulSet](b, sets, b.cluster.SetName(k))
+		if there && set.DeletionTimestamp != nil && slices.Contains(set.Finalizers, metav1.FinalizerOrphanDependents) {
+			b.model.OrphanSet(k)
+			b.disown(k)
+			delete(b.sets, k)
+			b.api.Remove(sets, Namespace, set.Name)
+		}
+	}
+	for _, r := range b.api.Resources() {
+		if r == pods {
+			continue
+		}
+		for _, obj := range b.api.List(r, Namespace) {
+			if meta, ok := obj.(metav1.Object); ok && b.isGarbage(meta) {
+				b.api.Remove(r, Namespace, meta.GetName())
+			}
+		}
+	}
+}
+
+// isGarbage reports whether the TidbCluster or the StatefulSet that an object belongs to is gone.
+func (b *Bridge) isGarbage(obj metav1.Object) bool {
+	for _, owner := range obj.GetOwnerReferences() {
+		r := sets
+		switch owner.Kind {
+		case "TidbCluster":
+			r = tidbClusters
+		case "StatefulSet":
+		default:
+			return false
+		}
+		if have, ok := b.api.Get(r, Namespace, owner.Name).(metav1.Object); ok && have.GetUID() == owner.UID {
+			return false
+		}
+	}
+	return len(obj.GetOwnerReferences()) > 0
+}

@@ -1,0 +1,91 @@
+package kubernetes
+
+import (
+	"strconv"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/sim"
+)
+
+// writtenIntent tells the model what the user wants, as the TidbCluster says.
+func (b *Bridge) writtenIntent() {
+	u, there := get[*unstructured.Unstructured](b, tidbClusters, Name)
+	if !there || !b.changed("intent", string(u.GetUID())+"/"+u.GetResourceVersion()+"/"+b.generations()) {
+		return
+	}
+	tc := &v1alpha1.TidbCluster{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, tc); err != nil {
+		return // a client finds out as well
+	}
+	c := topology.New(tc)
+	b.cluster.Reclaims = c.Reclaims
+	b.model.AskPause(c.Paused, c.Pause.Until)
+	id, _ := strconv.ParseUint(tc.Status.ClusterID, 10, 64)
+	b.model.Recorded(id)
+	wanted := b.wanted(c)
+	for _, g := range c.Groups {
+		asked := sim.Asked{
+			Replicas: g.Replicas, Manual: g.Manual, Suspend: g.Suspend, Canary: g.Canary, Template: b.wantedTemplate(wanted, g.Kind),
+			Failures: g.Failures,
+		}
+		if v, ok := g.Volume(g.Kind.DataVolume()); ok {
+			asked.Size = int(v.Size / gi)
+		}
+		b.model.Ask(g.Kind, asked)
+	}
+}
+
+// generations are those of the StatefulSets, which say when what is wanted of their templates may have changed.
+func (b *Bridge) generations() string {
+	text := ""
+	for _, set := range list[*appsv1.StatefulSet](b, sets) {
+		text += set.Name + strconv.FormatInt(set.Generation, 10) + " "
+	}
+	return text
+}
+
+// wanted returns the objects that the plugin would make of a TidbCluster: which template a user asks for depends on what there is.
+func (b *Bridge) wanted(c topology.Cluster) desired.State {
+	have := state.Existing{
+		Services: map[string]*corev1.Service{}, ConfigMaps: map[string]*corev1.ConfigMap{},
+		Sets: map[topology.Kind]*appsv1.StatefulSet{}, Pods: map[topology.Kind]*corev1.PodSpec{},
+	}
+	for _, s := range list[*corev1.Service](b, services) {
+		have.Services[s.Name] = s
+	}
+	for _, m := range list[*corev1.ConfigMap](b, configMaps) {
+		have.ConfigMaps[m.Name] = m
+	}
+	for _, k := range topology.Kinds() {
+		if set, ok := get[*appsv1.StatefulSet](b, sets, b.cluster.SetName(k)); ok {
+			have.Sets[k] = set
+		}
+	}
+	wanted, err := render.Want(state.Observation{Cluster: c, Existing: have, Snapshot: state.Snapshot{At: b.model.Now()}})
+	if err != nil {
+		return desired.State{} // what is refused is never written
+	}
+	return wanted
+}
+
+// wantedTemplate returns the model's name of the template that is wanted of a component, "" where it is not known.
+func (b *Bridge) wantedTemplate(wanted desired.State, k topology.Kind) string {
+	g, ok := wanted.Group(k)
+	set, made := g.Set.Manifest.(*appsv1.StatefulSet)
+	if !ok || !made {
+		return ""
+	}
+	if live, there := get[*appsv1.StatefulSet](b, sets, b.cluster.SetName(k)); there && render.Template(live) == g.Template {
+		return b.templates[k].name(k, live)
+	}
+	return templateName(k, g.Template, set.Spec.Template)
+}

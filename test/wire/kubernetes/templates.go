@@ -1,0 +1,75 @@
+package kubernetes
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// templates are the pod templates of a component and the names that the model has for them.
+type templates struct {
+	named map[string]corev1.PodTemplateSpec
+	names map[string]string // by the digest of the template
+}
+
+func newTemplates() *templates {
+	return &templates{named: map[string]corev1.PodTemplateSpec{}, names: map[string]string{}}
+}
+
+// name returns the name of the pod template of a StatefulSet. It is made of what the plugin has applied, so that the name of what
+// the user wants is known before it is written; of a template that others have changed it is another one.
+func (t *templates) name(k topology.Kind, set *appsv1.StatefulSet) string {
+	digest := digestOf(set.Spec.Template)
+	if name, known := t.names[digest]; known {
+		return name
+	}
+	name := templateName(k, render.Template(set), set.Spec.Template)
+	if _, taken := t.named[name]; taken {
+		name = templateName(k, digest, set.Spec.Template)
+	}
+	t.add(name, set.Spec.Template)
+	return name
+}
+
+func (t *templates) add(name string, template corev1.PodTemplateSpec) {
+	t.named[name], t.names[digestOf(template)] = template, name
+}
+
+// templateName returns the model's name: the version, what distinguishes the template from others, and the flaw.
+func templateName(k topology.Kind, fingerprint string, template corev1.PodTemplateSpec) string {
+	version := "none"
+	for _, c := range template.Spec.Containers {
+		if c.Name == string(k) {
+			version = strings.ReplaceAll(topology.Tag(c.Image), "-", "_")
+		}
+	}
+	name := version + "." + fingerprint
+	if flaw := template.Annotations[Flaw]; flaw != "" {
+		name += "-" + flaw
+	}
+	return name
+}
+
+func digestOf(template corev1.PodTemplateSpec) string {
+	body, err := json.Marshal(template)
+	if err != nil {
+		panic("wire: encode a pod template: " + err.Error())
+	}
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:8])
+}
+
+// revisionName returns the name of the ControllerRevision of a template, "" for none.
+func (b *Bridge) revisionName(k topology.Kind, template string) string {
+	if template == "" {
+		return ""
+	}
+	return b.cluster.SetName(k) + "-" + strings.NewReplacer(" ", "-", ":", "-", "_", "-").Replace(template)
+}
