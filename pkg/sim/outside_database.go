@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,6 +12,24 @@ import (
 
 // What processes of the database do, for a tier that asks them over HTTP. A process that runs answers for itself, whatever
 // PD or Kubernetes report of it. Nothing here is drawn by chance that today's tier draws.
+
+// Random returns the model of the random run of a seed, at its beginning, without daemons.
+func Random(seed uint64) *Model {
+	o := drawn(seed, rand.New(rand.NewPCG(seed, 2)))
+	o.Daemons = 0
+	return begun(o)
+}
+
+// Reported returns what an engine is shown that observes now and has never observed before.
+func (w *Model) Reported() state.Snapshot { return w.look().snap }
+
+// ClaimMade returns when the claim of a member was made, the zero time where there is none.
+func (w *Model) ClaimMade(component topology.Kind, ordinal int) time.Time {
+	if c := w.claims[kindOf(component)][ordinal]; c != nil {
+		return w.at(c.made)
+	}
+	return time.Time{}
+}
 
 // Port is what a connection to the port of a process meets.
 type Port int
@@ -35,10 +55,12 @@ func (w *Model) PortOf(component topology.Kind, ordinal int) Port {
 	switch {
 	case !w.addressed(p):
 		return PortNowhere
-	case w.unanswered(p), k == pd && w.t < w.pd.silentUntil:
+	case w.unanswered(p):
 		return PortSilent
 	case !p.running:
 		return PortRefused
+	case k == pd && w.t < w.pd.silentUntil:
+		return PortSilent
 	}
 	switch k.data() {
 	case topology.Raft:
@@ -66,12 +88,12 @@ func (w *Model) podAt(k kind, ordinal int) *pod {
 }
 
 // portOfPD is that of a member of PD, which listens when it has joined. One that does not serve because of its template
-// answers, and follows nobody.
+// answers, and follows nobody. Of a process that is no member nothing listens.
 func (w *Model) portOfPD(ordinal int, p *pod) Port {
 	switch m := w.pd.memberAt(ordinal); {
 	case m != nil && w.alive(*m):
 		return PortServing
-	case p.flaw == deaf:
+	case p.flaw == deaf && slices.ContainsFunc(w.listed(), func(m pdMember) bool { return m.ordinal == ordinal }):
 		return PortFailing
 	}
 	return PortRefused

@@ -156,8 +156,11 @@ func (w *Model) shownPod(k kind, i int, p *pod) ShownPod {
 	return out
 }
 
-// unheard reports whether Kubernetes knows that it gets no reports from the host of a pod.
-func (w *Model) unheard(p *pod) bool { return p.lost > w.t && w.t >= p.shown || p.unseen > w.t }
+// unheard reports whether Kubernetes knows that it gets no reports from the host of a pod: one of which it has an old report
+// is such a host.
+func (w *Model) unheard(p *pod) bool {
+	return p.lost > w.t && w.t >= p.shown || p.unseen > w.t || p.unreported > w.t && !p.ended
+}
 
 // DeletePod deletes the pod with a UID. With force the pod is gone at once, whatever its host does.
 func (w *Model) DeletePod(uid string, force bool) {

@@ -81,13 +81,13 @@ func (w *Model) RemovePDMember(id uint64) error {
 type Store struct {
 	ID        uint64
 	Component topology.Kind
-	// Ordinal is that of the member, false where PD lists the store under an address that is none of a pod.
-	Ordinal int
-	Ours    bool
-	State   state.StoreState // Up, Offline or Tombstone
-	Shown   state.StoreState // also Disconnected and Down
-	Leaders int
-	Regions int
+	Ordinal   int
+	// Elsewhere: it is none of this cluster's members. Unlisted: PD lists it under an address that is the address of no pod.
+	Elsewhere, Unlisted bool
+	State               state.StoreState // Up, Offline or Tombstone
+	Shown               state.StoreState // also Disconnected and Down
+	Leaders             int
+	Regions             int
 	// Heartbeat is the last one by the clock of PD's leader, zero for none, and Started when the process began that has
 	// registered, by that of its own host.
 	Heartbeat, Started time.Time
@@ -105,7 +105,7 @@ func (w *Model) Stores() ([]Store, bool) {
 
 func (w *Model) outsideStore(s *store) Store {
 	out := Store{
-		ID: s.id, Component: kinds[s.k], Ordinal: s.ordinal, Ours: !s.elsewhere() && !w.isUnlisted(s), State: s.state, Shown: w.shownState(s),
+		ID: s.id, Component: kinds[s.k], Ordinal: s.ordinal, Elsewhere: s.elsewhere(), Unlisted: w.isUnlisted(s), State: s.state, Shown: w.shownState(s),
 		Leaders: s.leaders * crowd, Regions: s.regions * crowd, Labels: labelsOf(w.zone(s.ordinal), w.tier(s.ordinal)),
 	}
 	if s.k.learns() {

@@ -101,6 +101,7 @@ type claim struct {
 	name    string
 	mounted []string // its name, as a pod lists it
 	uid     string
+	made    int64
 	marked  bool
 	goneAt  int64  // never unless it is terminating
 	data    uint64 // the PD member or the store that the data belongs to, 0 while empty
@@ -235,7 +236,7 @@ func (w *Model) create(k kind, i int) {
 		}
 		if c == nil {
 			name := fmt.Sprintf("%s-%s", kinds[k].DataVolume(), w.names[k][i])
-			w.claims[k][i] = &claim{name: name, mounted: []string{name}, uid: w.uid(), goneAt: never, requested: w.sets[k].seen.size, capacity: w.sets[k].seen.size}
+			w.claims[k][i] = &claim{name: name, mounted: []string{name}, uid: w.uid(), made: w.t, goneAt: never, requested: w.sets[k].seen.size, capacity: w.sets[k].seen.size}
 		}
 	}
 	w.pods[k][i] = &pod{

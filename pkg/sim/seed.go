@@ -11,21 +11,8 @@ const settleTime = 3 * time.Hour
 // Seed does one random run to its end. With trace it keeps a transcript.
 func Seed(seed uint64, trace bool) *Model {
 	rng := rand.New(rand.NewPCG(seed, 2))
-	o := Options{
-		Seed: seed, PD: pick(rng, 1, 3, 3, 5), TiKV: pick(rng, 3, 3, 4, 5), TiDB: pick(rng, 0, 1, 2, 3),
-		Elsewhere: pick(rng, 0, 0, 0, 2), KeepStuck: rng.IntN(2) == 0,
-		EvictTimeout: pick(rng, 0, 0, 30*time.Second, 10*time.Minute),
-		MinReady:     pick(rng, 0, 0, 30*time.Second),
-		Failover:     rng.IntN(2) == 0,
-		Faults:       someFaults(rng),
-		Ordered:      [components]bool{pd: rng.IntN(4) == 0, tikv: rng.IntN(4) == 0, tidb: rng.IntN(4) == 0},
-		ScaleOut:     pick(rng, 1, 1, 2, 3), ScaleIn: pick(rng, 1, 1, 2, 3),
-	}
-	o.Reclaims = rng.IntN(3) == 0
-	drawApart(&o)
-	w := New(o)
-	w.offsetClocks()
-	w.drawCanaries()
+	o := drawn(seed, rng)
+	w := begun(o)
 	if trace {
 		w.Trace()
 	}
@@ -56,6 +43,31 @@ func Seed(seed uint64, trace bool) *Model {
 	if s := w.Soft; o.Faults.Delay == 0 && o.Faults.Rival == 0 && o.Faults.Sleep == 0 && s.WithLeaders+s.LeadersKilled+s.Needless > 0 {
 		w.broke("careless", "%+v", s)
 	}
+	return w
+}
+
+// drawn are the options of a random run.
+func drawn(seed uint64, rng *rand.Rand) Options {
+	o := Options{
+		Seed: seed, PD: pick(rng, 1, 3, 3, 5), TiKV: pick(rng, 3, 3, 4, 5), TiDB: pick(rng, 0, 1, 2, 3),
+		Elsewhere: pick(rng, 0, 0, 0, 2), KeepStuck: rng.IntN(2) == 0,
+		EvictTimeout: pick(rng, 0, 0, 30*time.Second, 10*time.Minute),
+		MinReady:     pick(rng, 0, 0, 30*time.Second),
+		Failover:     rng.IntN(2) == 0,
+		Faults:       someFaults(rng),
+		Ordered:      [components]bool{pd: rng.IntN(4) == 0, tikv: rng.IntN(4) == 0, tidb: rng.IntN(4) == 0},
+		ScaleOut:     pick(rng, 1, 1, 2, 3), ScaleIn: pick(rng, 1, 1, 2, 3),
+	}
+	o.Reclaims = rng.IntN(3) == 0
+	drawApart(&o)
+	return o
+}
+
+// begun returns the model of a random run at its beginning.
+func begun(o Options) *Model {
+	w := New(o)
+	w.offsetClocks()
+	w.drawCanaries()
 	return w
 }
 

@@ -21,10 +21,13 @@ var numbers = map[state.StoreState]pd.StoreState{
 	state.StoreUp: pd.StoreUp, state.StoreOffline: pd.StoreOffline, state.StoreTombstone: pd.StoreTombstone,
 }
 
-// storeHost returns the host under which PD lists a store. One that is no member's is on a host of its own.
+// storeHost returns the host under which PD lists a store.
 func (d *Database) storeHost(s sim.Store) string {
-	if !s.Ours {
-		return fmt.Sprintf("store-%d.other.svc", s.ID)
+	switch {
+	case s.Elsewhere:
+		return fmt.Sprintf("other-tikv-%[1]d.other-tikv-peer.other.svc", s.ID)
+	case s.Unlisted:
+		return fmt.Sprintf("10.0.0.%d", s.ID)
 	}
 	return d.cluster.PodHost(s.Component, s.Ordinal)
 }
