@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -322,3 +323,9 @@ func (w *Model) Components() []topology.Kind {
 
 // NodeOf returns the node of the pods with an ordinal.
 func NodeOf(ordinal int) string { return nodeOf(ordinal) }
+
+// Snapshot returns what any client sees now.
+func (w *Model) Snapshot() state.Snapshot { return w.look().snap }
+
+// OffsetClocks sets the clocks of hosts wrong, as in random runs of one seed in four.
+func (w *Model) OffsetClocks() { w.offsetClocks() }

@@ -39,7 +39,19 @@ func (b *Bridge) statusOf(k topology.Kind, p sim.ShownPod, pod *corev1.Pod) core
 		out.ContainerStatuses = append(out.ContainerStatuses, containerStatus(c, p, ready && !p.Ended))
 	}
 	out.Conditions = conditions(p, ready)
+	keepTimes(pod.Status.Conditions, out.Conditions)
 	return out
+}
+
+// keepTimes leaves the time of each condition whose status has not changed.
+func keepTimes(before, after []corev1.PodCondition) {
+	for _, b := range before {
+		for i := range after {
+			if a := &after[i]; a.Type == b.Type && a.Status == b.Status {
+				a.LastTransitionTime = b.LastTransitionTime
+			}
+		}
+	}
 }
 
 func conditions(p sim.ShownPod, containers bool) []corev1.PodCondition {

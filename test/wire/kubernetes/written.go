@@ -22,11 +22,12 @@ func (b *Bridge) writtenSet(k topology.Kind) {
 		delete(b.sets, k)
 		b.model.DeleteSet(k) // in the background: the pods go later
 	case !there:
-	case set.DeletionTimestamp != nil && string(set.UID) == known:
-		b.model.DeleteSet(k)
 	default:
 		b.sets[k] = string(set.UID)
 		b.model.WriteSet(k, b.specOf(k, set))
+		if set.DeletionTimestamp != nil {
+			b.model.DeleteSet(k)
+		}
 	}
 }
 
