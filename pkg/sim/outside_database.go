@@ -243,6 +243,7 @@ func (w *Model) ResumeDDL() DDLAnswer {
 // releaseOf returns the release of TiDB that a template stands for, or that its name begins with.
 func releaseOf(template string) string {
 	version, _, _ := strings.Cut(asked(template), "-")
+	version, _, _ = strings.Cut(version, "+") // what follows distinguishes templates of the same release
 	switch release, known := releases[version]; {
 	case known:
 		return release

@@ -42,15 +42,16 @@ func (t *templates) add(name string, template corev1.PodTemplateSpec) {
 	t.named[name], t.names[digestOf(template)] = template, name
 }
 
-// templateName returns the model's name: the version, what distinguishes the template from others, and the flaw.
+// templateName returns the model's name: the release, what distinguishes the template from others of it, and the flaw, as in
+// v8.5.0+76f97beda943e413-crashing.
 func templateName(k topology.Kind, fingerprint string, template corev1.PodTemplateSpec) string {
-	version := "none"
+	release := "none"
 	for _, c := range template.Spec.Containers {
 		if c.Name == string(k) {
-			version = strings.ReplaceAll(topology.Tag(c.Image), "-", "_")
+			release, _, _ = strings.Cut(topology.Tag(c.Image), "-")
 		}
 	}
-	name := version + "." + fingerprint
+	name := release + "+" + fingerprint
 	if flaw := template.Annotations[Flaw]; flaw != "" {
 		name += "-" + flaw
 	}
@@ -71,5 +72,5 @@ func (b *Bridge) revisionName(k topology.Kind, template string) string {
 	if template == "" {
 		return ""
 	}
-	return b.cluster.SetName(k) + "-" + strings.NewReplacer(" ", "-", ":", "-", "_", "-").Replace(template)
+	return b.cluster.SetName(k) + "-" + strings.NewReplacer(" ", "-", ":", "-", "+", "-").Replace(template)
 }
