@@ -6,6 +6,7 @@
 package database
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -25,6 +26,8 @@ type Database struct {
 	// labels are those of stores that somebody has written into PD: the model keeps none.
 	labels map[uint64]map[string]string
 	routes map[topology.Kind]routes
+
+	unserved []string
 }
 
 // routes are the handlers of a component, by method and path. The member that is asked is in the context.
@@ -78,16 +81,32 @@ func (d *Database) Port(k topology.Kind, ordinal, port int) Reach {
 	return Open
 }
 
-// Handler answers for the process of a member on one of its ports, where Port says Open.
-func (d *Database) Handler(k topology.Kind, ordinal, _ int) http.Handler {
-	if k == topology.PD {
-		return d.pdMember(ordinal)
-	}
+// Handler answers for the process of a member on one of its ports, where Port says Open. A process that has ended since
+// ends the connection without an answer.
+func (d *Database) Handler(k topology.Kind, ordinal, port int) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if d.Port(k, ordinal, port) != Open {
+			panic(http.ErrAbortHandler)
+		}
+		if k == topology.PD {
+			d.voter(d.memberAt(ordinal), ordinal).ServeHTTP(w, r)
+			return
+		}
 		d.date(w, k, ordinal)
-		d.routes[k].ServeHTTP(w, r.WithContext(withOrdinal(r.Context(), ordinal)))
+		d.route(k, w, r.WithContext(withOrdinal(r.Context(), ordinal)))
 	})
 }
+
+// route answers as a component does, and notes what nothing answers here.
+func (d *Database) route(k topology.Kind, w http.ResponseWriter, r *http.Request) {
+	if _, pattern := d.routes[k].Handler(r); pattern == "" {
+		d.unserved = append(d.unserved, fmt.Sprintf("%s: %s %s", k, r.Method, r.URL.Path))
+	}
+	d.routes[k].ServeHTTP(w, r)
+}
+
+// Unserved returns requests that nothing answers here, so that they were answered with 404.
+func (d *Database) Unserved() []string { return d.unserved }
 
 // Elsewhere returns the member of PD in another Kubernetes cluster with an address, false where there is none or where it
 // does not answer. Nothing is known of its other ports.

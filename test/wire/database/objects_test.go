@@ -40,7 +40,7 @@ func tidbCluster(m *sim.Model, shown state.Snapshot) *v1alpha1.TidbCluster {
 	if m.TiCDC > 0 {
 		tc.Spec.TiCDC = &v1alpha1.TiCDCSpec{Replicas: size(topology.TiCDC)}
 	}
-	if m.Options.Pump > 0 {
+	if m.Pump > 0 {
 		tc.Spec.Pump = &v1alpha1.PumpSpec{Replicas: size(topology.Pump), ResourceRequirements: disk}
 	}
 	if stores, _ := m.Stores(); len(stores) > 0 {

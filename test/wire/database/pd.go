@@ -26,13 +26,6 @@ const allowFollower = "PD-Allow-Follower-Handle"
 // otherCluster is the domain of the hosts in another Kubernetes cluster.
 const otherCluster = "pd.other.svc"
 
-// pdMember answers for the process of a member of this cluster.
-func (d *Database) pdMember(ordinal int) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		d.voter(d.memberAt(ordinal), ordinal).ServeHTTP(w, r)
-	})
-}
-
 // memberAt returns the id of the member of an ordinal, 0 for a process that is none.
 func (d *Database) memberAt(ordinal int) uint64 {
 	for _, m := range d.model.PDMembers() {
@@ -64,7 +57,7 @@ func (d *Database) voter(id uint64, ordinal int) http.Handler {
 			if r.Header.Get(allowFollower) == "" {
 				d.date(w, topology.PD, d.ordinalOfMember(leader))
 			}
-			d.routes[topology.PD].ServeHTTP(w, r)
+			d.route(topology.PD, w, r)
 		}
 	})
 }
