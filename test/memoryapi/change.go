@@ -15,11 +15,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
 )
 
-// patches are those that the server takes. A strategic one is applied as a merge patch: only that of an
-// Event, whose number grows, is sent, and it has no list of which one element changes.
-var patches = []types.PatchType{types.MergePatchType, types.StrategicMergePatchType}
+// patches are those that the server takes, besides a manifest that it applies.
+var patches = []types.PatchType{types.MergePatchType, types.StrategicMergePatchType, types.JSONPatchType}
 
 // change writes over an object: all of it, its status, or what a merge patch names.
 func (s *Server) change(q request) (*object, error) {
@@ -33,10 +33,42 @@ func (s *Server) change(q request) (*object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.store.update(q.in(), q.key, q.dry(), func(have runtime.Object) (runtime.Object, error) {
+	return s.update(q, func(have runtime.Object) (runtime.Object, error) {
 		next, err := q.next(have, body)
 		if err != nil {
 			return nil, apierrors.NewBadRequest(err.Error())
+		}
+		return next, nil
+	})
+}
+
+// applies reports whether a patch is a manifest that the server applies.
+func (r request) applies() bool { return r.Header.Get("Content-Type") == string(types.ApplyPatchType) }
+
+// apply applies a manifest, and creates the object where there is none.
+func (s *Server) apply(q request) (*object, int, error) {
+	body, err := io.ReadAll(q.Body)
+	if err != nil {
+		return nil, 0, err
+	}
+	if _, err := s.store.get(q.in(), q.key); apierrors.IsNotFound(err) {
+		obj, err := s.managers.apply(q, nil, body)
+		if err != nil {
+			return nil, 0, err
+		}
+		got, err := s.store.create(q.in(), obj, q.dry())
+		return got, http.StatusCreated, err
+	}
+	got, err := s.update(q, func(have runtime.Object) (runtime.Object, error) { return s.managers.apply(q, have, body) })
+	return got, http.StatusOK, err
+}
+
+// update writes over an object with what make returns, as far as the request may change the object.
+func (s *Server) update(q request, make func(have runtime.Object) (runtime.Object, error)) (*object, error) {
+	return s.store.update(q.in(), q.key, q.dry(), func(have runtime.Object) (runtime.Object, error) {
+		next, err := make(have.DeepCopyObject())
+		if err != nil {
+			return nil, err
 		}
 		m, err := accessor(next)
 		if err != nil {
@@ -51,7 +83,10 @@ func (s *Server) change(q request) (*object, error) {
 		if q.settle(have, next) {
 			m.SetGeneration(before.GetGeneration() + 1)
 		}
-		return next, nil
+		if q.applies() {
+			return next, nil
+		}
+		return s.managers.record(q, have, next)
 	})
 }
 
@@ -63,11 +98,27 @@ func (r request) next(have runtime.Object, body []byte) (runtime.Object, error) 
 	if err != nil {
 		return nil, err
 	}
-	after, err := jsonpatch.MergePatch(now, body)
+	after, err := patched(types.PatchType(r.Header.Get("Content-Type")), now, body, have)
 	if err != nil {
 		return nil, err
 	}
 	return decode(after, r.gv.Group)
+}
+
+// patched returns the JSON of an object after a patch. A strategic one needs to know the type of the object.
+func patched(kind types.PatchType, now, patch []byte, obj runtime.Object) ([]byte, error) {
+	_, custom := obj.(*unstructured.Unstructured)
+	switch {
+	case kind == types.JSONPatchType:
+		steps, err := jsonpatch.DecodePatch(patch)
+		if err != nil {
+			return nil, err
+		}
+		return steps.Apply(now)
+	case kind == types.StrategicMergePatchType && !custom:
+		return strategicpatch.StrategicMergePatch(now, patch, obj)
+	}
+	return jsonpatch.MergePatch(now, patch)
 }
 
 // settle leaves to an object what a write may not change, its status or everything else, and reports

@@ -36,6 +36,7 @@ var kinds = map[string]string{
 type Server struct {
 	store    store
 	requests atomic.Int64
+	managers *managers // nil: it is not recorded who has written what
 }
 
 // Requests returns how many requests there have been, besides watches.
@@ -128,6 +129,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case q.Method == http.MethodPost:
 		code = http.StatusCreated
 		got, err = s.create(q)
+	case q.Method == http.MethodPatch && q.applies():
+		got, code, err = s.apply(q)
 	case q.Method == http.MethodPut, q.Method == http.MethodPatch:
 		got, err = s.change(q)
 	default:
@@ -173,6 +176,10 @@ func (s *Server) create(q request) (*object, error) {
 		return nil, err
 	}
 	m.SetNamespace(q.key.Namespace)
+	m.SetManagedFields(nil)
+	if obj, err = s.managers.record(q, nil, obj); err != nil {
+		return nil, err
+	}
 	return s.store.create(q.in(), obj, q.dry())
 }
 
@@ -188,7 +195,7 @@ func (r request) selection() (selection, error) {
 		return selection{}, apierrors.NewBadRequest(err.Error())
 	}
 	for _, f := range sel.fields.Requirements() {
-		if f.Field != "metadata.name" && f.Field != "metadata.namespace" {
+		if !selects(r.resource, f.Field) {
 			return selection{}, apierrors.NewBadRequest(f.Field + " is no field that this server selects by")
 		}
 	}

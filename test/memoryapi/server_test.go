@@ -73,10 +73,12 @@ func TestSelectors(t *testing.T) {
 // TestPatchTypes: a patch of a type that the server does not know changes nothing.
 func TestPatchTypes(t *testing.T) {
 	m := maps(t, "")
-	for _, kind := range []types.PatchType{types.JSONPatchType, types.ApplyYAMLPatchType} {
-		if _, err := m.Patch(t.Context(), "a", kind, []byte("[]"), metav1.PatchOptions{}); !apierrors.IsUnsupportedMediaType(err) {
-			t.Errorf("%s: %v", kind, err)
-		}
+	if _, err := m.Patch(t.Context(), "a", "text/plain", []byte("[]"), metav1.PatchOptions{}); !apierrors.IsUnsupportedMediaType(err) {
+		t.Errorf("%v", err)
+	}
+	got, err := m.Patch(t.Context(), "a", types.JSONPatchType, []byte(`[{"op":"add","path":"/data","value":{"k":"v"}}]`), metav1.PatchOptions{})
+	if err != nil || got.Data["k"] != "v" {
+		t.Errorf("%v, %v", got, err)
 	}
 	for _, kind := range []types.PatchType{types.MergePatchType, types.StrategicMergePatchType} {
 		got, err := m.Patch(t.Context(), "a", kind, []byte(`{"data":{"k":"`+string(kind)+`"}}`), metav1.PatchOptions{})

@@ -71,9 +71,9 @@ type selection struct {
 	fields    fields.Selector
 }
 
-func (w selection) matches(o metav1.Object) bool {
-	return (w.namespace == "" || w.namespace == o.GetNamespace()) && w.labels.Matches(labels.Set(o.GetLabels())) &&
-		(w.fields.Empty() || w.fields.Matches(fields.Set{"metadata.name": o.GetName(), "metadata.namespace": o.GetNamespace()}))
+func (w selection) matches(o *object) bool {
+	return (w.namespace == "" || w.namespace == o.meta.GetNamespace()) && w.labels.Matches(labels.Set(o.meta.GetLabels())) &&
+		(w.fields.Empty() || w.fields.Matches(fieldsOf(o)))
 }
 
 // list returns the objects that are selected, and the version of the server.
@@ -90,7 +90,7 @@ func (c *collection) selected(w selection) []*object {
 	}
 	var out []*object
 	for _, o := range among {
-		if w.matches(o.meta) {
+		if w.matches(o) {
 			out = append(out, o)
 		}
 	}

@@ -56,7 +56,7 @@ func (s *store) watch(ctx context.Context, r schema.GroupResource, sel selection
 
 // see shows a change. An object that is not selected any more is shown as deleted.
 func (w *watcher) see(how watch.EventType, before, after *object) {
-	was, is := before != nil && w.matches(before.meta), w.matches(after.meta)
+	was, is := before != nil && w.matches(before), w.matches(after)
 	switch {
 	case !was && !is:
 		return
@@ -102,7 +102,7 @@ func (c *collection) keepDeleted(o *object) {
 func (c *collection) deletedSince(sel selection, since int64) []event {
 	var all []event
 	for _, o := range c.deleted {
-		if o.version > since && sel.matches(o.meta) {
+		if o.version > since && sel.matches(o) {
 			all = append(all, event{watch.Deleted, o, o.version})
 		}
 	}

@@ -74,6 +74,7 @@ func New(model *sim.Model, api *memoryapi.Server) *Bridge {
 	for _, k := range topology.Kinds() {
 		b.templates[k] = newTemplates()
 	}
+	api.RecordManagers()
 	b.showOnce()
 	return b
 }
