@@ -39,3 +39,11 @@ func (w *World) Must(t *testing.T, code int, args ...string) Result {
 	}
 	return r
 }
+
+// wantUnbroken fails the test where a rule of safety was broken.
+func (w *World) wantUnbroken(t *testing.T) {
+	t.Helper()
+	for _, v := range w.Model.Broken {
+		t.Error(v)
+	}
+}

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"io"
 	"math/rand/v2"
@@ -11,7 +12,7 @@ import (
 	"sync"
 )
 
-// queue holds the requests that have arrived and are not answered. Which one is answered next is decided by the seed and
+// queue holds the requests and connections that have arrived and are not answered. Which one is answered next is decided by the seed and
 // not by Go's scheduler, so that the same seed gives the same run.
 type queue struct {
 	mu      sync.Mutex
@@ -21,6 +22,7 @@ type queue struct {
 
 // waiting is a request that waits for its turn.
 type waiting struct {
+	ctx        context.Context // ends with the client
 	key        string
 	turn, done chan struct{}
 }
@@ -36,21 +38,30 @@ func (q *queue) handler(server string, h http.Handler, after func(*http.Request)
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		sum := sha256.Sum256(body)
-		next := &waiting{
-			key:  server + " " + r.Method + " " + r.URL.RequestURI() + " " + string(sum[:]),
-			turn: make(chan struct{}), done: make(chan struct{}),
-		}
-		q.add(next)
-		<-next.turn
-		if r.URL.Query().Get("watch") != "" { // it ends with its client
-			close(next.done)
-			h.ServeHTTP(w, r)
+		key := server + " " + r.Method + " " + r.URL.RequestURI() + " " + string(sum[:])
+		if r.URL.Query().Get("watch") != "" {
+			q.turn(r.Context(), key, func() {})
+			h.ServeHTTP(w, r) // it ends with its client, and reads only what the API server locks
 			return
 		}
-		defer close(next.done)
-		h.ServeHTTP(w, r)
-		after(r)
+		q.turn(r.Context(), key, func() {
+			h.ServeHTTP(w, r)
+			after(r)
+		})
 	})
+}
+
+// turn waits for a turn and does what has to be done in it, unless ctx ends before. What has the same key is the same for
+// the order.
+func (q *queue) turn(ctx context.Context, key string, do func()) {
+	next := &waiting{ctx: ctx, key: key, turn: make(chan struct{}), done: make(chan struct{})}
+	q.add(next)
+	defer close(next.done)
+	select {
+	case <-next.turn:
+		do()
+	case <-ctx.Done():
+	}
 }
 
 func (q *queue) add(w *waiting) {
@@ -67,6 +78,7 @@ func (q *queue) add(w *waiting) {
 func (q *queue) take(rng *rand.Rand) *waiting {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.waiting = slices.DeleteFunc(q.waiting, func(w *waiting) bool { return w.ctx.Err() != nil })
 	if len(q.waiting) == 0 {
 		return nil
 	}

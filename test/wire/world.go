@@ -11,6 +11,7 @@
 package wire
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -95,7 +96,7 @@ func newWorld(t *testing.T, o sim.Options) *World {
 		places: map[string]place{}, cluster: topology.Cluster{Namespace: kubernetes.Namespace, Name: kubernetes.Name},
 		queue: newQueue(), rng: rand.New(rand.NewPCG(o.Seed, 2)),
 	}
-	w.network = network.New(w.resolve)
+	w.network = network.New(w.connect)
 	return w
 }
 
@@ -103,6 +104,13 @@ func newWorld(t *testing.T, o sim.Options) *World {
 type place struct {
 	kind          topology.Kind
 	ordinal, port int
+}
+
+// connect returns what a new connection meets.
+func (w *World) connect(ctx context.Context, address string) (reach network.Reach, h http.Handler) {
+	reach = network.Silent
+	w.queue.turn(ctx, "connect "+address, func() { reach, h = w.resolve(address) })
+	return reach, h
 }
 
 // resolve returns what is at an address: the API server, or a port of a pod.
@@ -169,7 +177,7 @@ func (w *World) live(stop <-chan struct{}) {
 		}
 		if next := w.queue.take(w.rng); next != nil {
 			time.Sleep(latency + time.Duration(w.rng.Int64N(int64(latency))))
-			close(next.turn)
+			next.turn <- struct{}{}
 			<-next.done
 			continue
 		}

@@ -24,7 +24,7 @@ const (
 
 // Resolve returns what is at an address, which is a host with a port, and what answers there if it is open. It is asked
 // for each connection.
-type Resolve func(address string) (Reach, http.Handler)
+type Resolve func(ctx context.Context, address string) (Reach, http.Handler)
 
 // Network makes connections and keeps them until their server has gone.
 type Network struct {
@@ -45,7 +45,7 @@ type line struct {
 
 // DialContext connects to an address. Where nothing answers it waits for the end of ctx, as a real network does.
 func (n *Network) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
-	reach, handler := n.resolve(address)
+	reach, handler := n.resolve(ctx, address)
 	switch reach {
 	case Refused:
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
