@@ -240,7 +240,7 @@ func (w *Model) ResumeDDL() DDLAnswer {
 	return DDLDone
 }
 
-// releaseOf returns the release of TiDB that a template stands for, or that its name begins with.
+// releaseOf returns the release of TiDB that a template stands for, or that its name begins with, as in v8.5.0+1a2b3c-deaf.
 func releaseOf(template string) string {
 	version, _, _ := strings.Cut(asked(template), "-")
 	version, _, _ = strings.Cut(version, "+") // what follows distinguishes templates of the same release

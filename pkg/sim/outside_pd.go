@@ -23,6 +23,7 @@ type PDMember struct {
 	Started bool   // it has been there
 	Alive   bool   // it takes part
 	Pinged  bool   // PD's health check reaches it
+	Release string // of the process that was there last, "" if there was none
 }
 
 // PDMembers returns the members that PD lists, or that are to found PD where there is none.
@@ -30,6 +31,9 @@ func (w *Model) PDMembers() []PDMember {
 	var all []PDMember
 	for _, m := range w.listed() {
 		out := PDMember{ID: cmp.Or(m.id, uint64(m.ordinal+1)), Ordinal: m.ordinal, Started: m.started, Alive: w.alive(m), Pinged: w.pinged(m)}
+		if m.started {
+			out.Release = releaseOf(cmp.Or(m.template, w.Intent.Template[pd]))
+		}
 		switch {
 		case m.ordinal < 0:
 			out.Name = fmt.Sprintf("elsewhere-%d", m.id)
@@ -92,6 +96,7 @@ type Store struct {
 	// registered, by that of its own host.
 	Heartbeat, Started time.Time
 	Labels             map[string]string
+	Release            string // of the process that has registered
 }
 
 // Stores returns the stores in PD, in the order of their ids, false while PD's leader has not loaded them.
@@ -108,6 +113,7 @@ func (w *Model) outsideStore(s *store) Store {
 		ID: s.id, Component: kinds[s.k], Ordinal: s.ordinal, Elsewhere: s.elsewhere(), Unlisted: w.isUnlisted(s), State: s.state, Shown: w.shownState(s),
 		Leaders: s.leaders * crowd, Regions: s.regions * crowd, Labels: labelsOf(w.zone(s.ordinal), w.tier(s.ordinal)),
 	}
+	out.Release = releaseOf(cmp.Or(s.template, w.Intent.Template[s.k]))
 	if s.k.learns() {
 		out.Labels["engine"] = "tiflash"
 	}

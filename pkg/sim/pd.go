@@ -29,6 +29,8 @@ type pdMember struct {
 	named   bool  // PD knows its name: of a founder from the first, else since it has started
 	started bool  // it has been there
 	unheard int64 // until when PD's health check misses it
+	// template is that of the pod whose process was there last.
+	template string
 }
 
 // joinTime is how long a PD process needs until it takes part.
@@ -129,7 +131,7 @@ func (w *Model) enter(i int, p *pod, c *claim) {
 
 // rise starts a member that PD knows, perhaps for the first time.
 func (w *Model) rise(m *pdMember, p *pod) {
-	m.named, m.started = true, true
+	m.named, m.started, m.template = true, true, p.revision
 	p.joined, w.pd.startedAt = w.t+joinTime, w.t
 }
 
@@ -165,7 +167,7 @@ func (w *Model) found(a advice) {
 		m := pdMember{id: 100 + w.number(), ordinal: i, named: true}
 		p, c := w.pods[pd][i], w.claims[pd][i]
 		if w.works(p) && p.advice == a && c != nil && (c.data == 0 || c.data == forgotten) {
-			c.data, m.started, p.joined = m.id, true, w.t+joinTime
+			c.data, m.started, m.template, p.joined = m.id, true, p.revision, w.t+joinTime
 		}
 		w.pd.members = append(w.pd.members, m)
 	}

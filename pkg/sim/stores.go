@@ -34,7 +34,8 @@ type store struct {
 	unlisted  int64 // until when PD lists it under another address
 	// unlistedPod is the pod whose process has announced that address.
 	unlistedPod string
-	awayUntil   int64 // until when the process of a store elsewhere is not there
+	awayUntil   int64  // until when the process of a store elsewhere is not there
+	template    string // that of the pod whose process has registered
 }
 
 // scheduler is an evict-leader scheduler in PD.
@@ -121,7 +122,7 @@ func (w *Model) report(s *store) {
 			return
 		}
 		if s.announced < p.started {
-			s.announced, s.beatAt = w.t, w.t
+			s.announced, s.beatAt, s.template = w.t, w.t, p.revision
 		}
 	}
 	if w.t >= s.muffled && w.t >= s.beatAt {
@@ -162,7 +163,8 @@ func (w *Model) attach(k kind, i int, p *pod, c *claim) {
 			return
 		}
 	}
-	c.data = w.addStore(k, i).id
+	s := w.addStore(k, i)
+	c.data, s.template = s.id, p.revision
 }
 
 // addStore registers a store in PD.

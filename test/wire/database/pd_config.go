@@ -1,9 +1,11 @@
 package database
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
@@ -112,14 +114,14 @@ func (d *Database) getClusterVersion(w http.ResponseWriter, _ *http.Request) {
 
 // clusterVersion is the lowest version of all stores, 0.0.0 before there is one.
 func (d *Database) clusterVersion() string {
-	lowest := "0.0.0"
+	lowest := ""
 	stores, _ := d.model.Stores()
-	for i, s := range stores {
-		if v := d.model.ReleaseOf(s.Component, s.Ordinal)[1:]; s.State != state.StoreTombstone && (i == 0 || v < lowest) {
+	for _, s := range stores {
+		if v := strings.TrimPrefix(s.Release, "v"); s.State != state.StoreTombstone && (lowest == "" || v < lowest) {
 			lowest = v
 		}
 	}
-	return lowest
+	return cmp.Or(lowest, "0.0.0")
 }
 
 // keys of the regions of the table that asks for replicas in TiFlash.

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/sim"
 )
 
@@ -16,13 +15,9 @@ func (d *Database) asMember(m sim.PDMember) object {
 	}
 	if m.Started {
 		out["client_urls"] = d.clientURLs(m)
-		out["deploy_path"], out["binary_version"], out["git_hash"] = "/", d.releaseOfPD(m), "None"
+		out["deploy_path"], out["binary_version"], out["git_hash"] = "/", m.Release, "None"
 	}
 	return out
-}
-
-func (d *Database) releaseOfPD(m sim.PDMember) string {
-	return d.model.ReleaseOf(topology.PD, m.Ordinal)
 }
 
 // member returns PD's member with an id.
@@ -88,7 +83,7 @@ func (d *Database) getHealth(w http.ResponseWriter, _ *http.Request) {
 
 func (d *Database) getVersion(w http.ResponseWriter, _ *http.Request) {
 	m, _ := d.member(d.model.PDLeader())
-	answer(w, http.StatusOK, object{"version": d.releaseOfPD(m)})
+	answer(w, http.StatusOK, object{"version": m.Release})
 }
 
 func (d *Database) getCluster(w http.ResponseWriter, _ *http.Request) {
