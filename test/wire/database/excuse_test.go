@@ -56,8 +56,8 @@ func excuseStore(m *sim.Model, read, shown *state.Member) {
 		*r = *s // observeStore: a tombstone of which there is no claim is shown as absent
 	case s.State == state.StoreTombstone && r.State == state.StoreTombstone: // askItself asks none that is a tombstone
 		r.Answer, r.Leaders = s.Answer, s.Leaders
-	case (s.State == state.StoreTombstone || r.State == state.StoreTombstone) && r.Presence != s.Presence && clocksDiffer(m):
-		*r = *s // storeAt goes by the data; the date of the last heartbeat may be by the clock of an earlier leader
+	case (s.State == state.StoreTombstone || r.State == state.StoreTombstone) && r.Presence != s.Presence && (clocksDiffer(m) || s.Since.IsZero()):
+		*r = *s // storeAt goes by the data; the last heartbeat may be dated by the clock of an earlier leader, or not be there
 	case s.Presence == state.Absent: // observeStore asks no process that PD does not list
 		r.Answer, r.Listening = s.Answer, s.Listening
 	case s.Presence == state.Unknown: // observeStore counts no leaders where PD does not
