@@ -252,6 +252,7 @@ type Model struct {
 	watches    []watch
 	cut        bool // the engine is killed half-way through its next step
 	sleeper    sleeper
+	unwanted   bool   // the user deletes the cluster
 	judging    bool   // writes from outside are those of the plugin
 	killed     func() // what a person does when the engine was killed; nil for nothing
 }

@@ -37,6 +37,7 @@ func (w *Model) WriteSet(component topology.Kind, written WrittenSet) {
 	if s.exists && s.uid == written.UID && int64(s.generation) == written.Generation {
 		return
 	}
+	w.judgeSetWritten(component, written)
 	spec := setSpec{
 		replicas: min(written.Replicas, limit), partition: written.Partition, size: written.Size, template: written.Template,
 		manual: written.Manual,
@@ -61,6 +62,7 @@ func (w *Model) WriteSet(component topology.Kind, written WrittenSet) {
 func (w *Model) DeleteSet(component topology.Kind) {
 	s := &w.sets[kindOf(component)]
 	if s.exists && !s.leaving {
+		w.judgeSetDeleted(component)
 		s.leaving = true
 		w.tellable[kindOf(component)] = s.spec.replicas
 		w.writes++
@@ -165,6 +167,7 @@ func (w *Model) unheard(p *pod) bool {
 
 // DeletePod deletes the pod with a UID. With force the pod is gone at once, whatever its host does.
 func (w *Model) DeletePod(uid string, force bool) {
+	w.judgePodDeleted(uid)
 	for k := range kinds {
 		for i, p := range w.pods[k] {
 			switch {
@@ -244,6 +247,7 @@ func (w *Model) GrowClaim(uid string, size int) {
 // DeleteClaim deletes a claim. It is there until no pod uses it.
 func (w *Model) DeleteClaim(uid string) {
 	if c := w.claimOf(uid); c != nil && c.goneAt == never {
+		w.judgeClaimDeleted(uid)
 		c.goneAt = w.t + w.between(2, 20)
 		w.writes++
 	}

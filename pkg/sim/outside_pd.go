@@ -78,7 +78,7 @@ func (w *Model) RemovePDMember(id uint64) error {
 	if w.pd.member(id) == nil {
 		return errors.New("etcdserver: member not found")
 	}
-	return w.dropMember(id)
+	return w.removesMember(id, func() error { return w.dropMember(id) })
 }
 
 // Store is a store as PD has it.
@@ -144,7 +144,7 @@ func (w *Model) OwnCounts(component topology.Kind, ordinal int) (leaders, region
 // TakeStoreOffline has PD take a store offline that is Up. The error has PD's text.
 func (w *Model) TakeStoreOffline(id uint64) error {
 	if s := w.store(id); s != nil && s.state == state.StoreUp {
-		return w.takeOffline(s)
+		return w.removesStore(s, func() error { return w.takeOffline(s) })
 	}
 	return nil
 }

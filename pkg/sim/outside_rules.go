@@ -25,15 +25,12 @@ func (w *Model) judgeWrite(step plan.Step) {
 	}
 }
 
-// JudgeSet judges a write of a StatefulSet before its controller sees the write.
-func (w *Model) JudgeSet(component topology.Kind, written WrittenSet) {
+// judgeSetWritten judges a write of a StatefulSet before its controller sees the write.
+func (w *Model) judgeSetWritten(component topology.Kind, written WrittenSet) {
 	k := kindOf(component)
 	set := w.sets[k]
 	if !w.judging || !set.exists || set.uid != written.UID {
 		return
-	}
-	if written.Template != set.spec.template { // the TidbCluster does not say which template that is
-		w.Intent.Template[k], w.asked[k][asked(written.Template)] = written.Template, true
 	}
 	if written.Replicas != set.spec.replicas {
 		w.judgeWrite(plan.Resize{Component: component, From: set.spec.replicas, To: written.Replicas})
@@ -48,8 +45,8 @@ func (w *Model) JudgeSet(component topology.Kind, written WrittenSet) {
 	}
 }
 
-// JudgePod judges the deletion of the pod with a UID.
-func (w *Model) JudgePod(uid string) {
+// judgePodDeleted judges the deletion of the pod with a UID.
+func (w *Model) judgePodDeleted(uid string) {
 	for k, name := range kinds {
 		for i, p := range w.pods[k] {
 			switch {
@@ -65,8 +62,8 @@ func (w *Model) JudgePod(uid string) {
 	}
 }
 
-// JudgeClaim judges the deletion of the claim with a UID.
-func (w *Model) JudgeClaim(uid string) {
+// judgeClaimDeleted judges the deletion of the claim with a UID.
+func (w *Model) judgeClaimDeleted(uid string) {
 	for k, name := range kinds {
 		for i, c := range w.claims[k] {
 			if c != nil && c.uid == uid {
@@ -80,18 +77,40 @@ func (w *Model) JudgeClaim(uid string) {
 	}
 }
 
-// JudgeMember judges the removal of a member of PD.
-func (w *Model) JudgeMember(id uint64) {
-	if m := w.pd.member(id); m != nil && m.ordinal >= 0 {
-		w.judgeWrite(plan.RemoveMember{Member: w.names[pd][m.ordinal], ID: id})
+// removesMember removes a member of PD by a function, and judges that if PD has not refused it.
+func (w *Model) removesMember(id uint64, remove func() error) error {
+	m := w.pd.member(id)
+	if !w.judging || m == nil || m.ordinal < 0 {
+		return remove()
 	}
+	return w.ifTaken(plan.RemoveMember{Member: w.names[pd][m.ordinal], ID: id}, remove)
 }
 
-// JudgeStore judges a store that is taken offline.
-func (w *Model) JudgeStore(id uint64) {
-	for _, s := range w.stores {
-		if s.id == id && s.ordinal >= 0 {
-			w.judgeWrite(plan.RemoveStore{Component: kinds[s.k], Member: w.names[s.k][s.ordinal], StoreID: id})
-		}
+// removesStore takes a store offline by a function, and judges that if PD has not refused it.
+func (w *Model) removesStore(s *store, remove func() error) error {
+	if !w.judging || s.ordinal < 0 {
+		return remove()
 	}
+	return w.ifTaken(plan.RemoveStore{Component: kinds[s.k], Member: w.names[s.k][s.ordinal], StoreID: s.id}, remove)
+}
+
+// ifTaken judges a step before it is taken, and blames it if it was.
+func (w *Model) ifTaken(step plan.Step, take func() error) error {
+	found := w.judge(step)
+	err := take()
+	if err == nil {
+		w.blame(step, found)
+	}
+	return err
+}
+
+// AskDeletion is the user who wants the cluster no more.
+func (w *Model) AskDeletion() { w.unwanted = true }
+
+// judgeSetDeleted judges the deletion of a StatefulSet with its pods.
+func (w *Model) judgeSetDeleted(component topology.Kind) {
+	if w.unwanted {
+		return
+	}
+	w.judgeWrite(plan.DeleteSet{Component: component, Name: w.cluster.SetName(component)})
 }

@@ -30,7 +30,7 @@ type waiting struct {
 func newQueue() *queue { return &queue{arrived: make(chan struct{}, 1)} }
 
 // handler returns a handler that answers each request when its turn comes. server names what is asked.
-func (q *queue) handler(server string, h http.Handler, after func(*http.Request)) http.Handler {
+func (q *queue) handler(server string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -44,10 +44,7 @@ func (q *queue) handler(server string, h http.Handler, after func(*http.Request)
 			h.ServeHTTP(w, r) // it ends with its client, and reads only what the API server locks
 			return
 		}
-		q.turn(r.Context(), key, func() {
-			h.ServeHTTP(w, r)
-			after(r)
-		})
+		q.turn(r.Context(), key, func() { h.ServeHTTP(w, r) })
 	})
 }
 

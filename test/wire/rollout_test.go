@@ -16,6 +16,7 @@ func TestLifecycle(t *testing.T) {
 		w.Must(t, 0, "scale", "basic", "pd=3", "--yes")
 		w.Must(t, 0, "restart", "basic", "tikv", "--yes")
 		w.Must(t, 0, "status", "basic")
+		w.Model.AskDeletion()
 		w.Must(t, 0, "delete", "basic", "--yes")
 		w.wantUnbroken(t)
 	})

@@ -20,6 +20,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -116,7 +117,7 @@ func (w *World) connect(ctx context.Context, address string) (reach network.Reac
 // resolve returns what is at an address: the API server, or a port of a pod.
 func (w *World) resolve(address string) (network.Reach, http.Handler) {
 	if address == apiServer {
-		return network.Open, w.queue.handler("API server", w.api, w.answered)
+		return network.Open, w.queue.handler("API server", w.judged(w.api))
 	}
 	at, ok := w.places[address]
 	if !ok {
@@ -128,7 +129,7 @@ func (w *World) resolve(address string) (network.Reach, http.Handler) {
 	switch w.members.Port(at.kind, at.ordinal, at.port) {
 	case database.Open:
 		server := fmt.Sprintf("%s-%d:%d", at.kind, at.ordinal, at.port)
-		return network.Open, w.queue.handler(server, w.members.Handler(at.kind, at.ordinal, at.port), w.answered)
+		return network.Open, w.queue.handler(server, w.judged(w.members.Handler(at.kind, at.ordinal, at.port)))
 	case database.Refused:
 		return network.Refused, nil
 	}
@@ -153,13 +154,23 @@ func (w *World) find(address string) (place, bool) {
 	return place{}, false
 }
 
-// answered is called after each request, before the next one is answered.
-func (w *World) answered(r *http.Request) {
-	w.requests = append(w.requests, Request{At: time.Now(), Server: r.Host, What: r.Method + " " + r.URL.RequestURI()})
-	if r.Method != http.MethodGet {
+// judged returns a handler of a command's requests: what they change is judged by the rules.
+func (w *World) judged(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		w.requests = append(w.requests, Request{At: time.Now(), Server: r.Host, What: r.Method + " " + r.URL.RequestURI()})
+		if r.Method == http.MethodGet {
+			if strings.HasSuffix(r.URL.Path, "/pods") { // each observation that is live lists the pods
+				w.Model.Look()
+			}
+			h.ServeHTTP(out, r)
+			return
+		}
+		w.Model.Judging(true)
+		h.ServeHTTP(out, r)
 		w.kube.Written()
+		w.Model.Judging(false)
 		w.kube.Show()
-	}
+	})
 }
 
 // latency is how long a request takes at least, and how much longer it may take.
