@@ -59,7 +59,7 @@ func (w *Model) PortOf(component topology.Kind, ordinal int) Port {
 		return PortSilent
 	case !p.running:
 		return PortRefused
-	case k == pd && w.t < w.pd.silentUntil:
+	case k.data() == topology.Raft && w.t < w.pd.silentUntil:
 		return PortSilent
 	}
 	switch k.data() {
