@@ -311,6 +311,13 @@ func (w *Model) calm() {
 	if w.asks > w.Intent.Replicas[tiflash] { // else it could not be scaled in
 		w.askTables(w.Intent.Replicas[tiflash])
 	}
+	w.endMistakes()
+	w.help()
+	w.endSilence()
+}
+
+// endMistakes takes back what others have done in PD, and what fails for a while.
+func (w *Model) endMistakes() {
 	w.broken, w.spoiled = broken{}, [components]int64{}
 	for k, at := range w.renewed {
 		w.renewed[k] = min(at, w.t)
@@ -321,7 +328,10 @@ func (w *Model) calm() {
 		w.cancelDelete(s)
 	}
 	w.reconcileOthers()
-	w.help()
+}
+
+// endSilence lets PD and stores be heard again.
+func (w *Model) endSilence() {
 	for i := range w.pd.members {
 		w.pd.members[i].unheard = 0
 	}

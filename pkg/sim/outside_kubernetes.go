@@ -4,18 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
-
-// Tick lets one second pass. It is for a tier that drives the model from outside.
-func (w *Model) Tick() { w.tick() }
-
-// BeginFaults lets the faults of the Options happen from now on.
-func (w *Model) BeginFaults() { w.chaos = true }
-
-// EndFaults ends all faults, also those that last. It does not wait for the cluster to recover.
-func (w *Model) EndFaults() { w.calm() }
 
 // WrittenSet is the spec of a StatefulSet as somebody has written it.
 type WrittenSet struct {
@@ -327,9 +317,3 @@ func (w *Model) Components() []topology.Kind {
 
 // NodeOf returns the node of the pods with an ordinal.
 func NodeOf(ordinal int) string { return nodeOf(ordinal) }
-
-// Snapshot returns what any client sees now.
-func (w *Model) Snapshot() state.Snapshot { return w.look().snap }
-
-// OffsetClocks sets the clocks of hosts wrong, as in random runs of one seed in four.
-func (w *Model) OffsetClocks() { w.offsetClocks() }

@@ -87,5 +87,7 @@ func (b *Bridge) wantedTemplate(wanted desired.State, k topology.Kind) string {
 	if live, there := get[*appsv1.StatefulSet](b, sets, b.cluster.SetName(k)); there && render.Template(live) == g.Template {
 		return b.templates[k].name(k, live)
 	}
-	return templateName(k, g.Template, set.Spec.Template)
+	name := templateName(k, g.Template, set.Spec.Template)
+	b.templates[k].wanted[name] = set.Spec.Template
+	return name
 }

@@ -122,7 +122,7 @@ func (w *world) recreate(k topology.Kind) {
 
 // compare reports what an observation shows of Kubernetes and the model does not, or the other way round.
 func (w *world) compare(seen state.Snapshot) {
-	want := w.model.Snapshot()
+	want := w.model.Reported()
 	for _, k := range []topology.Kind{topology.PD, topology.TiKV, topology.TiDB} {
 		a, b := w.kubernetesHalf(k, seen.Groups[k], true), w.kubernetesHalf(k, want.Groups[k], false)
 		for _, name := range slices.Sorted(maps.Keys(union2(a, b))) {

@@ -54,6 +54,10 @@ func (b *Bridge) templateByHand(k topology.Kind, from corev1.PodTemplateSpec, na
 	if known, ok := b.templates[k].named[name]; ok {
 		return *known.DeepCopy()
 	}
+	if known, ok := b.templates[k].wanted[name]; ok {
+		b.templates[k].add(name, known)
+		return *known.DeepCopy()
+	}
 	next := *from.DeepCopy()
 	_, flaw, _ := strings.Cut(name, "-")
 	delete(next.Annotations, Flaw)

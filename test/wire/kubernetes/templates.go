@@ -17,10 +17,12 @@ import (
 type templates struct {
 	named map[string]corev1.PodTemplateSpec
 	names map[string]string // by the digest of the template
+	// wanted are those that a user asks for and that nobody has written yet.
+	wanted map[string]corev1.PodTemplateSpec
 }
 
 func newTemplates() *templates {
-	return &templates{named: map[string]corev1.PodTemplateSpec{}, names: map[string]string{}}
+	return &templates{named: map[string]corev1.PodTemplateSpec{}, names: map[string]string{}, wanted: map[string]corev1.PodTemplateSpec{}}
 }
 
 // name returns the name of the pod template of a StatefulSet. It is made of what the plugin has applied, so that the name of what
