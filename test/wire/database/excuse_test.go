@@ -23,6 +23,8 @@ func excuse(m *sim.Model, pdKnown bool, read, shown *state.Member) {
 		*r = *s // observePump does not regard that the clock of the host is ahead
 	case k == topology.Pump && s.Healthy && strings.HasPrefix(r.Problem, "Pump does not renew") && m.Now().Sub(r.Since) < 25*time.Second:
 		*r = *s // pumpWrites is exact, and the real client rounds the difference of the clocks
+	case k == topology.Pump && s.Healthy && strings.HasPrefix(r.Problem, "Pump has not registered") && shown.Pod.Started.Sub(r.Since) < 3*time.Second:
+		*r = *s // so it does with the time of what a Pump writes first
 	case k == topology.TiCDC && s.Answer == state.Refused:
 		*r = *s // observeServer: the real client takes an error of TiCDC for no answer, and a refusal for no process
 	case k == topology.TiCDC && s.Capture.Leads == "":

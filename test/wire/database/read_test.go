@@ -32,7 +32,7 @@ func TestModelIsReadAsByTheRealClient(t *testing.T) {
 	compared, differs := 0, map[string]int{}
 	for seed := *base; seed < *base+*seeds; seed++ {
 		m := sim.Random(seed)
-		m.Faults.NoAnswer = 0 // a fault of observations
+		m.Faults.NoAnswer, m.Faults.Rival = 0, 0 // faults of engines
 		if seed%2 == 0 {
 			m.Settle(time.Hour)
 		}
