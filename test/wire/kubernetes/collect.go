@@ -21,6 +21,12 @@ func (b *Bridge) collect() {
 			b.api.Remove(sets, Namespace, set.Name)
 		}
 	}
+	for b.sweep() > 0 { // what belonged to what has gone now is garbage as well
+	}
+}
+
+// sweep deletes the objects whose owners are gone, and returns how many.
+func (b *Bridge) sweep() (deleted int) {
 	for _, r := range b.api.Resources() {
 		if r == pods {
 			continue
@@ -28,9 +34,11 @@ func (b *Bridge) collect() {
 		for _, obj := range b.api.List(r, Namespace) {
 			if meta, ok := obj.(metav1.Object); ok && b.isGarbage(meta) {
 				b.api.Remove(r, Namespace, meta.GetName())
+				deleted++
 			}
 		}
 	}
+	return deleted
 }
 
 // isGarbage reports whether the TidbCluster or the StatefulSet that an object belongs to is gone.
