@@ -188,8 +188,11 @@ func (w *World) live(stop <-chan struct{}) {
 		}
 		if next := w.queue.take(w.rng); next != nil {
 			time.Sleep(latency + time.Duration(w.rng.Int64N(int64(latency))))
-			next.turn <- struct{}{}
-			<-next.done
+			select {
+			case next.turn <- struct{}{}:
+				<-next.done
+			case <-next.done: // its client has gone
+			}
 			continue
 		}
 		select {
