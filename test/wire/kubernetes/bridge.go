@@ -62,6 +62,7 @@ type Bridge struct {
 	shown     map[string]shownPod      // pods that are in the API server, by their UIDs
 	claims    map[string]bool          // claims as well
 	read      map[string]string        // the versions of the objects that were read last, by what they are
+	done      map[string]done          // by UIDs
 }
 
 // New returns a bridge between a model and an API server, which need not be empty.
@@ -69,7 +70,7 @@ func New(model *sim.Model, api *memoryapi.Server) *Bridge {
 	b := &Bridge{
 		model: model, api: api, cluster: topology.Cluster{Namespace: Namespace, Name: Name, Instance: Name},
 		templates: map[topology.Kind]*templates{}, sets: map[topology.Kind]string{}, shown: map[string]shownPod{},
-		claims: map[string]bool{}, read: map[string]string{},
+		claims: map[string]bool{}, read: map[string]string{}, done: map[string]done{},
 	}
 	for _, k := range topology.Kinds() {
 		b.templates[k] = newTemplates()
@@ -100,6 +101,18 @@ func (b *Bridge) Show() {
 		b.showStatus(k)
 	}
 	b.showNodes()
+}
+
+// done is what was shown of an object last: the state in the model, and the object that was written for it.
+type done struct {
+	state  any
+	object runtime.Object
+}
+
+// isDone reports whether neither the state of an object in the model nor the object itself has changed since it was shown.
+func (b *Bridge) isDone(uid string, state any, object runtime.Object) bool {
+	was, known := b.done[uid]
+	return known && was.state == state && was.object == object
 }
 
 // get returns an object of the cluster's namespace, the zero value where there is none. The object must not be changed.

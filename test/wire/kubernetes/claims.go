@@ -46,8 +46,13 @@ func (b *Bridge) showClaims(k topology.Kind) {
 		if !found {
 			claim = b.newClaim(k, c)
 		}
+		if b.isDone(c.UID, c, claim) {
+			continue
+		}
 		b.claims[c.UID] = true
-		b.showVolume(b.api.Put(claims, claimAs(claim, c)).(*corev1.PersistentVolumeClaim))
+		written := b.api.Put(claims, claimAs(claim, c))
+		b.done[c.UID] = done{c, written}
+		b.showVolume(written.(*corev1.PersistentVolumeClaim))
 	}
 	for _, claim := range list[*corev1.PersistentVolumeClaim](b, claims) {
 		if uid := string(claim.UID); b.claims[uid] && !there[uid] && claim.Labels[topology.LabelComponent] == string(k) {
@@ -137,6 +142,7 @@ func (b *Bridge) showVolume(claim *corev1.PersistentVolumeClaim) {
 // removeClaim deletes a claim for good, and its volume where the policy of the volume says so.
 func (b *Bridge) removeClaim(claim *corev1.PersistentVolumeClaim) {
 	delete(b.claims, string(claim.UID))
+	delete(b.done, string(claim.UID))
 	b.api.Remove(claims, Namespace, claim.Name)
 	volume, there := b.api.Get(volumes, "", volumeName(claim)).(*corev1.PersistentVolume)
 	switch {

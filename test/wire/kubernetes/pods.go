@@ -41,6 +41,7 @@ func (b *Bridge) showPods(k topology.Kind) {
 
 func (b *Bridge) removePod(pod *corev1.Pod) {
 	delete(b.shown, string(pod.UID))
+	delete(b.done, string(pod.UID))
 	b.api.Remove(pods, Namespace, pod.Name)
 }
 
@@ -70,8 +71,16 @@ func (b *Bridge) newPod(k topology.Kind, p sim.ShownPod) *corev1.Pod {
 
 // putPod writes a pod as it is by the model. What clients have written stays.
 func (b *Bridge) putPod(k topology.Kind, p sim.ShownPod, pod *corev1.Pod) {
+	owners := b.ownerOf(k, pod.OwnerReferences)
+	state := podState{ShownPod: p}
+	if len(owners) > 0 {
+		state.owner = owners[0].UID
+	}
+	if b.isDone(p.UID, state, pod) {
+		return
+	}
 	next := pod.DeepCopy()
-	next.OwnerReferences = b.ownerOf(k, next.OwnerReferences)
+	next.OwnerReferences = owners
 	if next.Spec.NodeName == "" {
 		next.Spec.NodeName = p.Node
 	}
@@ -90,7 +99,13 @@ func (b *Bridge) putPod(k topology.Kind, p sim.ShownPod, pod *corev1.Pod) {
 		next.DeletionTimestamp, next.DeletionGracePeriodSeconds = &at, &grace
 	}
 	next.Status = b.statusOf(k, p, next)
-	b.api.Put(pods, next)
+	b.done[p.UID] = done{state, b.api.Put(pods, next)}
+}
+
+// podState is all that the object of a pod depends on.
+type podState struct {
+	sim.ShownPod
+	owner types.UID
 }
 
 func graceOf(pod *corev1.Pod) int64 {

@@ -6,6 +6,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -83,7 +84,6 @@ func (b *Bridge) showStatus(k topology.Kind) {
 	if !there || string(set.UID) != is.UID || is.Observed == 0 {
 		return
 	}
-	next := set.DeepCopy()
 	status := appsv1.StatefulSetStatus{
 		ObservedGeneration: is.Observed, CurrentRevision: b.revisionName(k, is.Current), UpdateRevision: b.revisionName(k, is.Update),
 		CollisionCount: new(int32),
@@ -104,6 +104,10 @@ func (b *Bridge) showStatus(k topology.Kind) {
 			status.UpdatedReplicas++
 		}
 	}
+	if apiequality.Semantic.DeepEqual(set.Status, status) {
+		return
+	}
+	next := set.DeepCopy()
 	next.Status = status
 	b.showRevision(k, set, is.Current)
 	b.showRevision(k, set, is.Update)
