@@ -1,7 +1,9 @@
 package sim
 
 import (
+	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -295,16 +297,29 @@ func (w *Model) Ask(component topology.Kind, a Asked) {
 	}
 }
 
-// AskPause is the user who pauses the cluster, until a time or without an end, or resumes it.
-func (w *Model) AskPause(paused bool, until time.Time) {
-	w.Intent.Paused, w.Intent.PausedUntil = paused, 0
-	if paused && !until.IsZero() {
-		w.Intent.PausedUntil = int64(until.Sub(epoch) / time.Second)
+// AskCluster is the user who changes what is wanted of the cluster as a whole, or the plugin that records something there.
+func (w *Model) AskCluster(c topology.Cluster) {
+	in := &w.Intent
+	in.Paused, in.PausedUntil, in.Recover = c.Paused, 0, false
+	if until := c.Pause.Until; c.Paused && !until.IsZero() {
+		in.PausedUntil = int64(until.Sub(epoch) / time.Second)
+	}
+	w.recorded, _ = strconv.ParseUint(c.Source.Status.ClusterID, 10, 64)
+	w.ddl.recorded = c.DDLPause.Recorded
+	w.cluster.Maintained, w.cluster.Reclaims, w.Reclaims = slices.Clone(c.Maintained), c.Reclaims, c.Reclaims
+	w.named, w.MinReady = map[string]topology.MemberRestart{}, 0
+	for _, g := range c.Groups {
+		in.Recover = in.Recover || g.Recover
+		maps.Copy(w.named, g.Restarts)
+		w.MinReady = max(w.MinReady, g.MinReady)
+		if g.Kind == topology.TiKV {
+			w.ScaleOut, w.ScaleIn, w.EvictTimeout = g.ScaleOut, g.ScaleIn, 0
+			if g.EvictTimeout != nil {
+				w.EvictTimeout = *g.EvictTimeout
+			}
+		}
 	}
 }
-
-// Recorded writes PD's cluster id as the status of the TidbCluster has it.
-func (w *Model) Recorded(id uint64) { w.recorded = id }
 
 // Components returns the components that the model's cluster has, in dependency order.
 func (w *Model) Components() []topology.Kind {

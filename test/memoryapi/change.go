@@ -86,7 +86,7 @@ func (s *Server) update(q request, make func(have runtime.Object) (runtime.Objec
 		if q.applies() {
 			return next, nil
 		}
-		return s.managers.record(q, have, next)
+		return s.managers.record(q, have, next, q.manager())
 	})
 }
 

@@ -73,6 +73,22 @@ func (s *Server) Put(r schema.GroupResource, obj runtime.Object) runtime.Object 
 	return s.store.put(c, watch.Modified, next, meta).Object
 }
 
+// PutBy is Put by a client, of which the server records what it has written.
+func (s *Server) PutBy(manager string, r schema.GroupResource, obj runtime.Object) runtime.Object {
+	next := obj.DeepCopyObject()
+	name(next)
+	meta, err := accessor(next)
+	if err != nil {
+		panic(fmt.Sprintf("memoryapi: %v", err))
+	}
+	q := request{gv: next.GetObjectKind().GroupVersionKind().GroupVersion(), resource: r.Resource, key: keyOf(meta)}
+	recorded, err := s.managers.record(q, s.Get(r, meta.GetNamespace(), meta.GetName()), next, manager)
+	if err != nil {
+		panic(fmt.Sprintf("memoryapi: %v", err))
+	}
+	return s.Put(r, recorded)
+}
+
 // Remove deletes an object for good, whatever finalizers it has. It reports whether there was one.
 func (s *Server) Remove(r schema.GroupResource, namespace, name string) bool {
 	s.store.mu.Lock()

@@ -67,7 +67,7 @@ func (r request) manager() string {
 }
 
 // record returns an object with the record of who has written its fields. have is nil for a new object.
-func (m *managers) record(q request, have, next runtime.Object) (runtime.Object, error) {
+func (m *managers) record(q request, have, next runtime.Object, by string) (runtime.Object, error) {
 	if m == nil {
 		return next, nil
 	}
@@ -80,7 +80,7 @@ func (m *managers) record(q request, have, next runtime.Object) (runtime.Object,
 			return nil, err
 		}
 	}
-	return fields.Update(have, next, q.manager())
+	return fields.Update(have, next, by)
 }
 
 // apply returns an object to which a manifest was applied by the server. have is nil for a new object.

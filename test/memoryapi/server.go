@@ -177,7 +177,7 @@ func (s *Server) create(q request) (*object, error) {
 	}
 	m.SetNamespace(q.key.Namespace)
 	m.SetManagedFields(nil)
-	if obj, err = s.managers.record(q, nil, obj); err != nil {
+	if obj, err = s.managers.record(q, nil, obj, q.manager()); err != nil {
 		return nil, err
 	}
 	return s.store.create(q.in(), obj, q.dry())

@@ -99,6 +99,7 @@ func (b *Bridge) Show() {
 		b.showClaims(k)
 		b.showPods(k)
 		b.showStatus(k)
+		b.showRefusals(k)
 	}
 	b.showNodes()
 }

@@ -28,9 +28,7 @@ func (b *Bridge) writtenIntent() {
 	}
 	c := topology.New(tc)
 	b.cluster.Reclaims = c.Reclaims
-	b.model.AskPause(c.Paused, c.Pause.Until)
-	id, _ := strconv.ParseUint(tc.Status.ClusterID, 10, 64)
-	b.model.Recorded(id)
+	b.model.AskCluster(c)
 	wanted := b.wanted(c)
 	for _, g := range c.Groups {
 		asked := sim.Asked{

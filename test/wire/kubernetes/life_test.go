@@ -93,6 +93,24 @@ func TestFlaw(t *testing.T) {
 	})
 }
 
+// TestRefused: of a pod that a webhook refuses there is an event.
+func TestRefused(t *testing.T) {
+	in(t, sim.Options{PD: 3, TiKV: 3, TiDB: 2}, func(w *world) {
+		w.create()
+		w.pass(60)
+		w.update(topology.TiDB, func(s *appsv1.StatefulSet) {
+			metav1.SetMetaDataAnnotation(&s.Spec.Template.ObjectMeta, Flaw, "refused")
+			partition(1)(s)
+		})
+		w.pass(60)
+		about := metav1.ListOptions{FieldSelector: "involvedObject.kind=StatefulSet,involvedObject.name=basic-tidb,reason=FailedCreate"}
+		got, err := w.kube.CoreV1().Events(Namespace).List(w.Context(), about)
+		if err != nil || len(got.Items) != 1 || got.Items[0].Count < 2 || w.pod("basic-tidb-1") != nil {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}
+
 // TestDeletedPod: a pod that is deleted ends, and is replaced; its claim stays.
 func TestDeletedPod(t *testing.T) {
 	in(t, sim.Options{PD: 3, TiKV: 3, TiDB: 2}, func(w *world) {
@@ -200,7 +218,7 @@ func TestDelete(t *testing.T) {
 		}
 		w.pass(60)
 		for _, r := range w.api.Resources() {
-			if left := len(w.api.List(r, Namespace)); left > 0 && (r != claims || left != 6) {
+			if left := len(w.api.List(r, Namespace)); left > 0 && r != events && (r != claims || left != 6) {
 				t.Errorf("%d of %s are left", left, r)
 			}
 		}

@@ -31,7 +31,7 @@ func (b *Bridge) showSet(k topology.Kind) {
 			b.disown(k)
 		}
 	case is.Spec.Generation > set.Generation:
-		b.api.Put(sets, b.changedByHand(k, set, is.Spec))
+		b.api.PutBy("kubectl", sets, b.changedByHand(k, set, is.Spec))
 	}
 }
 
