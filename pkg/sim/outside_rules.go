@@ -56,6 +56,9 @@ func (w *Model) judgePodDeleted(uid string) {
 			case w.going(kind(k), i):
 				w.judgeWrite(plan.DeletePod{Component: name, Member: w.names[k][i], UID: uid})
 			default:
+				if set := &w.sets[k]; i >= set.spec.partition && p.revision != set.spec.template {
+					w.seen.acted = false // the second half of a restart that the partition has allowed
+				}
 				w.judgeWrite(plan.Restart{Component: name, Member: w.names[k][i], Ordinal: i, PodUID: uid, From: w.sets[k].spec.partition})
 			}
 		}
@@ -113,4 +116,17 @@ func (w *Model) judgeSetDeleted(component topology.Kind) {
 		return
 	}
 	w.judgeWrite(plan.DeleteSet{Component: component, Name: w.cluster.SetName(component)})
+}
+
+// Unfit returns the wanted members that do not serve.
+func (w *Model) Unfit() []string {
+	var all []string
+	for _, k := range w.in() {
+		for i := range min(w.Intent.Replicas[k], limit) {
+			if !w.serves(k, i) {
+				all = append(all, w.names[k][i])
+			}
+		}
+	}
+	return all
 }

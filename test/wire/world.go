@@ -53,6 +53,7 @@ type World struct {
 	places     map[string]place // by their addresses
 	cluster    topology.Cluster
 	requests   []Request
+	printed    []string // by commands
 	ticked     time.Time
 }
 

@@ -1,0 +1,127 @@
+package wire
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/sim"
+)
+
+var (
+	seeds = flag.Int("seeds", 5, "how many random runs to do")
+	first = flag.Uint64("seed", 1, "the first one; 0 takes it from the clock")
+	trace = flag.Bool("transcript", false, "print the requests of each seed, and what commands have printed")
+)
+
+// TestSeeds: whatever fails while commands run, no rule of safety is broken, and after that the cluster converges.
+func TestSeeds(t *testing.T) {
+	if *first == 0 {
+		*first = uint64(time.Now().UnixMilli())
+	}
+	t.Logf("the first seed is %d; to repeat this run: make sim-wire SEEDS=%d SEED=%d", *first, *seeds, *first)
+	begun := time.Now()
+	for i := range uint64(*seeds) {
+		t.Run(fmt.Sprint(*first+i), func(t *testing.T) { runSeed(t, *first+i) })
+	}
+	t.Logf("%d runs, %.2f a second", *seeds, float64(*seeds)/time.Since(begun).Seconds())
+}
+
+// operation is a command, and how long it runs at most.
+type operation struct {
+	args   []string
+	within time.Duration
+}
+
+// drawn returns the cluster of a seed, and what is done to it.
+func drawn(seed uint64) (sim.Options, []operation) {
+	rng := rand.New(rand.NewPCG(seed, 21))
+	o := sim.Options{
+		Seed: seed, PD: pick(rng, 1, 3, 3, 5), TiKV: pick(rng, 3, 3, 4), TiDB: pick(rng, 1, 2, 2), KeepStuck: rng.IntN(2) == 0,
+	}
+	some := func(odds float64) float64 { return pick(rng, 0, odds) }
+	o.Faults = sim.Faults{
+		Crash: some(1. / 100), Lose: some(1. / 400), PDSilent: some(1. / 200), Forget: some(1. / 60), EvictByHand: some(1. / 300),
+		Delete: some(1. / 150), Resign: some(1. / 100), Ping: some(1. / 100), KubeletAway: some(1. / 200), Port: some(1. / 200),
+		Late: some(1. / 200), OldReport: some(1. / 200), Hide: some(1. / 300), Saved: rng.IntN(2) == 0,
+	}
+	all := []operation{
+		{[]string{"upgrade", "basic", "v8.1.1"}, 0},
+		{[]string{"restart", "basic", "tikv"}, 0},
+		{[]string{"restart", "basic", "pd"}, 0},
+		{[]string{"scale", "basic", fmt.Sprintf("tikv=%d", o.TiKV+1)}, 0},
+		{[]string{"scale", "basic", fmt.Sprintf("tidb=%d", o.TiDB+1)}, 0},
+		{[]string{"scale", "basic", fmt.Sprintf("tikv=%d", o.TiKV)}, 0},
+	}
+	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	all = all[:1+rng.IntN(3)]
+	for i := range all {
+		all[i].within = time.Duration(2+rng.IntN(20)) * time.Minute
+	}
+	return o, all
+}
+
+func pick[T any](rng *rand.Rand, from ...T) T { return from[rng.IntN(len(from))] }
+
+// settled is how long a cluster may take to converge after the faults.
+const settled = time.Hour
+
+func runSeed(t *testing.T, seed uint64) {
+	o, all := drawn(seed)
+	Run(t, o, func(t *testing.T, w *World) {
+		defer w.transcript(t)
+		w.Must(t, 0, "create", "basic", "--version", "v8.1.0", "--storage", "1Gi",
+			"--pd", fmt.Sprint(o.PD), "--tikv", fmt.Sprint(o.TiKV), "--tidb", fmt.Sprint(o.TiDB))
+		w.Model.BeginFaults()
+		for _, op := range all {
+			ctx, cancel := context.WithTimeout(t.Context(), op.within)
+			w.said(w.Command(ctx, append(op.args, "--yes")...))
+			cancel()
+		}
+		w.Model.EndFaults()
+		w.settle(t)
+		w.wantUnbroken(t)
+	})
+}
+
+// settle lets a cluster converge, as a person does who runs the same command again.
+func (w *World) settle(t *testing.T) {
+	t.Helper()
+	end := time.Now().Add(settled)
+	for time.Now().Before(end) {
+		r := w.said(w.Command(t.Context(), "sync", "basic", "--yes"))
+		if r.Code == 0 {
+			if not := w.Model.Unfit(); len(not) > 0 {
+				t.Errorf("the command says that the cluster has converged, and %s does not serve", strings.Join(not, ", "))
+			}
+			return
+		}
+		time.Sleep(time.Minute)
+	}
+	t.Error("the cluster does not converge")
+}
+
+// said keeps what a command has printed.
+func (w *World) said(r Result) Result {
+	w.printed = append(w.printed, fmt.Sprintf("exit code %d\n%s%s", r.Code, r.Out, r.Err))
+	return r
+}
+
+// transcript prints a run that has failed, or that is asked for.
+func (w *World) transcript(t *testing.T) {
+	if !t.Failed() && !*trace {
+		return
+	}
+	for _, text := range w.printed {
+		t.Log(text)
+	}
+	if *trace {
+		for _, r := range w.requests {
+			t.Log(r)
+		}
+	}
+}
