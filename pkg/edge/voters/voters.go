@@ -124,14 +124,15 @@ func (r Reader) stopped(ctx context.Context, v pd.Voter) bool {
 
 // Stopped reports whether no process of a pod of PD can serve: there is no pod, the pod has no address, or its kubelet says
 // so and is known to be heard. What a kubelet has said that the API server does not hear may be old, so that the process
-// may have been started since.
+// may have been started since. A final phase proves nothing more: Kubernetes itself writes Failed for pods of a host that it
+// has lost, where the process may run and vote.
 func (r Reader) Stopped(ctx context.Context, pod *corev1.Pod) bool {
 	switch {
 	case pod == nil || pod.Spec.NodeName == "":
 		return true
 	case Running(pod, topology.PD):
 		return false
-	case !state.Addressed(pod):
+	case pod.Status.PodIP == "":
 		return true
 	}
 	return r.Now().Sub(lastReport(pod)) >= reportsWithin && r.reports(ctx, pod.Spec.NodeName)
