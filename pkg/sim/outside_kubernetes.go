@@ -50,6 +50,11 @@ func (w *Model) WriteSet(component topology.Kind, written WrittenSet) {
 	w.writes++
 }
 
+// NameTemplate gives the pod template another name that a person has just written into a StatefulSet.
+func (w *Model) NameTemplate(component topology.Kind, name string) {
+	w.sets[kindOf(component)].spec.template = name
+}
+
 // DeleteSet deletes a StatefulSet and its pods. The set is there until its pods have gone.
 func (w *Model) DeleteSet(component topology.Kind) {
 	s := &w.sets[kindOf(component)]

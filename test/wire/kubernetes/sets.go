@@ -31,7 +31,8 @@ func (b *Bridge) showSet(k topology.Kind) {
 			b.disown(k)
 		}
 	case is.Spec.Generation > set.Generation:
-		b.api.PutBy("kubectl", sets, b.changedByHand(k, set, is.Spec))
+		next := b.api.PutBy("kubectl", sets, b.changedByHand(k, set, is.Spec)).(*appsv1.StatefulSet)
+		b.model.NameTemplate(k, b.templates[k].name(k, next))
 	}
 }
 
@@ -60,20 +61,15 @@ func (b *Bridge) templateByHand(k topology.Kind, from corev1.PodTemplateSpec, na
 		return *known.DeepCopy()
 	}
 	next := *from.DeepCopy()
-	_, flaw, _ := strings.Cut(name, "-")
-	delete(next.Annotations, Flaw)
-	if flaw != "" {
-		if next.Annotations == nil {
-			next.Annotations = map[string]string{}
-		}
-		next.Annotations[Flaw] = flaw
-	}
 	for i := range next.Spec.Containers {
 		if c := &next.Spec.Containers[i]; c.Name == string(k) {
-			c.Image += "-by-hand"
+			image, _, _ := strings.Cut(c.Image, byHand)
+			c.Image = image + byHand
+			if _, flaw, flawed := strings.Cut(name, "-"); flawed {
+				c.Image += "-" + flaw
+			}
 		}
 	}
-	b.templates[k].add(name, next)
 	return next
 }
 

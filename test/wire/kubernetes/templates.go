@@ -47,18 +47,25 @@ func (t *templates) add(name string, template corev1.PodTemplateSpec) {
 // templateName returns the model's name: the release, what distinguishes the template from others of it, and the flaw, as in
 // v8.5.0+76f97beda943e413-crashing.
 func templateName(k topology.Kind, fingerprint string, template corev1.PodTemplateSpec) string {
-	release := "none"
+	release, flaw := "none", template.Annotations[Flaw]
 	for _, c := range template.Spec.Containers {
-		if c.Name == string(k) {
-			release, _, _ = strings.Cut(topology.Tag(c.Image), "-")
+		if c.Name != string(k) {
+			continue
+		}
+		release, _, _ = strings.Cut(topology.Tag(c.Image), "-")
+		if _, of, flawed := strings.Cut(c.Image, byHand+"-"); flawed {
+			flaw = of
 		}
 	}
 	name := release + "+" + fingerprint
-	if flaw := template.Annotations[Flaw]; flaw != "" {
+	if flaw != "" {
 		name += "-" + flaw
 	}
 	return name
 }
+
+// byHand is in the tag of an image that a person has set, before its flaw.
+const byHand = "-by-hand"
 
 func digestOf(template corev1.PodTemplateSpec) string {
 	body, err := json.Marshal(template)
