@@ -104,16 +104,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, apierrors.NewNotFound(schema.GroupResource{Resource: r.URL.Path}, ""))
 		return
 	}
-	var got *object
-	var err error
-	code := http.StatusOK
 	switch {
 	case q.subresource == "portforward":
 		s.forward(w, q)
 		return
 	case q.Method == http.MethodGet && q.URL.Query().Get("watch") != "":
-		err = s.watch(w, q)
-		if err != nil {
+		if err := s.watch(w, q); err != nil {
 			refuse(w, err)
 		}
 		return
@@ -122,6 +118,26 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			refuse(w, err)
 		}
 		return
+	}
+	got, code, err := s.single(q)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	body, err := got.encode(q.form)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	w.Header().Set("Content-Type", contentType(q.form))
+	w.WriteHeader(code)
+	_, _ = w.Write(body)
+}
+
+// single does what a request asks of one object, and returns the object and the status of the answer.
+func (s *Server) single(q request) (got *object, code int, err error) {
+	code = http.StatusOK
+	switch {
 	case q.Method == http.MethodGet:
 		got, err = s.store.get(q.in(), q.key)
 	case q.Method == http.MethodDelete:
@@ -136,18 +152,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		err = apierrors.NewMethodNotSupported(q.in(), q.Method)
 	}
-	if err != nil {
-		refuse(w, err)
-		return
-	}
-	body, err := got.encode(q.form)
-	if err != nil {
-		refuse(w, err)
-		return
-	}
-	w.Header().Set("Content-Type", contentType(q.form))
-	w.WriteHeader(code)
-	_, _ = w.Write(body)
+	return got, code, err
 }
 
 // refuse answers with an error.
