@@ -32,11 +32,18 @@ apiVersion: pingcap.com/v1alpha1
 kind: TidbCluster
 metadata: {name: basic, namespace: db}
 spec:
-  version: v8.5.0
+  version: v8.1.0
   pvReclaimPolicy: Retain
   pd: {baseImage: pingcap/pd, replicas: 3, requests: {storage: 10Gi}}
   tikv: {baseImage: pingcap/tikv, replicas: 3, requests: {storage: 10Gi}}
   tidb: {baseImage: pingcap/tidb, replicas: 2}
+`
+
+// others are the other components.
+const others = `  tiflash: {baseImage: pingcap/tiflash, replicas: 2, storageClaims: [{resources: {requests: {storage: 10Gi}}}]}
+  ticdc: {baseImage: pingcap/ticdc, replicas: 2}
+  tiproxy: {baseImage: pingcap/tiproxy, version: v1.3.0, replicas: 2}
+  pump: {baseImage: pingcap/tidb-binlog, replicas: 2, requests: {storage: 10Gi}}
 `
 
 // world is a model, an API server, the bridge between them and clients.
@@ -82,7 +89,11 @@ func (w *world) pass(seconds int) {
 
 // create creates the TidbCluster and all that it needs, as the plugin does.
 func (w *world) create() topology.Cluster {
-	body, err := yaml.YAMLToJSON([]byte(manifest))
+	text := manifest
+	if w.model.TiFlash > 0 {
+		text += others
+	}
+	body, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
 		w.Fatal(err)
 	}
