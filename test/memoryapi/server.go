@@ -47,6 +47,10 @@ func New() *Server {
 	return &Server{store: store{version: 1, collections: map[schema.GroupResource]*collection{}}}
 }
 
+// Announce sets a function that is told when a watch has events, and that decides when they are sent. It must not use the
+// server. Without it they are sent at once.
+func (s *Server) Announce(f func(watch string, send func())) { s.store.announce = f }
+
 // request is what a request is about.
 type request struct {
 	*http.Request

@@ -49,6 +49,7 @@ type collection struct {
 type store struct {
 	mu          sync.Mutex
 	version     int64
+	announce    func(watch string, send func())
 	collections map[schema.GroupResource]*collection
 }
 
@@ -69,6 +70,11 @@ type selection struct {
 	namespace string // "" for all
 	labels    labels.Selector
 	fields    fields.Selector
+}
+
+// String returns the selection as text.
+func (w selection) String() string {
+	return w.namespace + " " + w.labels.String() + " " + w.fields.String()
 }
 
 func (w selection) matches(o *object) bool {

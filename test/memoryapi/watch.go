@@ -23,12 +23,16 @@ type watcher struct {
 	mu    sync.Mutex
 	queue []event
 	wake  chan struct{}
+	// announce is nil where events are sent at once; announced is true from then until they are taken.
+	announce  func(watch string, send func())
+	announced bool
+	name      string
 }
 
 // watch begins to watch. With initial it shows what there is, and then a bookmark; otherwise what has
 // changed since a version, each object once, and what was deleted.
 func (s *store) watch(ctx context.Context, r schema.GroupResource, sel selection, initial bool, since int64) *watcher {
-	w := &watcher{selection: sel, wake: make(chan struct{}, 1)}
+	w := &watcher{selection: sel, wake: make(chan struct{}, 1), announce: s.announce, name: r.String() + " " + sel.String()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.collection(r)
@@ -68,6 +72,17 @@ func (w *watcher) see(how watch.EventType, before, after *object) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.queue = append(w.queue, event{how, after, after.version})
+	switch {
+	case w.announce == nil:
+		w.send()
+	case !w.announced:
+		w.announced = true
+		w.announce(w.name, w.send)
+	}
+}
+
+// send lets the events be sent that have come.
+func (w *watcher) send() {
 	select {
 	case w.wake <- struct{}{}:
 	default:
@@ -113,6 +128,6 @@ func (w *watcher) take() []event {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	all := w.queue
-	w.queue = nil
+	w.queue, w.announced = nil, false
 	return all
 }

@@ -12,8 +12,8 @@ import (
 	"sync"
 )
 
-// queue holds the requests and connections that have arrived and are not answered. Which one is answered next is decided by the seed and
-// not by Go's scheduler, so that the same seed gives the same run.
+// queue holds the requests, connections and events of watches that have arrived and are not answered. The seed decides
+// which one is next.
 type queue struct {
 	mu      sync.Mutex
 	waiting []*waiting
@@ -24,7 +24,22 @@ type queue struct {
 type waiting struct {
 	ctx        context.Context // ends with the client
 	key        string
+	connects   bool
+	send       func() // sends events of a watch; nil for a request
 	turn, done chan struct{}
+}
+
+// serve lets what waits have its turn, and returns when the turn is over.
+func (w *waiting) serve() {
+	if w.send != nil {
+		w.send()
+		return
+	}
+	select {
+	case w.turn <- struct{}{}:
+		<-w.done
+	case <-w.done: // its client has gone
+	}
 }
 
 func newQueue() *queue { return &queue{arrived: make(chan struct{}, 1)} }
@@ -40,22 +55,22 @@ func (q *queue) handler(server string, h http.Handler) http.Handler {
 		sum := sha256.Sum256(body)
 		key := server + " " + r.Method + " " + r.URL.RequestURI() + " " + string(sum[:])
 		if r.URL.Query().Get("watch") != "" {
-			q.turn(r.Context(), key, func() {})
+			q.turn(r.Context(), &waiting{key: key}, func() {})
 			h.ServeHTTP(w, r) // it ends with its client, and reads only what the API server locks
 			return
 		}
-		q.turn(r.Context(), key, func() { h.ServeHTTP(w, r) })
+		q.turn(r.Context(), &waiting{key: key}, func() { h.ServeHTTP(w, r) })
 	})
 }
 
 // turn waits for a turn and does what has to be done in it, unless ctx ends before. What has the same key is the same for
 // the order.
-func (q *queue) turn(ctx context.Context, key string, do func()) {
-	next := &waiting{ctx: ctx, key: key, turn: make(chan struct{}), done: make(chan struct{})}
-	q.add(next)
-	defer close(next.done)
+func (q *queue) turn(ctx context.Context, w *waiting, do func()) {
+	w.ctx, w.turn, w.done = ctx, make(chan struct{}), make(chan struct{})
+	q.add(w)
+	defer close(w.done)
 	select {
-	case <-next.turn:
+	case <-w.turn:
 		do()
 	case <-ctx.Done():
 	}
@@ -71,7 +86,13 @@ func (q *queue) add(w *waiting) {
 	}
 }
 
-// take returns one of the requests that wait, nil if there is none.
+// announce lets the events of a watch wait for their turn.
+func (q *queue) announce(watch string, send func()) {
+	q.add(&waiting{ctx: context.Background(), key: "watch " + watch, send: send})
+}
+
+// take returns one of the requests that wait, nil if there is none. Connections come first: which of several requests gets
+// a connection first is decided by Go's scheduler, so all of them have to wait before one is chosen.
 func (q *queue) take(rng *rand.Rand) *waiting {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -80,7 +101,10 @@ func (q *queue) take(rng *rand.Rand) *waiting {
 		return nil
 	}
 	slices.SortStableFunc(q.waiting, func(a, b *waiting) int { return cmp.Compare(a.key, b.key) })
-	i := rng.IntN(len(q.waiting))
+	i := slices.IndexFunc(q.waiting, func(w *waiting) bool { return w.connects })
+	if i < 0 {
+		i = rng.IntN(len(q.waiting))
+	}
 	next := q.waiting[i]
 	q.waiting = slices.Delete(q.waiting, i, i+1)
 	return next

@@ -6,8 +6,9 @@
 // command writes into changes of the model. Connections are pipes (package network). All of it is on virtual time
 // (testing/synctest).
 //
-// All requests wait in one queue. When every goroutine waits, the seed decides which request is answered next, so that the
-// same seed gives the same run.
+// All requests, connections and events of watches wait in one queue. When every goroutine waits, the seed decides which is
+// next. On one processor the same seed gives the same requests, but for requests that are the same and arrive at the same
+// moment: which of them is first Go's scheduler says.
 package wire
 
 import (
@@ -53,8 +54,8 @@ type World struct {
 	places     map[string]place // by their addresses
 	cluster    topology.Cluster
 	requests   []Request
-	printed    []string // by commands
-	ticked     time.Time
+	printed    []string  // by commands
+	next       time.Time // when the model goes on
 }
 
 // Request is a request that was answered.
@@ -75,7 +76,7 @@ func Run(t *testing.T, o sim.Options, script func(*testing.T, *World)) {
 		w := newWorld(t, o)
 		w.kubeconfig = kubeconfig
 		time.Sleep(time.Until(w.Model.Now()))
-		w.ticked = time.Now()
+		w.next = time.Now().Add(time.Second + w.late())
 		stop, ended := make(chan struct{}), make(chan struct{})
 		go func() {
 			defer close(ended)
@@ -99,6 +100,7 @@ func newWorld(t *testing.T, o sim.Options) *World {
 		queue: newQueue(), rng: rand.New(rand.NewPCG(o.Seed, 2)),
 	}
 	w.network = network.New(w.connect)
+	api.Announce(w.queue.announce)
 	return w
 }
 
@@ -111,14 +113,14 @@ type place struct {
 // connect returns what a new connection meets.
 func (w *World) connect(ctx context.Context, address string) (reach network.Reach, h http.Handler) {
 	reach = network.Silent
-	w.queue.turn(ctx, "connect "+address, func() { reach, h = w.resolve(address) })
+	w.queue.turn(ctx, &waiting{key: address, connects: true}, func() { reach, h = w.resolve(address) })
 	return reach, h
 }
 
 // resolve returns what is at an address: the API server, or a port of a pod.
 func (w *World) resolve(address string) (network.Reach, http.Handler) {
 	if address == apiServer {
-		return network.Open, w.queue.handler("API server", w.judged(w.api))
+		return network.Open, untimed(w.queue.handler("API server", w.judged(w.api)))
 	}
 	at, ok := w.places[address]
 	if !ok {
@@ -155,6 +157,21 @@ func (w *World) find(address string) (place, bool) {
 	return place{}, false
 }
 
+// watched is how long a watch lasts.
+const watched = "420"
+
+// untimed returns a handler to whom all clients ask for watches of the same length. client-go draws a random one.
+func untimed(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		if query := r.URL.Query(); query.Get("timeoutSeconds") != "" {
+			query.Set("timeoutSeconds", watched)
+			query.Del("timeout")
+			r.URL.RawQuery = query.Encode()
+		}
+		h.ServeHTTP(out, r)
+	})
+}
+
 // judged returns a handler of a command's requests: what they change is judged by the rules.
 func (w *World) judged(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
@@ -181,29 +198,31 @@ const latency = 2 * time.Millisecond
 func (w *World) live(stop <-chan struct{}) {
 	for {
 		synctest.Wait()
-		for !time.Now().Before(w.ticked.Add(time.Second)) {
-			w.ticked = w.ticked.Add(time.Second)
+		for !time.Now().Before(w.next) {
+			w.next = w.next.Truncate(time.Second).Add(time.Second + w.late())
 			w.Model.Tick()
 			w.kube.Show()
 			w.reset()
 		}
 		if next := w.queue.take(w.rng); next != nil {
-			time.Sleep(latency + time.Duration(w.rng.Int64N(int64(latency))))
-			select {
-			case next.turn <- struct{}{}:
-				<-next.done
-			case <-next.done: // its client has gone
+			if !next.connects {
+				time.Sleep(latency + time.Duration(w.rng.Int64N(int64(latency))))
 			}
+			next.serve()
 			continue
 		}
 		select {
 		case <-stop:
 			return
 		case <-w.queue.arrived:
-		case <-time.After(time.Until(w.ticked.Add(time.Second))):
+		case <-time.After(time.Until(w.next)):
 		}
 	}
 }
+
+// late is how long after a full second the model goes on. At the full second, timers of a command could end at the same moment,
+// which was set at such a moment; what is first would be decided by Go's scheduler.
+func (w *World) late() time.Duration { return time.Duration(1 + w.rng.Int64N(int64(latency))) }
 
 // reset ends the connections to processes that have ended, or that cannot be reached any more.
 func (w *World) reset() {
