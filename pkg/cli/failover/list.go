@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
-	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
@@ -127,11 +126,11 @@ func next(c plan.LostMember, now time.Time) string {
 	case r != nil && r.Deleted:
 		return "given up and replaced"
 	case r != nil:
-		return "given up " + duration.HumanDuration(now.Sub(r.Created)) + " ago"
+		return "given up " + state.Age(now.Sub(r.Created)) + " ago"
 	case c.Spared != "":
 		return "kept: " + c.Spared
 	case now.Before(c.Due):
-		return "\"run\" gives it up in " + duration.HumanDuration(c.Due.Sub(now))
+		return "\"run\" gives it up in " + state.Age(c.Due.Sub(now))
 	}
 	return "\"run\" gives it up at once"
 }
@@ -147,7 +146,7 @@ func (v listing) print(out io.Writer, now time.Time) error {
 	for _, m := range v.Members {
 		down := ""
 		if m.Since != nil {
-			down = duration.HumanDuration(now.Sub(*m.Since))
+			down = state.Age(now.Sub(*m.Since))
 		}
 		members = append(members, []string{m.Member, m.Trouble, down, m.Next})
 	}

@@ -14,11 +14,11 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
 )
@@ -183,7 +183,7 @@ func (o options) table(out io.Writer, clusters []v1alpha1.TidbCluster, now time.
 		for _, k := range kinds {
 			row = append(row, size(v, k))
 		}
-		row = append(row, duration.HumanDuration(now.Sub(v.Created.Time)))
+		row = append(row, state.Age(now.Sub(v.Created.Time)))
 		if o.output.Wide() {
 			row = append(row, v.Message)
 		}

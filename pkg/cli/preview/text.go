@@ -7,12 +7,11 @@ import (
 	"strconv"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/duration"
-
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/forecast"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
 )
 
@@ -168,7 +167,7 @@ func (p Preview) totals(w writer) {
 		lines = append(lines, fmt.Sprintf("restarts: %d (%s)", n, strings.Join(restarts, ", ")))
 	}
 	if t.Starting > 0 {
-		text := fmt.Sprintf("time until their pods are ready, by what they took last time: %s", duration.HumanDuration(t.Starting))
+		text := fmt.Sprintf("time until their pods are ready, by what they took last time: %s", state.Age(t.Starting))
 		if t.StartingUnknown > 0 {
 			text += fmt.Sprintf(" (not known of %d)", t.StartingUnknown)
 		}

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/duration"
-
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
@@ -132,7 +130,7 @@ func (l sight) pause(out io.Writer) {
 
 // ago returns how long before the look something was; a driver may have renewed its lease since.
 func (l sight) ago(at time.Time) string {
-	return duration.HumanDuration(max(l.snapshot.At.Sub(at), 0))
+	return state.Age(l.snapshot.At.Sub(at))
 }
 
 // todo prints the steps and gates that are left.

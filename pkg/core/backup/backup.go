@@ -15,7 +15,8 @@ import (
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
 // Found is what Backups say about one cluster.
@@ -55,7 +56,7 @@ func (f Found) Lacks(now time.Time, age time.Duration) string {
 		return ""
 	case f.Newest != "":
 		return fmt.Sprintf("the newest is %s, with the data of %s (%s ago)",
-			f.Newest, f.Data.UTC().Format(time.RFC3339), duration.HumanDuration(now.Sub(f.Data)))
+			f.Newest, f.Data.UTC().Format(time.RFC3339), state.Age(now.Sub(f.Data)))
 	case len(f.Others) > 0:
 		return "none counts: " + first(f.Others)
 	}

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/duration"
-
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/claim"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
@@ -17,7 +15,7 @@ import (
 )
 
 func (l Look) ago(t time.Time) string {
-	return duration.HumanDuration(max(l.Snapshot.At.Sub(t), 0)) + " ago"
+	return state.Age(l.Snapshot.At.Sub(t)) + " ago"
 }
 
 // ends returns the step that takes an eviction of ours back, as a run takes it that stops early. There

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/duration"
-
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
@@ -42,5 +40,5 @@ func reaches(behind time.Duration) string {
 	if behind <= 0 {
 		return ""
 	}
-	return ", and reaches to " + duration.HumanDuration(behind) + " ago"
+	return ", and reaches to " + state.Age(behind) + " ago"
 }

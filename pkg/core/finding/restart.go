@@ -3,9 +3,8 @@ package finding
 import (
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/util/duration"
-
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
 // restartsPending are members that a user has named to be restarted, and that have not restarted yet. In a
@@ -20,7 +19,7 @@ func restartsPending(l Look) []Finding {
 		var asked []string
 		for _, m := range l.Snapshot.Groups[g.Kind].Running() {
 			if g.Named(m) && !m.Pod.Terminating {
-				asked = append(asked, fmt.Sprintf("%s, %s ago", m.Name, duration.HumanDuration(l.Snapshot.At.Sub(g.Restarts[m.Name].At))))
+				asked = append(asked, fmt.Sprintf("%s, %s ago", m.Name, state.Age(l.Snapshot.At.Sub(g.Restarts[m.Name].At))))
 			}
 		}
 		if len(asked) == 0 || g.Suspend {

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/duration"
-
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -51,7 +49,7 @@ func (l Look) down(g desired.Group, got state.Group, m state.Member) string {
 	if l.Snapshot.At.Sub(since) < downLong {
 		return ""
 	}
-	return m.Trouble() + ", for " + duration.HumanDuration(l.Snapshot.At.Sub(since))
+	return m.Trouble() + ", for " + state.Age(l.Snapshot.At.Sub(since))
 }
 
 // lookAt returns how to find out why a member does not serve.
@@ -117,7 +115,7 @@ func storesOffline(l Look) []Finding {
 		case l.Snapshot.At.Sub(r.Since) < leavesLong:
 			return
 		default:
-			seen += fmt.Sprintf("; its removal began %s ago", duration.HumanDuration(l.Snapshot.At.Sub(r.Since)))
+			seen += fmt.Sprintf("; its removal began %s ago", state.Age(l.Snapshot.At.Sub(r.Since)))
 		}
 		all = append(all, Finding{Component: g.Kind, Member: m.Name, Seen: seen, Remedy: remedy.Remedy{l.see()}})
 	})

@@ -249,9 +249,10 @@ func formerName(m *corev1.ConfigMap, have state.Existing) *corev1.ConfigMap {
 // the same.
 func sameMeaning(a, b map[string]string) bool {
 	for key := range b {
+		of, there := a[key] // an empty configuration is one
 		switch {
 		case key == keyOverlay:
-		case key == keyScript && a[key] != b[key], key != keyScript && (a[key] == "" || !sameTOML(a[key], b[key])):
+		case !there, key == keyScript && of != b[key], key != keyScript && !sameTOML(of, b[key]):
 			return false
 		}
 	}

@@ -210,3 +210,21 @@ func TestForcedKeyInPlaceOfTable(t *testing.T) {
 		t.Error("rendered")
 	}
 }
+
+// TestSameMeaning: an empty configuration is one, and equal to an empty one.
+func TestSameMeaning(t *testing.T) {
+	for name, c := range map[string]struct {
+		a, b map[string]string
+		want bool
+	}{
+		"both empty":          {map[string]string{keyConfig: ""}, map[string]string{keyConfig: ""}, true},
+		"none and empty":      {map[string]string{}, map[string]string{keyConfig: ""}, false},
+		"empty and a setting": {map[string]string{keyConfig: ""}, map[string]string{keyConfig: "a = 1"}, false},
+		"other order":         {map[string]string{keyConfig: "b = 2\na = 1"}, map[string]string{keyConfig: "a = 1\nb = 2"}, true},
+		"another script":      {map[string]string{keyScript: "a"}, map[string]string{keyScript: "b"}, false},
+	} {
+		if got := sameMeaning(c.a, c.b); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

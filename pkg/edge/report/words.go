@@ -7,11 +7,11 @@ import (
 	"unicode"
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
-	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/harmless"
 )
@@ -134,9 +134,7 @@ func (f failure) phrase() string {
 	return Clean(s)
 }
 
-// age returns a duration as kubectl writes it. Clocks differ, so a negative duration counts as
-// zero.
-func age(d time.Duration) string { return duration.HumanDuration(max(d, 0)) }
+func age(d time.Duration) string { return state.Age(d) }
 
 // took returns how long something took, as the end of a line; "" below a second.
 func took(d time.Duration) string {
