@@ -317,7 +317,7 @@ func (w *Model) AskCluster(c topology.Cluster) {
 		in.Recover = in.Recover || g.Recover
 		maps.Copy(w.named, g.Restarts)
 		w.MinReady = max(w.MinReady, g.MinReady)
-		if g.Kind == topology.TiKV {
+		if kindOf(g.Kind).leads() {
 			w.ScaleOut, w.ScaleIn, w.EvictTimeout = g.ScaleOut, g.ScaleIn, 0
 			if g.EvictTimeout != nil {
 				w.EvictTimeout = *g.EvictTimeout
