@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"time"
 )
 
 // queue holds the requests, connections and events of watches that have arrived and are not answered. The seed decides
@@ -25,7 +26,9 @@ type waiting struct {
 	ctx        context.Context // ends with the client
 	key        string
 	connects   bool
-	send       func() // sends events of a watch; nil for a request
+	send       func()    // sends events of a watch; nil for a request
+	known      bool      // from was drawn
+	from       time.Time // when a slow request arrives
 	turn, done chan struct{}
 }
 
@@ -92,20 +95,30 @@ func (q *queue) announce(watch string, send func()) {
 }
 
 // take returns one of the requests that wait, nil if there is none. Connections come first: which of several requests gets
-// a connection first is decided by Go's scheduler, so all of them have to wait before one is chosen.
-func (q *queue) take(rng *rand.Rand) *waiting {
+// a connection first is decided by Go's scheduler, so all of them have to wait before one is chosen. With the odds of slow a
+// request arrives later.
+func (q *queue) take(rng *rand.Rand, slow float64) *waiting {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.waiting = slices.DeleteFunc(q.waiting, func(w *waiting) bool { return w.ctx.Err() != nil })
-	if len(q.waiting) == 0 {
+	slices.SortStableFunc(q.waiting, func(a, b *waiting) int { return cmp.Compare(a.key, b.key) })
+	var arrived []*waiting
+	for _, w := range q.waiting {
+		if !w.known && !w.connects && w.send == nil && rng.Float64() < slow {
+			w.from = time.Now().Add(time.Duration(rng.Int64N(int64(longest))))
+		}
+		w.known = true
+		if !time.Now().Before(w.from) {
+			arrived = append(arrived, w)
+		}
+	}
+	if len(arrived) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(q.waiting, func(a, b *waiting) int { return cmp.Compare(a.key, b.key) })
-	i := slices.IndexFunc(q.waiting, func(w *waiting) bool { return w.connects })
-	if i < 0 {
-		i = rng.IntN(len(q.waiting))
+	next := arrived[rng.IntN(len(arrived))]
+	if i := slices.IndexFunc(arrived, func(w *waiting) bool { return w.connects }); i >= 0 {
+		next = arrived[i]
 	}
-	next := q.waiting[i]
-	q.waiting = slices.Delete(q.waiting, i, i+1)
+	q.waiting = slices.DeleteFunc(q.waiting, func(w *waiting) bool { return w == next })
 	return next
 }

@@ -16,6 +16,7 @@ import (
 var (
 	seeds = flag.Int("seeds", 5, "how many random runs to do")
 	first = flag.Uint64("seed", 1, "the first one; 0 takes it from the clock")
+	badly = flag.Bool("underway", false, "let requests also fail on their way")
 	trace = flag.Bool("transcript", false, "print the requests of each seed, and what commands have printed")
 )
 
@@ -69,6 +70,12 @@ func drawn(seed uint64) (sim.Options, []operation) {
 	return o, all
 }
 
+// underway draws the faults on the way.
+func underway(seed uint64) Faults {
+	rng := rand.New(rand.NewPCG(seed, 22))
+	return Faults{Refused: pick(rng, 0, .02), Lost: pick(rng, 0, .01), Slow: pick(rng, 0, .02)}
+}
+
 func pick[T any](rng *rand.Rand, from ...T) T { return from[rng.IntN(len(from))] }
 
 // settled is how long a cluster may take to converge after the faults.
@@ -81,12 +88,16 @@ func runSeed(t *testing.T, seed uint64) {
 		w.Must(t, 0, "create", "basic", "--version", "v8.1.0", "--storage", "1Gi",
 			"--pd", fmt.Sprint(o.PD), "--tikv", fmt.Sprint(o.TiKV), "--tidb", fmt.Sprint(o.TiDB))
 		w.Model.BeginFaults()
+		if *badly {
+			w.Faults = underway(seed)
+		}
 		for _, op := range all {
 			ctx, cancel := context.WithTimeout(t.Context(), op.within)
 			w.said(w.Command(ctx, append(op.args, "--yes")...))
 			cancel()
 		}
 		w.Model.EndFaults()
+		w.Faults = Faults{}
 		w.settle(t)
 		w.wantUnbroken(t)
 	})

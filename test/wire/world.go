@@ -41,7 +41,8 @@ const apiServer = "api.memory:80"
 
 // World is a Kubernetes cluster with a TiDB cluster in it, and the network to them.
 type World struct {
-	Model *sim.Model
+	Model  *sim.Model
+	Faults Faults
 
 	t          *testing.T
 	api        *memoryapi.Server
@@ -52,6 +53,7 @@ type World struct {
 	rng        *rand.Rand
 	kubeconfig string
 	places     map[string]place // by their addresses
+	cut        map[member]bool
 	cluster    topology.Cluster
 	requests   []Request
 	printed    []string  // by commands
@@ -96,7 +98,7 @@ func newWorld(t *testing.T, o sim.Options) *World {
 	api := memoryapi.New()
 	w := &World{
 		Model: m, t: t, api: api, kube: kubernetes.New(m, api), members: database.New(m),
-		places: map[string]place{}, cluster: topology.Cluster{Namespace: kubernetes.Namespace, Name: kubernetes.Name},
+		places: map[string]place{}, cut: map[member]bool{}, cluster: topology.Cluster{Namespace: kubernetes.Namespace, Name: kubernetes.Name},
 		queue: newQueue(), rng: rand.New(rand.NewPCG(o.Seed, 2)),
 	}
 	w.network = network.New(w.connect)
@@ -120,7 +122,7 @@ func (w *World) connect(ctx context.Context, address string) (reach network.Reac
 // resolve returns what is at an address: the API server, or a port of a pod.
 func (w *World) resolve(address string) (network.Reach, http.Handler) {
 	if address == apiServer {
-		return network.Open, untimed(w.queue.handler("API server", w.judged(w.api)))
+		return network.Open, untimed(w.queue.handler("API server", w.failing(w.judged(w.api))))
 	}
 	at, ok := w.places[address]
 	if !ok {
@@ -129,10 +131,13 @@ func (w *World) resolve(address string) (network.Reach, http.Handler) {
 		}
 		w.places[address] = at
 	}
+	if w.cut[member{at.kind, at.ordinal}] {
+		return network.Silent, nil
+	}
 	switch w.members.Port(at.kind, at.ordinal, at.port) {
 	case database.Open:
 		server := fmt.Sprintf("%s-%d:%d", at.kind, at.ordinal, at.port)
-		return network.Open, w.queue.handler(server, w.judged(w.members.Handler(at.kind, at.ordinal, at.port)))
+		return network.Open, w.queue.handler(server, w.failing(w.judged(w.members.Handler(at.kind, at.ordinal, at.port))))
 	case database.Refused:
 		return network.Refused, nil
 	}
@@ -204,7 +209,7 @@ func (w *World) live(stop <-chan struct{}) {
 			w.kube.Show()
 			w.reset()
 		}
-		if next := w.queue.take(w.rng); next != nil {
+		if next := w.queue.take(w.rng, w.Faults.Slow); next != nil {
 			if !next.connects {
 				time.Sleep(latency + time.Duration(w.rng.Int64N(int64(latency))))
 			}

@@ -1,0 +1,73 @@
+package wire
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// Faults are what happens on the way between a command and what it asks, as odds for each request. Faults of the world itself
+// are those of the model.
+type Faults struct {
+	Refused float64 // the server answers that it cannot, and does nothing
+	Lost    float64 // the server does what it was asked, and the connection ends before the answer
+	Slow    float64 // the request takes up to ten seconds to arrive
+}
+
+// longest is how long a slow request takes at most.
+const longest = 10 * time.Second
+
+// failing returns a handler whose requests fail with the odds of the world's faults.
+func (w *World) failing(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		switch roll := w.rng.Float64(); {
+		case roll < w.Faults.Refused:
+			w.requests = append(w.requests, Request{At: time.Now(), Server: r.Host, What: "refused: " + r.Method + " " + r.URL.RequestURI()})
+			refuse(out, r, w.rng)
+		case roll < w.Faults.Refused+w.Faults.Lost:
+			h.ServeHTTP(httptest.NewRecorder(), r)
+			panic(http.ErrAbortHandler) // which ends the connection
+		default:
+			h.ServeHTTP(out, r)
+		}
+	})
+}
+
+// refuse answers as servers do that are starting or have too much to do.
+func refuse(out http.ResponseWriter, r *http.Request, rng *rand.Rand) {
+	status := []*apierrors.StatusError{
+		apierrors.NewServiceUnavailable("the server is starting"),
+		apierrors.NewInternalError(http.ErrServerClosed),
+		apierrors.NewTooManyRequests("too many requests", 1),
+	}[rng.IntN(3)].ErrStatus
+	if r.Host != apiServer {
+		http.Error(out, "starting", http.StatusServiceUnavailable)
+		return
+	}
+	status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+	out.Header().Set("Content-Type", "application/json")
+	if status.Code == http.StatusTooManyRequests {
+		out.Header().Set("Retry-After", "1")
+	}
+	out.WriteHeader(int(status.Code))
+	_ = json.NewEncoder(out).Encode(status)
+}
+
+// Cut lets no connection to a member through any more, while everybody else reaches the member; until Mend.
+func (w *World) Cut(k topology.Kind, ordinal int) { w.cut[member{k, ordinal}] = true }
+
+// Mend ends all cuts.
+func (w *World) Mend() { clear(w.cut) }
+
+// member is one of the cluster.
+type member struct {
+	kind    topology.Kind
+	ordinal int
+}
