@@ -37,16 +37,14 @@ func Main(args []string, streams genericiooptions.IOStreams, env func(string) st
 func quiet() { klog.SetLogger(logr.Discard()) }
 
 func run(ctx context.Context, args []string, streams genericiooptions.IOStreams, env func(string) string) int {
-	return Over(nil)(ctx, args, streams, env)
+	return Over(ctx, nil, args, streams, env)
 }
 
-// Over returns a function that runs the command line over connections that are not those of the network. Tests use it.
-func Over(connect dial.Connect) func(ctx context.Context, args []string, streams genericiooptions.IOStreams, env func(string) string) int {
-	return func(ctx context.Context, args []string, streams genericiooptions.IOStreams, env func(string) string) int {
-		f, root := prepare(args, streams, env)
-		f.Connect = connect
-		return execute(ctx, f, root)
-	}
+// Over runs the command line over connections that connect makes, or over the network where connect is nil. Tests use it.
+func Over(ctx context.Context, connect dial.Connect, args []string, streams genericiooptions.IOStreams, env func(string) string) int {
+	f, root := prepare(args, streams, env)
+	f.Connect = connect
+	return execute(ctx, f, root)
 }
 
 // prepare makes the command. It must not run at the same time in several goroutines, because kubectl's completion keeps

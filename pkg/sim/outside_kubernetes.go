@@ -21,8 +21,8 @@ type WrittenSet struct {
 	Ordered    bool // OrderedReady
 }
 
-// WriteSet is a write of a StatefulSet, which its controller sees a while later. A set with another UID is a new one. What
-// follows the first "-" in the name of a template is its flaw.
+// WriteSet writes a StatefulSet. The controller sees the write some seconds later. Another UID makes a new StatefulSet. The
+// text after the first "-" in the name of a template is the flaw of the template.
 func (w *Model) WriteSet(component topology.Kind, written WrittenSet) {
 	k := kindOf(component)
 	s := &w.sets[k]
@@ -156,8 +156,8 @@ func (w *Model) shownPod(k kind, i int, p *pod) ShownPod {
 	return out
 }
 
-// unheard reports whether Kubernetes knows that it gets no reports from the host of a pod: one of which it has an old report
-// is such a host.
+// unheard reports whether Kubernetes gets no reports from the host of a pod, and knows that. A host of which Kubernetes has an
+// old report counts as unheard.
 func (w *Model) unheard(p *pod) bool {
 	return p.lost > w.t && w.t >= p.shown || p.unseen > w.t || p.unreported > w.t && !p.ended
 }

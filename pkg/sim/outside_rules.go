@@ -97,7 +97,7 @@ func (w *Model) removesStore(s *store, remove func() error) error {
 	return w.ifTaken(plan.RemoveStore{Component: kinds[s.k], Member: w.names[s.k][s.ordinal], StoreID: s.id}, remove)
 }
 
-// ifTaken judges a step before it is taken, and blames it if it was.
+// ifTaken judges a step, has a function take the step, and reports the rules as broken only where that function succeeds.
 func (w *Model) ifTaken(step plan.Step, take func() error) error {
 	found := w.judge(step)
 	err := take()

@@ -40,8 +40,8 @@ func (s *Server) remove(q request) (*object, error) {
 	return s.store.remove(q.in(), q.key, options)
 }
 
-// remove deletes an object, if it is still the one that is meant. It stays with a deletionTimestamp where others must act first:
-// a kubelet that ends a pod, or whoever has set a finalizer. Who deletes it for good calls Remove.
+// remove deletes an object whose UID and version meet the preconditions. The object stays, with a deletionTimestamp, while a
+// kubelet has to end a pod, or while the object has a finalizer. The method Remove deletes the object in any case.
 func (s *store) remove(r schema.GroupResource, key types.NamespacedName, options metav1.DeleteOptions) (*object, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -26,7 +26,7 @@ func (w *World) Command(ctx context.Context, args ...string) Result {
 	args = slices.Concat(args, []string{
 		"--kubeconfig", w.kubeconfig, "--cache-dir", filepath.Join(filepath.Dir(w.kubeconfig), "cache"), "--namespace", "db", "--dial", "direct",
 	})
-	code := cli.Over(w.network.DialContext)(ctx, args, streams, func(string) string { return "" })
+	code := cli.Over(ctx, w.network.DialContext, args, streams, func(string) string { return "" })
 	return Result{code, out.String(), errOut.String()}
 }
 
@@ -40,10 +40,13 @@ func (w *World) Must(t *testing.T, code int, args ...string) Result {
 	return r
 }
 
-// wantUnbroken fails the test where a rule of safety was broken.
+// wantUnbroken fails the test where a rule of safety was broken, or a request was sent that no member of the world knows.
 func (w *World) wantUnbroken(t *testing.T) {
 	t.Helper()
 	for _, v := range w.Model.Broken {
 		t.Error(v)
+	}
+	for _, request := range w.members.Unserved() {
+		t.Errorf("no member answers %s", request)
 	}
 }

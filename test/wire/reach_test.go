@@ -11,7 +11,7 @@ import (
 )
 
 // TestLeaderOutOfReach: PD's leader cannot be reached from here while PD serves everybody else. A rollout of PD is due, and
-// no member of PD is restarted: PD has a leader, whoever cannot ask for it.
+// no member of PD is restarted, because PD has a leader although the command cannot ask that leader.
 func TestLeaderOutOfReach(t *testing.T) {
 	Run(t, sim.Options{Seed: 1, PD: 3, TiKV: 3, TiDB: 1}, func(t *testing.T, w *World) {
 		w.Must(t, 0, "create", "basic", "--version", "v8.1.0", "--storage", "1Gi", "--tidb", "1")

@@ -13,12 +13,10 @@ package wire
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -27,6 +25,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/sim"
@@ -44,7 +43,6 @@ type World struct {
 	Model  *sim.Model
 	Faults Faults
 
-	t          *testing.T
 	api        *memoryapi.Server
 	kube       *kubernetes.Bridge
 	members    *database.Database
@@ -75,7 +73,7 @@ func Run(t *testing.T, o sim.Options, script func(*testing.T, *World)) {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, o)
+		w := newWorld(o)
 		w.kubeconfig = kubeconfig
 		time.Sleep(time.Until(w.Model.Now()))
 		w.next = time.Now().Add(time.Second + w.late())
@@ -93,11 +91,11 @@ func Run(t *testing.T, o sim.Options, script func(*testing.T, *World)) {
 	})
 }
 
-func newWorld(t *testing.T, o sim.Options) *World {
+func newWorld(o sim.Options) *World {
 	m := sim.New(o)
 	api := memoryapi.New()
 	w := &World{
-		Model: m, t: t, api: api, kube: kubernetes.New(m, api), members: database.New(m),
+		Model: m, api: api, kube: kubernetes.New(m, api), members: database.New(m),
 		places: map[string]place{}, cut: map[member]bool{}, cluster: topology.Cluster{Namespace: kubernetes.Namespace, Name: kubernetes.Name},
 		queue: newQueue(), rng: rand.New(rand.NewPCG(o.Seed, 2)),
 	}
@@ -108,8 +106,8 @@ func newWorld(t *testing.T, o sim.Options) *World {
 
 // place is a port of a pod.
 type place struct {
-	kind          topology.Kind
-	ordinal, port int
+	member
+	port int
 }
 
 // connect returns what a new connection meets.
@@ -131,7 +129,7 @@ func (w *World) resolve(address string) (network.Reach, http.Handler) {
 		}
 		w.places[address] = at
 	}
-	if w.cut[member{at.kind, at.ordinal}] {
+	if w.cut[at.member] {
 		return network.Silent, nil
 	}
 	switch w.members.Port(at.kind, at.ordinal, at.port) {
@@ -148,15 +146,10 @@ func (w *World) resolve(address string) (network.Reach, http.Handler) {
 func (w *World) find(address string) (place, bool) {
 	host, text, _ := net.SplitHostPort(address)
 	port, _ := strconv.Atoi(text)
-	answer := httptest.NewRecorder()
-	w.api.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/api/v1/namespaces/"+kubernetes.Namespace+"/pods", nil))
-	var pods corev1.PodList
-	if err := json.Unmarshal(answer.Body.Bytes(), &pods); err != nil {
-		panic(err)
-	}
-	for _, p := range pods.Items {
+	for _, obj := range w.api.List(schema.GroupResource{Resource: "pods"}, kubernetes.Namespace) {
+		p := obj.(*corev1.Pod)
 		if k, n, ok := w.cluster.Member(p.Name); ok && p.Status.PodIP == host {
-			return place{k, n, port}, true
+			return place{member{k, n}, port}, true
 		}
 	}
 	return place{}, false

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
 // atLeast is how many lines are kept for what happens now. In a terminal that is too low for
@@ -75,11 +76,11 @@ func (s *screen) header(now time.Time, width int) []string {
 	if s.view.action != "" {
 		parts = append(parts, Clean(s.view.action))
 	}
-	parts = append(parts, age(now.Sub(s.view.start)))
+	parts = append(parts, state.Age(now.Sub(s.view.start)))
 	// The spinner only shows that the process runs. This says for how long nothing
 	// else has changed.
 	if d := s.view.quiet(now); d >= s.quiet {
-		parts = append(parts, "no change for "+age(d))
+		parts = append(parts, "no change for "+state.Age(d))
 	}
 	lines := s.style.fold(strings.Join(parts, s.style.dot), width)
 	for i := range lines {
@@ -100,7 +101,7 @@ func (s *screen) components(items []item, now time.Time, width int) [][]string {
 	for _, r := range s.view.rows {
 		text := r.numbers()
 		if !unread.IsZero() {
-			text += ", " + age(now.Sub(unread)) + " ago"
+			text += ", " + state.Age(now.Sub(unread)) + " ago"
 		}
 		t := neutral
 		switch {

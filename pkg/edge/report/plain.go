@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
 // A gate's number gets a new line at most this often: at first every few seconds, for people who
@@ -185,7 +186,7 @@ func (p *plain) tick(now time.Time) time.Duration {
 // a log answers both.
 func (p *plain) beat(now time.Time) {
 	for _, st := range p.view.steps {
-		p.line(now, "still at it: "+Clean(st.text)+" ("+age(now.Sub(st.since))+")")
+		p.line(now, "still at it: "+Clean(st.text)+" ("+state.Age(now.Sub(st.since))+")")
 	}
 	if len(p.view.gates) > 0 {
 		g := p.view.gates[0]
@@ -199,7 +200,7 @@ func (p *plain) beat(now time.Time) {
 		p.line(now, s)
 		p.gates[targetOf(g.event)] = showing(g, now)
 	} else if len(p.view.steps) == 0 {
-		p.line(now, "nothing changed for "+age(p.view.quiet(now)))
+		p.line(now, "nothing changed for "+state.Age(p.view.quiet(now)))
 	}
 }
 

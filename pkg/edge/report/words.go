@@ -84,16 +84,16 @@ func help(e event.Event) []remedy.Advice {
 // times says how long a gate has been closed, how fast what is left becomes less, and how much longer it
 // can be closed.
 func (g gate) times(now time.Time) string {
-	s := "(" + age(now.Sub(g.since))
+	s := "(" + state.Age(now.Sub(g.since))
 	switch rate, still := g.rate(now); {
 	case still > 0:
-		s += ", no progress for " + age(still)
+		s += ", no progress for " + state.Age(still)
 	case rate > 0:
 		left := float64(*g.event.Left) / rate
-		s += pace(g.event.Unit, rate) + ", about " + age(time.Duration(left*float64(time.Second))) + " left"
+		s += pace(g.event.Unit, rate) + ", about " + state.Age(time.Duration(left*float64(time.Second))) + " left"
 	}
 	if d := g.event.Deadline; d != nil {
-		s += ", time limit in " + age(d.Sub(now))
+		s += ", time limit in " + state.Age(d.Sub(now))
 	}
 	return s + ")"
 }
@@ -134,14 +134,12 @@ func (f failure) phrase() string {
 	return Clean(s)
 }
 
-func age(d time.Duration) string { return state.Age(d) }
-
 // took returns how long something took, as the end of a line; "" below a second.
 func took(d time.Duration) string {
 	if d < time.Second {
 		return ""
 	}
-	return " (" + age(d) + ")"
+	return " (" + state.Age(d) + ")"
 }
 
 // seconds returns the duration in an event.

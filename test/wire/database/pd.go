@@ -10,7 +10,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/sim"
 )
 
-// PD answers by its leader: the other members forward requests to it, but for those about themselves.
+// PD's leader answers most requests, because the other members forward requests to the leader. Each member answers requests
+// about itself.
 
 // What PD and its etcd answer, as their clients classify it.
 const (

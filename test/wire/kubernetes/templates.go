@@ -25,8 +25,8 @@ func newTemplates() *templates {
 	return &templates{named: map[string]corev1.PodTemplateSpec{}, names: map[string]string{}, wanted: map[string]corev1.PodTemplateSpec{}}
 }
 
-// name returns the name of the pod template of a StatefulSet. It is made of what the plugin has applied, so that the name of what
-// the user wants is known before it is written; of a template that others have changed it is another one.
+// name returns the name of the pod template of a StatefulSet. The name follows from what the plugin has applied, so that the
+// name of a wanted template is known before the template is written. A template that others have changed has another name.
 func (t *templates) name(k topology.Kind, set *appsv1.StatefulSet) string {
 	digest := digestOf(set.Spec.Template)
 	if name, known := t.names[digest]; known {
