@@ -18,8 +18,9 @@ import (
 const pdAnswers = 10 * time.Second
 
 // spared fails unless PD can spare the member of it that is to be restarted, by what its members say at this moment: a
-// quorum is left without it, or it follows no leader, for which the restart was decided, or nothing of it runs. What
-// was observed may have changed since, and a PD that cannot be asked may serve everybody but us.
+// quorum is left without it, or nothing of it runs. What was observed may have changed since, and a PD that cannot be
+// asked may serve everybody but us. A restart that was decided because the member follows no leader asks for that
+// again: it has waited for no other member of PD and for no move of the leader.
 func (a *Actor) spared(ctx context.Context, s plan.Restart, pod *corev1.Pod) error {
 	if s.Component.Data() != topology.Raft {
 		return nil
@@ -32,11 +33,14 @@ func (a *Actor) spared(ctx context.Context, s plan.Restart, pod *corev1.Pod) err
 		return a.idle(ctx, s, read, pod, nil, nil)
 	}
 	say, err := read.Read(ctx)
-	if err == nil && (say.Spares(s.Member) || s.Leaderless && (say.Leaderless() || slices.Contains(say.Unled(), s.Member))) {
+	switch {
+	case s.Leaderless && err == nil && (say.Leaderless() || slices.Contains(say.Unled(), s.Member)):
 		return nil
-	}
+	case s.Leaderless:
+	case err == nil && say.Spares(s.Member):
+		return nil
 	// A member that has restarted a moment ago has an answer of PD's leader before one of its own, or the reverse.
-	if a.healthyWithout(ctx, client, s.Member) {
+	case a.healthyWithout(ctx, client, s.Member):
 		return nil
 	}
 	return a.idle(ctx, s, read, pod, say, err)
@@ -46,6 +50,8 @@ func (a *Actor) spared(ctx context.Context, s plan.Restart, pod *corev1.Pod) err
 func (a *Actor) idle(ctx context.Context, s plan.Restart, read voters.Reader, pod *corev1.Pod, say state.Voters, err error) error {
 	v, listed := say.Of(s.Member)
 	switch {
+	case listed && v.Answered && v.Follows != "" && s.Leaderless:
+		return stale("PD", "has a leader by now, whom %s follows", s.Member)
 	case listed && v.Answered && v.Follows != "":
 		return stale("PD", "would have no quorum without %s", s.Member)
 	case v.Stopped || voters.Refused(err, a.cluster, s.Ordinal) || !v.Answered && read.Stopped(ctx, pod):

@@ -51,7 +51,10 @@ func TestRestartAsksPDOnceMore(t *testing.T) {
 		}, refused: "cannot be asked"},
 		"an election":                      {set: func(s *pd.FakeState) { s.Leader = "" }, refused: "does not say"},
 		"PD has no leader, as decided for": {set: func(s *pd.FakeState) { s.Leader = "" }, leaderless: true},
-		"it had none, and has one by now":  {set: func(s *pd.FakeState) { s.Unhealthy[name(1)] = true }, leaderless: true, refused: "no quorum without"},
+		"it had none, and has one by now":  {set: func(s *pd.FakeState) {}, leaderless: true, refused: "has a leader by now"},
+		"it had none, has one by now, and the member does not run": {
+			set: func(s *pd.FakeState) { silent(s, 2) }, leaderless: true, stopped: true,
+		},
 		"it had none, and most of its members do not answer by now": {set: func(s *pd.FakeState) {
 			s.Leader = ""
 			silent(s, 1, 2)
