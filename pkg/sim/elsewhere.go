@@ -105,11 +105,16 @@ func (w *Model) notUpElsewhere() []state.StoreElsewhere {
 	for _, s := range w.stores {
 		shown := w.shownState(s)
 		if (s.elsewhere() || s.k.leads() && w.isUnlisted(s)) && shown != state.StoreUp && shown != state.StoreTombstone {
-			serves := shown == state.StoreOffline && w.t-s.heartbeat < firstBeat
-			all = append(all, state.StoreElsewhere{ID: s.id, Address: w.nameOf(s), State: shown, Serves: serves})
+			all = append(all, state.StoreElsewhere{ID: s.id, Address: w.nameOf(s), State: shown, Serves: w.leavesServing(s)})
 		}
 	}
 	return all
+}
+
+// leavesServing reports whether PD shows a store as Offline whose last heartbeat is recent. The store serves by all
+// reports while its regions leave it.
+func (w *Model) leavesServing(s *store) bool {
+	return w.shownState(s) == state.StoreOffline && w.t-s.heartbeat < firstBeat
 }
 
 // sightElsewhere returns which stores elsewhere serve, or do so by all reports.
@@ -117,7 +122,7 @@ func (w *Model) sightElsewhere() map[uint64]bool {
 	all := map[uint64]bool{}
 	for _, s := range w.stores {
 		if s.elsewhere() {
-			all[s.id] = w.runsElsewhere(s) || w.shownState(s) == state.StoreUp
+			all[s.id] = w.runsElsewhere(s) || w.shownState(s) == state.StoreUp || w.leavesServing(s)
 		}
 	}
 	return all

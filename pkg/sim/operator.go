@@ -113,7 +113,7 @@ func (w *Model) endEvictions() {
 // temporary.
 func (w *Model) judgeOperator(step plan.Step, say sayer) {
 	switch step.(type) {
-	case plan.AllowLeaders, plan.ForgetRecord, plan.RestoreStore:
+	case plan.AllowLeaders, plan.ForgetRecord, plan.RestoreStore, plan.EndDDLPause:
 		return
 	}
 	if w.operator != "" && w.t-w.cameAt > yielding && !w.nap.woke {

@@ -109,7 +109,10 @@ func (w *Model) spared(s plan.Restart, p *pod) error {
 		return nil
 	}
 	say := w.voters()
-	if say.Spares(s.Member) || s.Leaderless && (say.Leaderless() || slices.Contains(say.Unled(), s.Member)) || w.healthyWithout(s.Ordinal) {
+	switch {
+	case s.Leaderless && (say.Leaderless() || slices.Contains(say.Unled(), s.Member)):
+		return nil
+	case !s.Leaderless && (say.Spares(s.Member) || w.healthyWithout(s.Ordinal)):
 		return nil
 	}
 	v, _ := say.Of(s.Member)
