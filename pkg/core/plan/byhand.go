@@ -40,12 +40,13 @@ func (sc Scope) byHand(p Profile, h hold, v verdict) verdict {
 }
 
 // mustServe reports whether a member has to serve although no gate names it. Without a lasting
-// quorum, members that are to leave have to vote again. A store that leaves may hold regions that
+// quorum, members that are to leave have to vote again. A voter that follows no leader is in no quorum, although others
+// that cannot be reached from here may be one. A store that leaves may hold regions that
 // only other leaving stores have, and those do not serve either: no other store gets these regions
 // before one of them runs.
 func (sc Scope) mustServe(p Profile, m state.Member) bool {
 	if p.Kind.Data() == topology.Raft {
-		return sc.All.PD.Leaderless || sc.pdUnreachable() || sc.quorumNeedsTheLast()
+		return sc.unled(p, m) || sc.pdUnreachable() || sc.quorumNeedsTheLast()
 	}
 	return p.Kind.Data() != topology.None && !sc.Kept(m) && countedOn(m)
 }

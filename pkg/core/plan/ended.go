@@ -54,7 +54,7 @@ func (sc Scope) hasEnded(p Profile, m state.Member) bool {
 	switch {
 	case m.Pod == nil || !m.Pod.Ended || m.Pod.Terminating || m.Pod.Controller != "" || !m.Stopped():
 		return false
-	case claimBeingDeleted(m) != "" || p.Kind.Data() != topology.None && sc.gaveUp(p, m):
+	case claimBeingDeleted(m) != "" || p.Kind.Data() != topology.None && sc.gaveUpData(p, m):
 		return false
 	}
 	return m.Pod.NodeState == state.NodeReady || sc.downForLong(m) || sc.agreed(m) && sc.peersServe(p, m)

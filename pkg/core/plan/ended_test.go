@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 	"time"
@@ -114,6 +115,21 @@ func TestEndedKeepsData(t *testing.T) {
 	m.Claims[0].Terminating, m.Pod.Claims = true, []string{m.Claims[0].Name}
 	if text := cluster.Text(); strings.Contains(text, "recreate pod") {
 		t.Error(text)
+	}
+}
+
+// TestEndedReplacement: a member that was given up and has claims that were made since is its own replacement. Its pod is
+// recreated, because nothing else would let the member join. With the claims that were given up the pod stays.
+func TestEndedReplacement(t *testing.T) {
+	for claim, want := range map[string]bool{"of the member that was given up": true, "": false} {
+		cluster := plantest.New(3, 3, 1)
+		m := finished(cluster, "t-pd-2", 5*time.Minute)
+		m.Database = state.Database{Presence: state.Absent}
+		given := topology.Failure{Member: m.Name, ID: 7, Claims: []string{cmp.Or(claim, m.Claims[0].UID)}, Deleted: true}
+		cluster.Want(topology.PD).Failures = []topology.Failure{given}
+		if text := cluster.Text(); strings.Contains(text, "recreate pod t-pd-2, which has ended") != want {
+			t.Errorf("claim %q:\n%s", claim, text)
+		}
 	}
 }
 

@@ -142,6 +142,14 @@ func (sc Scope) gaveUp(p Profile, m state.Member) bool {
 	return ok && p.Failover != nil && (!p.Failover.Keeps || f.Discarded)
 }
 
+// gaveUpData reports whether a member was given up together with the data that it has now. With claims that were made
+// since, it is the replacement itself.
+func (sc Scope) gaveUpData(p Profile, m state.Member) bool {
+	f, _ := sc.Want.Failure(m.Name)
+	old := func(c state.Claim) bool { return slices.Contains(f.Claims, c.UID) }
+	return sc.gaveUp(p, m) && (len(f.Claims) == 0 || slices.ContainsFunc(m.Claims, old))
+}
+
 // giveUp records members that are lost. For those that may come back by themselves it
 // reports when they are given up.
 func (sc Scope) giveUp(p Profile) verdict {

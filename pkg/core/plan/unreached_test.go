@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -92,6 +93,22 @@ func TestMemberWithoutALeader(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%q follows no leader: %q is restarted, want %q", unled, got, want)
+		}
+	}
+}
+
+// TestMemberWithoutALeaderByHand: with OnDelete a person is asked to delete the pod of a member that follows no leader.
+// Without that the run would only name members that cannot be reached from here.
+func TestMemberWithoutALeaderByHand(t *testing.T) {
+	for unled, want := range map[string]bool{"t-pd-2": true, "": false} {
+		c := plantest.New(3, 3, 2).Roll(pd).Unreached("t-pd-0", "t-pd-1")
+		c.Set(pd, func(s *state.Set) { s.Manual = true })
+		c.Seen.PD.Unled = []string{unled}
+		asked := slices.ContainsFunc(c.Decide().Gates, func(g plan.Gate) bool {
+			return g.Blocked && g.Member == "t-pd-2" && strings.Contains(g.Remedy.Line(""), "delete pod t-pd-2")
+		})
+		if asked != want {
+			t.Errorf("%q follows no leader:\n%s", unled, c.Text())
 		}
 	}
 }
