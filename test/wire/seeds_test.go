@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +25,10 @@ func TestSeeds(t *testing.T) {
 		*first = uint64(time.Now().UnixMilli())
 	}
 	t.Logf("the first seed is %d; to repeat this run: make sim-wire SEEDS=%d SEED=%d", *first, *seeds, *first)
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // little of what a run allocates stays in use
+	if parts := min(*processes, *seeds); parts > 1 && testing.CoverMode() == "" {
+		inProcesses(t, uint64(parts), *first, uint64(*seeds))
+		return
+	}
 	begun := time.Now()
 	for i := range uint64(*seeds) {
 		if !t.Run(fmt.Sprint(*first+i), func(t *testing.T) { runSeed(t, *first+i) }) {

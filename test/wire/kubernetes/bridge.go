@@ -63,6 +63,7 @@ type Bridge struct {
 	claims    map[string]bool          // claims as well
 	read      map[string]string        // the versions of the objects that were read last, by what they are
 	done      map[string]done          // by UIDs
+	intent    intent
 }
 
 // New returns a bridge between a model and an API server, which need not be empty.

@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"reflect"
 	"strconv"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
@@ -29,10 +30,10 @@ func (b *Bridge) writtenIntent() {
 	c := topology.New(tc)
 	b.cluster.Reclaims = c.Reclaims
 	b.model.AskCluster(c)
-	wanted := b.wanted(c)
+	b.wantTemplates(c)
 	for _, g := range c.Groups {
 		asked := sim.Asked{
-			Replicas: g.Replicas, Manual: g.Manual, Suspend: g.Suspend, Canary: g.Canary, Template: b.wantedTemplate(wanted, g.Kind),
+			Replicas: g.Replicas, Manual: g.Manual, Suspend: g.Suspend, Canary: g.Canary, Template: b.intent.templates[g.Kind],
 			Failures: g.Failures,
 		}
 		if v, ok := g.Volume(g.Kind.DataVolume()); ok {
@@ -40,6 +41,43 @@ func (b *Bridge) writtenIntent() {
 		}
 		b.model.Ask(g.Kind, asked)
 	}
+}
+
+// intent is what a user wanted when that was last rendered, and the names of the templates that were rendered. Most writes of a
+// TidbCluster change its status, on which no template depends, and it takes long to render.
+type intent struct {
+	cluster   topology.Cluster
+	beside    string // the versions of the objects that are rendered from
+	templates map[topology.Kind]string
+}
+
+// wantTemplates finds out which pod templates a user wants.
+func (b *Bridge) wantTemplates(c topology.Cluster) {
+	now := intent{cluster: withoutStatus(c), beside: b.generations(), templates: map[topology.Kind]string{}}
+	for _, s := range list[*corev1.Service](b, services) {
+		now.beside += s.Name + s.ResourceVersion + " "
+	}
+	for _, m := range list[*corev1.ConfigMap](b, configMaps) {
+		now.beside += m.Name + m.ResourceVersion + " "
+	}
+	if now.beside == b.intent.beside && reflect.DeepEqual(now.cluster, b.intent.cluster) {
+		return
+	}
+	wanted := b.wanted(c)
+	for _, g := range c.Groups {
+		now.templates[g.Kind] = b.wantedTemplate(wanted, g.Kind)
+	}
+	b.intent = now
+}
+
+// withoutStatus returns a cluster without what is in its status, but for the ID of the database, and without what an API server
+// sets.
+func withoutStatus(c topology.Cluster) topology.Cluster {
+	source := *c.Source
+	source.Status = v1alpha1.TidbClusterStatus{ClusterID: source.Status.ClusterID}
+	source.ManagedFields, source.ResourceVersion, source.Generation = nil, "", 0
+	c.Source, c.Written = &source, nil // which is Source without defaults
+	return c
 }
 
 // generations are those of the StatefulSets, which say when what is wanted of their templates may have changed.
