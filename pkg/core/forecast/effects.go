@@ -49,7 +49,7 @@ var effects = map[string]effect{
 	"EnableRules":      row(enableRules, always(Creation)),
 	"SetPassword":      row(setPassword, always(Creation)),
 	"BeginDDLPause":    row(beginDDLPause, always(Rollout)),
-	"EndDDLPause":      row(endDDLPause, always(Cleanup)),
+	"EndDDLPause":      row(endDDLPause, always(Rollout)),
 	"EndPause":         row(endPause, always(Preparation)),
 }
 
