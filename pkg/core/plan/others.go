@@ -12,14 +12,14 @@ import (
 
 // findings returns those about the components' objects, about a canary that cannot be followed, and the
 // evict-leader schedulers of others on wanted stores: such a store serves no region as long as its
-// scheduler is there.
+// scheduler is there. The scheduler of a maintenance is no other user's, and the maintenance has a notice.
 func findings(w desired.State, s state.Snapshot) []desired.Finding {
 	all := append(canaryFindings(w.Cluster), pausedDDL(w.Cluster)...)
 	for _, g := range w.Groups {
 		all = append(all, g.Findings...)
 		for _, m := range s.Groups[g.Kind].Members {
 			e, recorded := s.Eviction(m.Database.ID)
-			if !m.Database.Evicting || m.Ordinal >= g.Size() || recorded && !e.Foreign {
+			if !m.Database.Evicting || m.Ordinal >= g.Size() || recorded && !e.Foreign || w.Cluster.EvictsForMaintenance(m.Database.ID) {
 				continue
 			}
 			id := m.Database.ID

@@ -17,6 +17,10 @@ func TestForeignScheduler(t *testing.T) {
 	if len(found) != 1 || found[0].Reason != event.ForeignScheduler || found[0].Component != tikv || found[0].Member != "t-tikv-1" {
 		t.Errorf("%+v", found)
 	}
+	c.Wanted.Cluster.Maintained = []topology.Maintenance{{Node: "n1", Evicting: []uint64{c.Member("t-tikv-1").Database.ID}}}
+	if found = c.Decide().Findings; len(found) > 0 {
+		t.Errorf("by maintenance start: %+v", found)
+	}
 }
 
 // TestTakenOffline: others have taken a store offline, and the rollout waits for it.

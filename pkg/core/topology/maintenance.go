@@ -41,6 +41,11 @@ func maintenances(tc *v1alpha1.TidbCluster) []Maintenance {
 	return all
 }
 
+// EvictsForMaintenance reports whether a store has its evict-leader scheduler for a maintenance of its node.
+func (c Cluster) EvictsForMaintenance(store uint64) bool {
+	return slices.ContainsFunc(c.Maintained, func(m Maintenance) bool { return slices.Contains(m.Evicting, store) })
+}
+
 // BeginMaintenance marks a TidbCluster with members on a node under maintenance.
 func BeginMaintenance(tc *v1alpha1.TidbCluster, m Maintenance) {
 	setMaintenances(tc, append(withoutNode(tc, m.Node), m))
