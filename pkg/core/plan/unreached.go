@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -26,10 +27,31 @@ func (sc Scope) leaderUnreached(p Profile, h hold) verdict {
 		g.Member = unreached[0]
 	}
 	v := verdict{steps: sc.upload().steps, gates: []Gate{g}}
-	if m, ok := sc.candidate(); ok && v.waiting() && slices.Contains(sc.All.PD.Unled, m.Name) {
+	switch next, ok := sc.candidate(); {
+	case !ok || !v.waiting():
+	case slices.Contains(sc.All.PD.Unled, next.Name):
 		v.steps = sc.repair(p, h).steps
+	case !sc.Got.Set.Manual:
+		v.gates = append(v.gates, sc.unledBelow(p, next)...)
 	}
 	return v
+}
+
+// unledBelow asks a person about members that follow no leader and that the rollout reaches only after a member that
+// may serve. PD cannot be asked about the member above, so that nothing else would ever give the members below the
+// new template.
+func (sc Scope) unledBelow(p Profile, next state.Member) []Gate {
+	var gates []Gate
+	for _, m := range sc.Got.Running() {
+		if !slices.Contains(sc.All.PD.Unled, m.Name) || !sc.Got.Outdated(m) || !sc.worthTrying(p, m) {
+			continue
+		}
+		g := serving(sc, m)
+		g.Blocked, g.Observed = true, "follows no leader of PD"
+		g.Remedy = sc.recreateAdvice(m, fmt.Sprintf("the new one reaches it only after %s, of which PD cannot be asked", next.Name))
+		gates = append(gates, g)
+	}
+	return gates
 }
 
 // Reach returns what a person can do about members of PD that cannot be asked from here.

@@ -97,6 +97,18 @@ func TestMemberWithoutALeader(t *testing.T) {
 	}
 }
 
+// TestMemberWithoutALeaderBelow: the rollout reaches a member that follows no leader only after a member of which PD cannot
+// be asked. A person is asked to recreate the StatefulSet and the pod.
+func TestMemberWithoutALeaderBelow(t *testing.T) {
+	c := plantest.New(3, 3, 2).Roll(pd).Unreached("t-pd-0", "t-pd-2")
+	c.Seen.PD.Unled = []string{"t-pd-1"}
+	p := c.Decide()
+	i := slices.IndexFunc(p.Gates, func(g plan.Gate) bool { return g.Member == "t-pd-1" && g.Blocked })
+	if i < 0 || !strings.Contains(p.Gates[i].Remedy.Line(""), "delete statefulset t-pd") || len(p.Steps) > 0 {
+		t.Error(plantest.Text(p))
+	}
+}
+
 // TestMemberWithoutALeaderByHand: with OnDelete a person is asked to delete the pod of a member that follows no leader.
 // Without that the run would only name members that cannot be reached from here.
 func TestMemberWithoutALeaderByHand(t *testing.T) {
