@@ -380,7 +380,7 @@ func Undo(w desired.State, s state.Snapshot) ([]Step, []Gate) {
 func TakeBack(w desired.State, s state.Snapshot) []Step {
 	steps, _ := Undo(w, s)
 	for _, r := range s.Removals {
-		if m, ok := ownerOf(s, r.StoreID); ok && s.PD.Known() && m.Database.State == state.StoreOffline {
+		if m, ok := ownerOf(s, r.StoreID); ok && m.Database.State == state.StoreOffline {
 			steps = append(steps, RestoreStore{Component: m.Kind, Member: m.Name, StoreID: r.StoreID})
 		}
 	}

@@ -28,7 +28,7 @@ func (sc Scope) leaderUnreached(p Profile, h hold) verdict {
 	}
 	v := verdict{steps: sc.upload().steps, gates: []Gate{g}}
 	switch next, ok := sc.candidate(); {
-	case !ok || !v.waiting():
+	case !ok:
 	case slices.Contains(sc.All.PD.Unled, next.Name):
 		v.steps = sc.repair(p, h).steps
 	case !sc.Got.Set.Manual:
