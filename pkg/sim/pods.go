@@ -14,6 +14,7 @@ type set struct {
 	made       int64
 	leaving    bool // it was deleted and waits for its pods to be gone
 	fresh      bool // its replicas have not changed since it was created
+	late       bool // a request that came late has created it, as was wanted when the request was decided
 	spec       setSpec
 	generation int
 	// record is the template that was applied last where the live one differs, else "". insisted: a

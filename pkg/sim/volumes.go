@@ -123,7 +123,7 @@ func (w *Model) make(k kind, spec setSpec) error {
 	}
 	spec.template = w.admitted(&w.sets[k], spec.template)
 	w.change(&w.sets[k], spec)
-	w.sets[k].fresh = true
+	w.sets[k].fresh, w.sets[k].late = true, w.nap.woke
 	return nil
 }
 
@@ -159,10 +159,11 @@ func (w *Model) judgeRecreate(s plan.RecreateSet, say sayer) {
 }
 
 // restOfVolumes checks that every volume has the wanted size, and that the StatefulSet
-// gives new members volumes of that size.
+// gives new members volumes of that size. A StatefulSet with larger claims, which a late request has created, is not
+// recreated with smaller claims.
 func (w *Model) restOfVolumes(k kind) {
 	want := w.Intent.Size[k]
-	if have := w.sets[k].spec.size; have != want {
+	if have := w.sets[k].spec.size; have < want || have > want && !w.sets[k].late {
 		w.broke("rest", "%s has claims of %d Gi for new members, not of %d", kinds[k].Title(), have, want)
 	}
 	for i, c := range w.claims[k] {
