@@ -133,7 +133,7 @@ func (s *counted) drive(ctx context.Context, t *testing.T) <-chan plan.Plan {
 	// No pod has an address, so that a connection fails as soon as the pod is known.
 	session.Dialer = dial.DirectFrom(func(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
 		return asked.Pods(namespace).Get(ctx, name, metav1.GetOptions{})
-	})
+	}, nil)
 	session.Observer = session.Connections.Observer("ns", "t")
 	over := make(chan plan.Plan, 1)
 	go func() {

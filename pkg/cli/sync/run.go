@@ -85,7 +85,7 @@ func serve(ctx context.Context, d *daemon.Daemon, c daemon.Config, address strin
 
 // config connects.
 func (w *watching) config(f *factory.Factory, name []string) (daemon.Config, error) {
-	c := daemon.Config{Connections: start.Connections{Now: f.Clock.Now}, Workers: w.workers, Poll: w.poll, Resync: w.resync}
+	c := daemon.Config{Connections: start.Connections{Now: f.Clock.Now}, Connect: f.Connect, Workers: w.workers, Poll: w.poll, Resync: w.resync}
 	var err error
 	if c.Scope, err = w.scope(f, name); err != nil {
 		return c, err

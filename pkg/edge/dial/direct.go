@@ -36,19 +36,19 @@ func NewDirect(config *rest.Config) (*Direct, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create direct dialer: %w", err)
 	}
-	d := DirectFrom(func(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
+	return DirectFrom(func(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
 		return core.Pods(namespace).Get(ctx, name, metav1.GetOptions{})
-	})
-	if config.Dial != nil {
-		d.open = config.Dial
-	}
-	return d, nil
+	}, config.Dial), nil
 }
 
-// DirectFrom returns a dialer for a caller that has pods already, for example from a watch.
-func DirectFrom(pod func(ctx context.Context, namespace, name string) (*corev1.Pod, error)) *Direct {
-	to := net.Dialer{KeepAlive: 15 * time.Second}
-	return &Direct{pod: pod, open: to.DialContext}
+// DirectFrom returns a dialer for a caller that has pods already, for example from a watch. Connect makes the connections; nil
+// stands for TCP.
+func DirectFrom(pod func(ctx context.Context, namespace, name string) (*corev1.Pod, error), connect Connect) *Direct {
+	if connect == nil {
+		to := net.Dialer{KeepAlive: 15 * time.Second}
+		connect = to.DialContext
+	}
+	return &Direct{pod: pod, open: connect}
 }
 
 // DialContext connects to the pod and port that addr names; see Members.

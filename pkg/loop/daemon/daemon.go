@@ -40,6 +40,8 @@ type Config struct {
 	// addresses in the mirror, so that this takes no request either. If Now is nil, it is the
 	// process's own time.
 	start.Connections
+	// Connect makes the connections to pods where Dialer is nil; nil stands for TCP.
+	Connect dial.Connect
 
 	Scope  Scope
 	Policy plan.Policy
@@ -100,7 +102,7 @@ func New(c Config) (*Daemon, error) {
 		return nil, err
 	}
 	if c.Dialer == nil {
-		c.Dialer = dial.DirectFrom(m.pod)
+		c.Dialer = dial.DirectFrom(m.pod, c.Connect)
 	}
 	if c.Now == nil {
 		c.Now = time.Now
