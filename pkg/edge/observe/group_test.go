@@ -101,6 +101,22 @@ func TestMembersAreAsked(t *testing.T) {
 	}
 }
 
+// TestNodeOfAMember: what Kubernetes says of a node is part of the members there whose pods have ended.
+func TestNodeOfAMember(t *testing.T) {
+	c := basic
+	c.Source = &v1alpha1.TidbCluster{}
+	o := through(fails(refused))
+	o.history, o.nodes = newHistory(), newNodes()
+	ready := corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionTrue}
+	o.kube = fake.NewClientset(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "up"}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{ready}}})
+	pod := runningPod(topology.TiDB, c.PodName(topology.TiDB, 0))
+	pod.Spec.NodeName, pod.Status.Phase = "up", corev1.PodFailed
+	g := o.group(t.Context(), c, topology.Group{Kind: topology.TiDB}, Objects{Pods: []*corev1.Pod{pod}}.sort(c), database{})
+	if got := g.Members[0].Pod.NodeState; got != state.NodeReady {
+		t.Errorf("node state %d, want Ready", got)
+	}
+}
+
 // TestRecall: since when a member is unhealthy is read from the status if it is known from nothing
 // else, and only for one that was unhealthy then.
 func TestRecall(t *testing.T) {
