@@ -32,10 +32,10 @@ func (sc Scope) advise(p Profile, gates []Gate) {
 	}
 }
 
-// needless reports whether a member was added by a failover, and one that was given up serves again. A rollout would wait
-// for it, and stays as it is without it.
+// needless reports whether a member was added by a failover, and the member that was given up serves again. A rollout waits
+// for the added member without a need. Where recovery is asked for, the record of the failover is gone by then.
 func (sc Scope) needless(p Profile, m state.Member) bool {
-	if m.Ordinal < sc.Want.Replicas || sc.Want.Recover || !p.Failover.Keeps {
+	if m.Ordinal < sc.Want.Replicas || !p.Failover.Keeps {
 		return false
 	}
 	return slices.ContainsFunc(sc.Want.Failures, func(f topology.Failure) bool {
