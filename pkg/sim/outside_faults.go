@@ -1,5 +1,14 @@
 package sim
 
+import (
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// BeginAt sets the time of a model in which nothing exists yet, in whole seconds.
+func (w *Model) BeginAt(at time.Time) { w.t = int64(at.Sub(epoch) / time.Second) }
+
 // Tick lets one second pass. It is for a tier that drives the model from outside.
 func (w *Model) Tick() { w.tick() }
 
@@ -23,3 +32,43 @@ func (w *Model) EndFaults() {
 
 // OffsetClocks sets the clocks of hosts wrong, as in random runs of one seed in four.
 func (w *Model) OffsetClocks() { w.offsetClocks() }
+
+// LoseHost takes the host of the pods with an ordinal away, with the disks of their claims, until RestoreHost. Kubernetes
+// misses the host after 40 seconds, and deletes the pods of the host some minutes later.
+func (w *Model) LoseHost(ordinal int) {
+	for k := range kinds {
+		if p := w.pods[k][ordinal]; p != nil {
+			w.loseForGood(kind(k), ordinal)
+		}
+	}
+}
+
+// RestoreHost brings a host back, with its disks. Its processes start again.
+func (w *Model) RestoreHost(ordinal int) {
+	for k := range kinds {
+		if p := w.pods[k][ordinal]; p != nil && p.lost == never {
+			p.lost = w.t
+		}
+		if c := w.claims[k][ordinal]; c != nil {
+			c.lost = false
+		}
+	}
+}
+
+// BreakDisk ends the process of a member whose disk fails. The process does not start again until MendDisk.
+func (w *Model) BreakDisk(component topology.Kind, ordinal int) {
+	k := kindOf(component)
+	p, c := w.pods[k][ordinal], w.claims[k][ordinal]
+	if p == nil || c == nil {
+		return
+	}
+	c.lost = true
+	w.halt(p, 1)
+}
+
+// MendDisk repairs the disk of a member, with what is stored there.
+func (w *Model) MendDisk(component topology.Kind, ordinal int) {
+	if c := w.claims[kindOf(component)][ordinal]; c != nil {
+		c.lost = false
+	}
+}

@@ -1,6 +1,7 @@
 package memoryapi
 
 import (
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -14,7 +15,19 @@ import (
 	"k8s.io/streaming/pkg/httpstream/spdy"
 )
 
-// forward connects a client to the ports of a pod, at the address in the pod's status.
+// Connect connects to a port of a pod.
+type Connect func(ctx context.Context, pod *corev1.Pod, port string) (net.Conn, error)
+
+// Forward sets how the server connects to pods, before its first request. Without it the server connects to the address in
+// the status of a pod.
+func (s *Server) Forward(connect Connect) { s.connect = connect }
+
+func connectTo(ctx context.Context, pod *corev1.Pod, port string) (net.Conn, error) {
+	var d net.Dialer
+	return d.DialContext(ctx, "tcp", net.JoinHostPort(pod.Status.PodIP, port))
+}
+
+// forward connects a client to the ports of a pod.
 func (s *Server) forward(w http.ResponseWriter, q request) {
 	got, err := s.store.get(q.in(), q.key)
 	if err != nil {
@@ -30,7 +43,9 @@ func (s *Server) forward(w http.ResponseWriter, q request) {
 	if err != nil {
 		return // it has answered
 	}
-	f := &forwarder{host: pod.Status.PodIP, errors: map[string]httpstream.Stream{}}
+	ctx, end := context.WithCancel(context.Background())
+	defer end()
+	f := &forwarder{ctx: ctx, pod: pod, backend: s.connect, errors: map[string]httpstream.Stream{}}
 	tunnel := portforward.NewTunnelingConnection("server", ws)
 	conn, err := spdy.NewServerConnection(tunnel, f.accept)
 	if err != nil {
@@ -44,9 +59,11 @@ func (s *Server) forward(w http.ResponseWriter, q request) {
 
 // forwarder pairs the streams of a connection by their request ids, and connects them.
 type forwarder struct {
-	host   string
-	mu     sync.Mutex
-	errors map[string]httpstream.Stream
+	ctx     context.Context // ends with the connection
+	pod     *corev1.Pod
+	backend Connect
+	mu      sync.Mutex
+	errors  map[string]httpstream.Stream
 }
 
 func (f *forwarder) accept(s httpstream.Stream, _ <-chan struct{}) error {
@@ -65,9 +82,9 @@ func (f *forwarder) accept(s httpstream.Stream, _ <-chan struct{}) error {
 
 func (f *forwarder) connect(data, failed httpstream.Stream) {
 	port := data.Headers().Get(corev1.PortHeader)
-	backend, err := net.Dial("tcp", net.JoinHostPort(f.host, port))
+	backend, err := f.backend(f.ctx, f.pod, port)
 	if err != nil {
-		_, _ = io.WriteString(failed, "dial tcp4 "+f.host+":"+port+": connect: connection refused")
+		_, _ = io.WriteString(failed, "dial tcp4 "+f.pod.Status.PodIP+":"+port+": connect: connection refused")
 		_ = failed.Close()
 		_ = data.Reset()
 		return

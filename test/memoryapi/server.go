@@ -37,6 +37,7 @@ type Server struct {
 	store    store
 	requests atomic.Int64
 	managers *managers // nil: it is not recorded who has written what
+	connect  Connect
 }
 
 // Requests returns how many requests there have been, besides watches.
@@ -44,7 +45,7 @@ func (s *Server) Requests() int64 { return s.requests.Load() }
 
 // New returns a server without any object.
 func New() *Server {
-	return &Server{store: store{version: 1, collections: map[schema.GroupResource]*collection{}}}
+	return &Server{connect: connectTo, store: store{version: 1, collections: map[schema.GroupResource]*collection{}}}
 }
 
 // Announce sets a function that is told when a watch has events, and that decides when they are sent. It must not use the
