@@ -29,6 +29,7 @@ const usage = `usage:
   try pass DURATION   let time pass at once, such as 10m
 flags before these words:
   -dir FOLDER         where the kubeconfig is (default: in the cache folder of the user)
+  -speed N            how many seconds of the model pass in a second (default 1)
 what can be broken:
 `
 
@@ -42,6 +43,9 @@ func main() {
 	}
 }
 
+// fastest is the highest speed. The plugin asks PD every half second, so that more makes nothing shorter.
+const fastest = 20
+
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("try", flag.ContinueOnError)
 	flags.SetOutput(out)
@@ -51,9 +55,12 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 			fmt.Fprintf(out, "  %-8s %s\n", f.name, f.what)
 		}
 	}
-	folder := flags.String("dir", "", "")
+	folder, speed := flags.String("dir", "", ""), flags.Int("speed", 1, "")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if *speed < 1 || *speed > fastest {
+		return fmt.Errorf("-speed: give a number from 1 to %d", fastest)
 	}
 	if *folder == "" {
 		cache, err := os.UserCacheDir()
@@ -65,5 +72,5 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if flags.NArg() > 0 {
 		return ask(ctx, *folder, flags.Args(), out)
 	}
-	return start(ctx, *folder, out)
+	return start(ctx, *folder, *speed, out)
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // start runs a model until ctx ends.
-func start(ctx context.Context, folder string, out io.Writer) error {
+func start(ctx context.Context, folder string, speed int, out io.Writer) error {
 	if _, err := asked(ctx, folder, []string{alive}); err == nil {
 		return fmt.Errorf("a model runs already with %s; give another folder with -dir", kubeconfigIn(folder))
 	}
@@ -28,7 +28,7 @@ func start(ctx context.Context, folder string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	w := newWorld(out, rand.Text())
+	w := newWorld(out, rand.Text(), speed)
 	if err := writeKubeconfig(folder, "https://"+l.Addr().String(), authority, w.token); err != nil {
 		return err
 	}
@@ -111,9 +111,10 @@ In another terminal, here:
 		fmt.Fprintf(&b, "  %-55s # %s\n", program()+" break "+f.name, f.what)
 	}
 	for _, c := range []command{
+		{program() + " pass 1m", "a minute later, at once; after host-1 or disk"},
 		{"kubectl-tidb status basic", "names what is broken"},
 		{"kubectl-tidb failover basic", "who is down, and what becomes of it"},
-		{program() + " pass 10m", "ten minutes later, at once"},
+		{"kubectl-tidb failover basic run --yes", "replaces who is due; pass 40m meanwhile"},
 		{program() + " mend", "all that is broken"},
 	} {
 		fmt.Fprintf(&b, "  %-55s # %s\n", c.line, c.shows)

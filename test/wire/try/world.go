@@ -29,12 +29,14 @@ type world struct {
 	cluster topology.Cluster
 	out     io.Writer
 	token   string // which clients have to show
+	begun   time.Time
+	speed   int // how many seconds of the model a second takes
 
 	mu      sync.Mutex // the model, the bridge and the members are used by one goroutine at a time
 	model   *sim.Model
 	kube    *kubernetes.Bridge
 	members *database.Database
-	ahead   time.Duration     // how far the model's time is ahead of the clock
+	ahead   time.Duration     // what has passed at once
 	broken  map[string]func() // what is broken, by names, and what mends it
 	cut     map[string]bool   // pods that cannot be reached from here
 	denied  string            // what an admission webhook answers to writes of StatefulSets; "" for none
@@ -42,12 +44,13 @@ type world struct {
 }
 
 // newWorld returns a world without a cluster in it.
-func newWorld(out io.Writer, token string) *world {
+func newWorld(out io.Writer, token string, speed int) *world {
 	m := sim.New(sim.Options{Seed: 1, PD: 3, TiKV: 3, TiDB: 2})
-	m.BeginAt(time.Now())
+	begun := time.Now()
+	m.BeginAt(begun)
 	api := memoryapi.New()
 	w := &world{
-		api: api, out: out, token: token, model: m, kube: kubernetes.New(m, api), members: database.New(m),
+		api: api, out: out, token: token, begun: begun, speed: speed, model: m, kube: kubernetes.New(m, api), members: database.New(m),
 		cluster: topology.Cluster{Namespace: kubernetes.Namespace, Name: kubernetes.Name},
 		broken:  map[string]func(){}, cut: map[string]bool{},
 	}
@@ -65,7 +68,7 @@ func newWorld(out io.Writer, token string) *world {
 
 // live lets the model go on with the clock until ctx ends.
 func (w *world) live(ctx context.Context) {
-	next := time.NewTicker(time.Second)
+	next := time.NewTicker(time.Second / time.Duration(w.speed))
 	defer next.Stop()
 	for {
 		select {
@@ -79,10 +82,11 @@ func (w *world) live(ctx context.Context) {
 	}
 }
 
-// goOn lets the model go on to the time of the clock, and ahead of the clock by so much more.
+// goOn lets the model go on by the time that has passed, and by so much more.
 func (w *world) goOn(more time.Duration) {
 	w.ahead += more
-	for end := time.Now().Add(w.ahead - time.Second); w.model.Now().Before(end); {
+	end := w.begun.Add(time.Duration(w.speed)*time.Since(w.begun) + w.ahead - time.Second)
+	for w.model.Now().Before(end) {
 		w.model.Tick()
 		w.kube.Show()
 	}
