@@ -278,6 +278,6 @@ var memberRemoved = plan.Hook{
 		if m.Database.Presence != state.Present {
 			return nil
 		}
-		return plan.RemoveMember{Member: m.Name, ID: m.Database.ID}
+		return plan.RemoveMember{Member: m.Name, ID: m.Database.ID, Down: !m.Database.Healthy}
 	},
 }

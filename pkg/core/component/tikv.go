@@ -186,7 +186,7 @@ var storeOffline = plan.Hook{
 	Reason: plan.StoreOffline, Want: "store offline",
 	Done: func(_ plan.Scope, m state.Member) bool { return leaving(m) },
 	Step: func(_ plan.Scope, m state.Member) plan.Step {
-		return plan.RemoveStore{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID}
+		return plan.RemoveStore{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID, Down: m.Database.State != state.StoreUp}
 	},
 	Observed: storeObserved,
 }

@@ -107,7 +107,7 @@ func TestRecords(t *testing.T) {
 			lost(c, time.Hour, "t-pd-1")
 			given(c, "t-pd-1", time.Minute)
 			lost(c, time.Hour, "t-pd-2")
-		}), []plan.Step{plan.RemoveMember{Member: "t-pd-1", ID: 102}}},
+		}), []plan.Step{plan.RemoveMember{Member: "t-pd-1", ID: 102, Down: true}}},
 		"another PD member, after PD has removed one": {failing(func(c *plantest.Cluster) {
 			c.Seen.PD.Members, c.Seen.PD.Healthy = 6, 6
 			lost(c, time.Hour, "t-pd-1")

@@ -108,6 +108,9 @@ type MoveLeader struct {
 type RemoveMember struct {
 	Member string
 	ID     uint64
+	// Down: PD did not call the member healthy when this was decided. The member may be back when the request is sent, and
+	// a voter that serves is removed only where that was decided.
+	Down bool
 }
 
 // EvictLeaders records and makes an evict-leader scheduler for a store.
@@ -149,6 +152,8 @@ type RemoveStore struct {
 	Component topology.Kind
 	Member    string
 	StoreID   uint64
+	// Down: PD did not call the store Up when this was decided, as in RemoveMember.
+	Down bool
 }
 
 // RestoreStore cancels the removal of a store that we took offline and that is wanted

@@ -13,6 +13,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
 
 // sleeps stops this process for hours before a request: others go on meanwhile.
@@ -134,4 +135,23 @@ func TestPodDeletedHoursLater(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestBackBeforeItsRemoval: a member that was down when its removal was decided, and that PD calls healthy by now, stays. A
+// laptop that sleeps may send the request hours later.
+func TestBackBeforeItsRemoval(t *testing.T) {
+	member, store := remove, takeOffline
+	member.Down, store.Down = true, true
+	w := newFixture(t)
+	w.isStale(t, member)
+	w.isStale(t, store)
+	if got := w.writes(); len(got) > 0 {
+		t.Errorf("wrote %q", got)
+	}
+	w.pd.Update(func(s *pd.FakeState) {
+		s.Unhealthy = map[string]bool{"basic-pd-2": true}
+		s.Stores[3].StateName = "Down"
+	})
+	w.do(t, member)
+	w.do(t, store)
 }

@@ -64,6 +64,9 @@ func (a *Actor) removeMember(ctx context.Context, s plan.RemoveMember) error {
 	if err != nil {
 		return fmt.Errorf("read health of PD members: %w", err)
 	}
+	if s.Down && healthy(health, s.ID) {
+		return stale("PD member "+s.Member, "is healthy by now")
+	}
 	if err := a.quorumWithout(s, members, health); err != nil {
 		return err
 	}

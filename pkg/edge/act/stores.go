@@ -19,8 +19,11 @@ func (a *Actor) removeStore(ctx context.Context, s plan.RemoveStore) error {
 	if err != nil {
 		return err
 	}
-	if store.State != pd.StoreUp {
+	switch {
+	case store.State != pd.StoreUp:
 		return nil
+	case s.Down && store.Healthy():
+		return stale(storeName(s.StoreID), "is Up by now")
 	}
 	book, err := a.ledger(ctx)
 	if err != nil {
