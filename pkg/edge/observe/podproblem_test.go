@@ -17,11 +17,13 @@ func TestPodProblemInKubernetesWords(t *testing.T) {
 		return corev1.PodCondition{Type: kind, Status: corev1.ConditionFalse, Reason: reason, Message: message}
 	}
 	always := corev1.ContainerRestartPolicyAlways
-	sidecar := corev1.PodSpec{InitContainers: []corev1.Container{{Name: "setup"}, {Name: "istio-proxy", RestartPolicy: &always}}}
+	sidecar := corev1.PodSpec{InitContainers: []corev1.Container{{Name: "setup"}, {Name: "istio-proxy", RestartPolicy: &always}, {Name: "linkerd-proxy", RestartPolicy: &always}}}
 	gate := corev1.PodSpec{ReadinessGates: []corev1.PodReadinessGate{{ConditionType: "health.example/db"}}}
 	started := container("istio-proxy", false)
 	started.Started = new(bool)
 	*started.Started = true
+	starts := container("linkerd-proxy", false)
+	starts.Started = new(bool)
 	of := func(c ...corev1.ContainerStatus) []corev1.ContainerStatus { return c }
 	for want, p := range map[string]corev1.Pod{
 		"readiness gate health.example/db is False: Target.Failed: checks failed": {Spec: gate, Status: corev1.PodStatus{
@@ -39,6 +41,8 @@ func TestPodProblemInKubernetesWords(t *testing.T) {
 		"pod failed":                     {Status: corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: of(ended)}},
 		"sidecar istio-proxy runs but has not started yet": {Spec: sidecar, Status: corev1.PodStatus{
 			Phase: corev1.PodPending, InitContainerStatuses: of(container("istio-proxy", false)), ContainerStatuses: of(waits)}},
+		"sidecar linkerd-proxy runs but has not started yet": {Spec: sidecar, Status: corev1.PodStatus{
+			Phase: corev1.PodPending, InitContainerStatuses: of(starts), ContainerStatuses: of(waits)}},
 		"sidecar istio-proxy runs but is not ready": {Spec: sidecar, Status: corev1.PodStatus{
 			Phase: corev1.PodRunning, InitContainerStatuses: of(started), ContainerStatuses: of(container("tikv", true)),
 			Conditions: []corev1.PodCondition{not(corev1.PodReady, "ContainersNotReady", "[istio-proxy]")}}},
