@@ -125,6 +125,9 @@ func (w *Model) take(step plan.Step) error {
 	case plan.MoveLeader:
 		return w.moveLeader(s.From, s.To)
 	case plan.RemoveMember:
+		if m := w.pd.member(s.ID); s.Down && m != nil && w.serving() && w.pinged(*m) {
+			return errConflict
+		}
 		return w.removeMember(s.ID)
 	case plan.EvictLeaders:
 		return w.evictLeaders(s)

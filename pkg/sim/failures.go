@@ -128,7 +128,7 @@ func (w *Model) judgeFailure(s plan.RecordFailure, say sayer) {
 	if s := w.storeOf(k, i); k.data() == topology.Store && s != nil {
 		ago += min(max(0, w.seen.lastUp[k][i]-s.heartbeat), savedEvery)
 	}
-	if ago+grain < failoverAfter[k] {
+	if ago+grain+poll < failoverAfter[k] { // between two looks it may have served
 		say("failover", "it served %s ago", time.Duration(ago)*time.Second)
 	}
 	if p := w.pods[k][i]; p != nil {
@@ -206,6 +206,9 @@ func (w *Model) rolls(k kind) bool {
 // judgeRemoval checks that a member leaves the database because the user does not want
 // it, while no peer is missing; or because it was given up, and then it is down.
 func (w *Model) judgeRemoval(k kind, i int, id uint64, say sayer) {
+	if c := w.claims[k][i]; w.nap.woke && c != nil && c.data == id && !w.seen.serves[k][i] && w.fit(k, i) {
+		say("late", "%s is back", w.names[k][i])
+	}
 	f := w.failure(k, w.names[k][i])
 	if f == nil { // another engine may have ended the failover since
 		f = failureOf(w.seen.failures[k], w.names[k][i])

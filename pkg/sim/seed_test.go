@@ -3,6 +3,7 @@ package sim
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
 	"runtime"
@@ -114,9 +115,13 @@ func (r *results) add(w *Model) bool {
 func (r *results) line(took time.Duration) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return fmt.Sprintf("%d of %d seeds in %s, %.0f per second on %d processors, %.0f simulated hours, %d failed",
+	text := fmt.Sprintf("%d of %d seeds in %s, %.0f per second on %d processors, %.0f simulated hours, %d failed",
 		r.lived, *seeds, took.Round(time.Second/10), float64(r.lived)/took.Seconds(), runtime.GOMAXPROCS(0),
 		float64(r.simulated)/3600, len(r.failed))
+	if failed := slices.Sorted(maps.Keys(r.failed)); len(failed) > 0 {
+		text += fmt.Sprintf(", e.g. %v", failed[:min(8, len(failed))])
+	}
+	return text
 }
 
 func (r *results) report(t *testing.T) {

@@ -210,6 +210,8 @@ func (w *Model) removeStore(step plan.RemoveStore) error {
 		return fmt.Errorf("store %d not found", id)
 	case s.state != state.StoreUp:
 		return nil
+	case step.Down && w.shownState(s) == state.StoreUp:
+		return errConflict
 	}
 	if !w.removing(id) {
 		w.removals = append(w.removals, state.Removal{StoreID: id, Member: step.Member, Since: w.Now()})
