@@ -7,12 +7,12 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// failingBelow adds what a person can do about members that fail with an old revision and that the
+// adviseBelowRollout adds what a person can do about members that fail with an old revision and that the
 // rollout does not reach: those below members that may serve, since a partition reaches them only
 // after those above, and restarting those would take a second member away; and the next one, where
 // another member fails with the update revision, or its claim is being deleted and PD cannot be asked. A wait for such a
 // member would last for ever.
-func (sc Scope) failingBelow(p Profile, h hold, v verdict) verdict {
+func (sc Scope) adviseBelowRollout(p Profile, h hold, v verdict) verdict {
 	next, ok := sc.candidate()
 	if !ok || h.rolling || sc.Got.Set.Manual {
 		return v

@@ -6,10 +6,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// byHand is for a component whose update strategy leaves restarts to the user (OnDelete). Its gates
+// askForDeletion is for a component whose update strategy leaves restarts to the user (OnDelete). Its gates
 // ask the user to delete an unhealthy pod of an old revision wherever repair would restart it: a
 // wait for such a member may never end.
-func (sc Scope) byHand(p Profile, h hold, v verdict) verdict {
+func (sc Scope) askForDeletion(p Profile, h hold, v verdict) verdict {
 	if !sc.Got.Set.Manual || h.rolling {
 		return v
 	}

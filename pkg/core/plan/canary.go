@@ -30,9 +30,9 @@ func (sc Scope) hold(p Profile, m state.Member) verdict {
 	return wait(sc.unpromoted())
 }
 
-// heldDown adds the gate of a canary that keeps a member which is down from the update revision: that may be the only
+// addCanaryGate adds the gate of a canary that keeps a member which is down from the update revision: that may be the only
 // cure, and without the gate nothing would say that a person decides about it.
-func (sc Scope) heldDown(v verdict) verdict {
+func (sc Scope) addCanaryGate(_ Profile, _ hold, v verdict) verdict {
 	if len(v.steps) > 0 || slices.ContainsFunc(v.gates, func(g Gate) bool { return g.Approval }) {
 		return v
 	}

@@ -48,18 +48,17 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 	sum := verdict{steps: applies("", w.Objects)}
 	sum = sum.and(adoptEvictions(w.Cluster, s)).and(endObsolete(w.Cluster, s)).and(adoptDrains(s)).and(endDrains(w.Cluster, s)).and(endIdleDDLPause(w, s))
 	var before holds
-	under := underMaintenance(w.Cluster, s)
 	scopes := scopesOf(&policy, &w, &s)
 	for _, i := range rolloutOrder(profiles, w.Groups) {
 		sc, g := scopes[i], &w.Groups[i]
 		p, hold := profileOf(profiles, g.Kind), before.of(i, g.Kind)
 		var v verdict
 		if g.Suspend {
-			v = sc.duringMaintenance(sc.suspend(p, w.Groups[:i], w.Groups[i+1:]), under)
+			v = sc.suspend(p, w.Groups[:i], w.Groups[i+1:])
 		} else {
-			v = sc.leftAlone(p, sc.atOnce(sc.byHand(p, hold, sc.failingBelow(p, hold, sc.heldDown(sc.decide(p, hold))))))
-			v = sc.duringMaintenance(sc.lacking(v), under)
+			v = sc.decide(p, hold)
 		}
+		v = sc.adjusted(p, hold, v)
 		v.gates = bounded(v.gates, policy.Waits, &w.Cluster, &s)
 		v = sc.cancelWhileBlocked(v, sum.gates)
 		sum.steps = append(sum.steps, v.steps...)

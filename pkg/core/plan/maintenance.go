@@ -37,10 +37,11 @@ func underMaintenance(c topology.Cluster, s state.Snapshot) []maintained {
 	return all
 }
 
-// duringMaintenance holds back what may take a member away while a node with other members may go down at
+// holdForMaintenance holds back what may take a member away while a node with other members may go down at
 // any time: with both, PD or regions may have no quorum, or a service no server. Members on that node go down
 // anyway, and one whose process is known not to run has nothing to lose.
-func (sc Scope) duringMaintenance(v verdict, all []maintained) verdict {
+func (sc Scope) holdForMaintenance(_ Profile, _ hold, v verdict) verdict {
+	all := underMaintenance(*sc.Cluster, *sc.All)
 	if len(all) == 0 {
 		return v
 	}

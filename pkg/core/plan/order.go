@@ -28,12 +28,12 @@ func (sc Scope) WaitsFor(m, other state.Member) bool {
 	return queued && first.Ordinal == other.Ordinal
 }
 
-// atOnce adds what a person can do about members that do not get Ready while Kubernetes
+// adviseParallel adds what a person can do about members that do not get Ready while Kubernetes
 // waits for them before it creates other pods. A member without data may need just those
 // others, for a quorum of PD or of regions, or because PD has added one that has yet to
 // start. Then none of them ever starts. As long as PD does not answer, one with marked data may
 // be needed as well: it may have been marked for a removal that never happened.
-func (sc Scope) atOnce(v verdict) verdict {
+func (sc Scope) adviseParallel(_ Profile, _ hold, v verdict) verdict {
 	for _, m := range sc.Got.Running() {
 		first, queued := sc.before(m)
 		noData := len(m.Claims) == len(markedClaims(m)) && (len(m.Claims) == 0 || m.Database.Presence != state.Unknown)

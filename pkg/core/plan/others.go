@@ -35,9 +35,9 @@ func findings(w desired.State, s state.Snapshot) []desired.Finding {
 	return all
 }
 
-// leftAlone adds, for members that others are removing from the database, why they do not serve.
+// explainRemoval adds, for members that others are removing from the database, why they do not serve.
 // The plugin does not stop such a removal: a person has asked PD for it.
-func (sc Scope) leftAlone(p Profile, v verdict) verdict {
+func (sc Scope) explainRemoval(p Profile, _ hold, v verdict) verdict {
 	if p.Abandoned == nil {
 		return v
 	}

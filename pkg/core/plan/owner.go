@@ -54,10 +54,10 @@ func renumbered(w desired.State, s state.Snapshot) []Gate {
 	return gates
 }
 
-// lacking reduces a verdict on a component whose pods lack something. No step may take a
+// keepWithoutPods reduces a verdict on a component whose pods lack something. No step may take a
 // pod away or prepare for that, or make the first pods, since they could not start, and no
 // other wait is reported, since none of them ends.
-func (sc Scope) lacking(v verdict) verdict {
+func (sc Scope) keepWithoutPods(_ Profile, _ hold, v verdict) verdict {
 	if len(sc.Want.Lacks) == 0 {
 		return v
 	}
