@@ -214,7 +214,7 @@ func (w *Model) judge(step plan.Step) []Violation {
 
 func (w *Model) judgeLook(step plan.Step, say sayer) {
 	w.judgeOperator(step, say)
-	if !plan.Disruptive(step) {
+	if !step.Disruptive() {
 		return
 	}
 	if !w.seen.live || w.seen.acted {

@@ -118,7 +118,7 @@ func (m *mender) mend(w *Model) {
 // judgeMending checks that only what is ours and temporary was taken back.
 func (w *Model) judgeMending(before belongings, steps []plan.Step) {
 	for _, s := range steps {
-		if plan.Disruptive(s) {
+		if s.Disruptive() {
 			w.broke("mend", "doctor --fix is not to %s", s)
 		}
 	}

@@ -70,5 +70,5 @@ func (w *Model) breakStep() {
 // fails reports whether a step is the one that fails each time.
 func (b broken) fails(step plan.Step, now int64) bool {
 	k, _ := step.Target()
-	return now < b.until && plan.Action(step) == b.action && strings.EqualFold(string(k), b.component)
+	return now < b.until && step.Action() == b.action && strings.EqualFold(string(k), b.component)
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/forecast"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 )
 
@@ -131,7 +130,7 @@ func list(all []string) []string { return append([]string{}, all...) }
 
 func stepOf(s forecast.Step) stepDoc {
 	k, member := s.Target()
-	d := stepDoc{Action: plan.Action(s.Step), Component: string(k), Member: member, Step: s.String(), Disruptive: plan.Disruptive(s.Step)}
+	d := stepDoc{Action: s.Step.Action(), Component: string(k), Member: member, Step: s.String(), Disruptive: s.Step.Disruptive()}
 	for _, w := range s.Waits {
 		d.Waits = append(d.Waits, waitDoc{string(w.Reason), w.Want})
 	}

@@ -49,7 +49,7 @@ func say(text string) func(plan.Step) string { return func(plan.Step) string { r
 
 // phrase returns what a step does.
 func phrase(s plan.Step) string {
-	if p := phrases[plan.Action(s)]; p != nil {
+	if p := phrases[s.Action()]; p != nil {
 		return p(s)
 	}
 	return s.String()

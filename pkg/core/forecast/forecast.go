@@ -93,7 +93,7 @@ func (w *world) run(f *Forecast) {
 		for _, s := range p.Steps {
 			f.take(w, s, turn)
 		}
-		w.happen(slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return !plan.Quiet(s) }))
+		w.happen(slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return !s.Quiet() }))
 		if len(p.Steps) > 0 || w.changed {
 			stalled, w.idle = nil, 0
 			continue
@@ -111,11 +111,11 @@ func (w *world) run(f *Forecast) {
 
 // take adds a step, and lets it take effect.
 func (f *Forecast) take(w *world, s plan.Step, turn int) {
-	e, known := effects[plan.Action(s)]
+	e, known := effects[s.Action()]
 	if !known {
-		panic("forecast: no such step: " + plan.Action(s))
+		panic("forecast: no such step: " + s.Action())
 	}
-	if !plan.Quiet(s) {
+	if !s.Quiet() {
 		f.Steps = append(f.Steps, Step{Step: s, Phase: e.phase(w, s), Turn: turn})
 	}
 	e.do(w, s)
@@ -127,7 +127,7 @@ func (f *Forecast) await(p plan.Plan) {
 	for _, g := range p.Gates {
 		next := slices.ContainsFunc(p.Steps, func(s plan.Step) bool {
 			k, member := s.Target()
-			return k == g.Component && member == g.Member && !plan.Quiet(s)
+			return k == g.Component && member == g.Member && !s.Quiet()
 		})
 		if next || g.Approval || slices.Contains(queued, g.Reason) {
 			continue

@@ -73,7 +73,7 @@ func TestSteps(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, d := range file.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil && f.Name.Name == "step" && len(f.Type.Params.List) == 0 && f.Type.Results == nil {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil && f.Name.Name == "Action" {
 				steps = append(steps, f.Recv.List[0].Type.(*ast.Ident).Name)
 			}
 		}

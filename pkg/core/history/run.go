@@ -122,7 +122,7 @@ func (r Run) Took() time.Duration { return r.Ended.Sub(r.Began) }
 
 // LeaderMoves returns the steps that have handed PD's leadership to another member.
 func (r Run) LeaderMoves() []Step {
-	action := plan.Action(plan.MoveLeader{})
+	action := plan.MoveLeader{}.Action()
 	var moves []Step
 	for _, s := range r.Steps {
 		if s.Action == action && s.Result == Taken {

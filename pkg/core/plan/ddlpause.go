@@ -23,9 +23,10 @@ type BeginDDLPause struct {
 	Revision string
 }
 
-func (BeginDDLPause) step() {}
-
+func (BeginDDLPause) Action() string                    { return "BeginDDLPause" }
 func (s BeginDDLPause) Target() (topology.Kind, string) { return s.Component, s.Member }
+func (BeginDDLPause) Disruptive() bool                  { return false }
+func (BeginDDLPause) Quiet() bool                       { return false }
 
 func (s BeginDDLPause) String() string {
 	return fmt.Sprintf("pause DDL statements for the upgrade from %s to %s, by %s", s.From, s.To, s.By)
@@ -93,9 +94,10 @@ type EndDDLPause struct {
 	PodUID    string
 }
 
-func (EndDDLPause) step() {}
-
+func (EndDDLPause) Action() string                    { return "EndDDLPause" }
 func (s EndDDLPause) Target() (topology.Kind, string) { return s.Component, s.Member }
+func (EndDDLPause) Disruptive() bool                  { return false }
+func (EndDDLPause) Quiet() bool                       { return false }
 
 func (s EndDDLPause) String() string { return "let DDL statements run again, by " + s.Member }
 

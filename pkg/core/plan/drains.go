@@ -45,13 +45,20 @@ type AdoptDrain struct {
 // time of a new one must not begin with the old one.
 const DrainEnds = 5 * time.Minute
 
-func (AdoptDrain) step()   {}
-func (DrainCapture) step() {}
-func (ForgetDrain) step()  {}
+func (AdoptDrain) Action() string                    { return "AdoptDrain" }
+func (s AdoptDrain) Target() (topology.Kind, string) { return s.Component, s.Member }
+func (AdoptDrain) Disruptive() bool                  { return false }
+func (AdoptDrain) Quiet() bool                       { return false }
 
-func (s AdoptDrain) Target() (topology.Kind, string)   { return s.Component, s.Member }
+func (DrainCapture) Action() string                    { return "DrainCapture" }
 func (s DrainCapture) Target() (topology.Kind, string) { return s.Component, s.Member }
-func (s ForgetDrain) Target() (topology.Kind, string)  { return s.Component, s.Member }
+func (DrainCapture) Disruptive() bool                  { return false }
+func (s DrainCapture) Quiet() bool                     { return s.Again }
+
+func (ForgetDrain) Action() string                    { return "ForgetDrain" }
+func (s ForgetDrain) Target() (topology.Kind, string) { return s.Component, s.Member }
+func (ForgetDrain) Disruptive() bool                  { return false }
+func (ForgetDrain) Quiet() bool                       { return false }
 
 func (s AdoptDrain) String() string {
 	if s.Since.IsZero() {

@@ -19,10 +19,10 @@ type ReplaceEnded struct {
 	ByDatabase bool
 }
 
-func (ReplaceEnded) step() {}
-
-// Target implements Step.
+func (ReplaceEnded) Action() string                    { return "ReplaceEnded" }
 func (s ReplaceEnded) Target() (topology.Kind, string) { return s.Component, s.Member }
+func (ReplaceEnded) Disruptive() bool                  { return true }
+func (ReplaceEnded) Quiet() bool                       { return false }
 
 func (s ReplaceEnded) String() string {
 	return fmt.Sprintf("recreate pod %s, which has ended", s.Member)

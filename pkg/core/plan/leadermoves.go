@@ -25,9 +25,10 @@ const (
 	limitAgain = 30 * time.Second
 )
 
-func (LimitLeaderMoves) step() {}
-
+func (LimitLeaderMoves) Action() string                    { return "LimitLeaderMoves" }
 func (s LimitLeaderMoves) Target() (topology.Kind, string) { return topology.TiKV, "" }
+func (LimitLeaderMoves) Disruptive() bool                  { return false }
+func (s LimitLeaderMoves) Quiet() bool                     { return s.Again }
 
 func (s LimitLeaderMoves) String() string {
 	return "have PD move at most " + remedy.Count(s.Limit, "region leader", "region leaders") + " at a time"

@@ -80,7 +80,7 @@ func (sc Scope) keepWithoutPods(_ Profile, _ hold, v verdict) verdict {
 				continue
 			}
 		}
-		if !Disruptive(s) {
+		if !s.Disruptive() {
 			kept.steps = append(kept.steps, s)
 		}
 	}

@@ -17,10 +17,10 @@ type EndPause struct {
 	Until time.Time
 }
 
-func (EndPause) step() {}
-
-// Target implements Step: it is about the cluster as a whole.
+func (EndPause) Action() string                  { return "EndPause" }
 func (EndPause) Target() (topology.Kind, string) { return "", "" }
+func (EndPause) Disruptive() bool                { return true }
+func (EndPause) Quiet() bool                     { return false }
 
 func (s EndPause) String() string {
 	return fmt.Sprintf("end the pause by %s, which was to last until %s", s.By, s.Until.UTC().Format(time.RFC3339))

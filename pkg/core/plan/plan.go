@@ -148,7 +148,7 @@ func (p Plan) MustBeLive() bool {
 		case EvictLeaders, BeginDDLPause:
 			return true
 		}
-		return Disruptive(s)
+		return s.Disruptive()
 	})
 }
 

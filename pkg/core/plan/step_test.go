@@ -71,10 +71,10 @@ func TestSteps(t *testing.T) {
 		if kind != c.kind || member != c.member {
 			t.Errorf("%T is of %q %q, want %q %q", c.step, kind, member, c.kind, c.member)
 		}
-		if got := plan.Disruptive(c.step); got != c.disruptive {
+		if got := c.step.Disruptive(); got != c.disruptive {
 			t.Errorf("%T %s: disruptive %t", c.step, c.step, got)
 		}
-		if got := plan.Quiet(c.step); got != c.quiet {
+		if got := c.step.Quiet(); got != c.quiet {
 			t.Errorf("%T: quiet %t", c.step, got)
 		}
 	}
@@ -97,9 +97,9 @@ func TestActions(t *testing.T) {
 	var actions []string
 	listed := map[string]bool{}
 	for _, c := range steps {
-		listed[plan.Action(c.step)] = true
-		if !plan.Quiet(c.step) {
-			actions = append(actions, plan.Action(c.step))
+		listed[c.step.Action()] = true
+		if !c.step.Quiet() {
+			actions = append(actions, c.step.Action())
 		}
 	}
 	slices.Sort(actions)

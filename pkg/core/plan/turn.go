@@ -15,12 +15,12 @@ import (
 func turn(steps []Step, later []topology.Kind) []Step {
 	var calm []Step
 	for _, s := range steps {
-		if !Disruptive(s) {
+		if !s.Disruptive() {
 			calm = append(calm, s)
 		}
 	}
 	first := frontmost(steps, later)
-	i := slices.IndexFunc(first, func(s Step) bool { return !Disruptive(s) })
+	i := slices.IndexFunc(first, func(s Step) bool { return !s.Disruptive() })
 	switch {
 	case i >= 0:
 		return calm

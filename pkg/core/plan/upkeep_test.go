@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -292,7 +291,7 @@ func TestUpkeepDelaysNothing(t *testing.T) {
 				t.Errorf("got:\n%s\n%v\nwant:\n%s", plantest.Text(p), p.Upkeep, before)
 			}
 			for _, s := range p.Upkeep {
-				if plan.Disruptive(s) {
+				if s.Disruptive() {
 					t.Errorf("%s is disruptive", s)
 				}
 			}

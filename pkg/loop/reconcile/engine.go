@@ -224,7 +224,7 @@ func (e Engine) do(ctx context.Context, step plan.Step) error {
 // reported reports that a step begins; the function that it returns reports its end. Of a quiet step only
 // a failure is reported.
 func (e Engine) reported(step plan.Step) func(error) {
-	if !plan.Quiet(step) {
+	if !step.Quiet() {
 		return e.Progress.Started(step)
 	}
 	return func(err error) {

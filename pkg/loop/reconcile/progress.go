@@ -224,7 +224,7 @@ func (st *Progress) waiting(g plan.Gate, since time.Time) event.Event {
 // Started reports that a step begins; the function that it returns reports its end.
 func (st *Progress) Started(step plan.Step) func(error) {
 	kind, member := step.Target()
-	e := event.Event{Component: string(kind), Member: member, Action: plan.Action(step), Step: step.String()}
+	e := event.Event{Component: string(kind), Member: member, Action: step.Action(), Step: step.String()}
 	begun := st.now()
 	e.Type = event.Started
 	st.send(e)

@@ -91,7 +91,7 @@ func (e Engine) noteResult(step plan.Step, err error) {
 	}
 	if err == nil {
 		delete(e.Upkeep.paused, step.String())
-		if !plan.Quiet(step) {
+		if !step.Quiet() {
 			e.Progress.Started(step)(nil)
 		}
 		return

@@ -1,0 +1,163 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// Claim names a claim by identity: a name alone may have been given to another
+// one since.
+type Claim struct {
+	Name, UID string
+}
+
+// MarkClaims marks a member's claims as left behind by a scale-in.
+type MarkClaims struct {
+	Component topology.Kind
+	Member    string
+	Claims    []Claim
+}
+
+func (MarkClaims) Action() string                    { return "MarkClaims" }
+func (s MarkClaims) Target() (topology.Kind, string) { return s.Component, s.Member }
+func (MarkClaims) Disruptive() bool                  { return false }
+func (MarkClaims) Quiet() bool                       { return false }
+
+func (s MarkClaims) String() string { return "mark " + names(s.Claims) + " as left over" }
+
+// UnmarkClaims removes the mark from claims of a member that is wanted again. With the mark, data
+// in use could be deleted as left over.
+type UnmarkClaims struct {
+	Component topology.Kind
+	Member    string
+	Claims    []Claim
+}
+
+func (UnmarkClaims) Action() string                    { return "UnmarkClaims" }
+func (s UnmarkClaims) Target() (topology.Kind, string) { return s.Component, s.Member }
+func (UnmarkClaims) Disruptive() bool                  { return false }
+func (UnmarkClaims) Quiet() bool                       { return false }
+
+func (s UnmarkClaims) String() string { return "take the mark off " + names(s.Claims) }
+
+// DeleteClaim deletes a marked claim, with its data.
+type DeleteClaim struct {
+	Component topology.Kind
+	Member    string
+	Name, UID string
+	// Reclaim: the member is not wanted any more, and its volume is deleted with the claim,
+	// whatever its reclaim policy was.
+	Reclaim bool
+	// PodUID is the one pod that may still have the claim mounted, the member's own, which
+	// is deleted next: until then Kubernetes keeps the claim, but gives it to no other pod.
+	// Empty when there must be no pod.
+	PodUID string
+}
+
+func (DeleteClaim) Action() string                    { return "DeleteClaim" }
+func (s DeleteClaim) Target() (topology.Kind, string) { return s.Component, s.Member }
+func (DeleteClaim) Disruptive() bool                  { return true }
+func (DeleteClaim) Quiet() bool                       { return false }
+
+func (s DeleteClaim) String() string {
+	if s.Reclaim {
+		return "delete left-over claim " + s.Name + " and its volume"
+	}
+	return "delete left-over claim " + s.Name
+}
+
+// ResizeClaim requests a larger volume, in place, and never a smaller one than was requested
+// before.
+type ResizeClaim struct {
+	Component topology.Kind
+	Member    string
+	Name, UID string
+	From      topology.Size // requested before
+	Size      topology.Size
+}
+
+func (ResizeClaim) Action() string                    { return "ResizeClaim" }
+func (s ResizeClaim) Target() (topology.Kind, string) { return s.Component, s.Member }
+func (ResizeClaim) Disruptive() bool                  { return false }
+func (ResizeClaim) Quiet() bool                       { return false }
+
+func (s ResizeClaim) String() string {
+	return fmt.Sprintf("grow volume %s from %s to %s", s.Name, s.From, s.Size)
+}
+
+// TendVolume corrects the labels and the policy of a PersistentVolume. It is conditional
+// on the version that was read: with the policy Delete, a volume that belongs to another
+// claim by now would be deleted with that claim.
+type TendVolume struct {
+	Component          topology.Kind
+	Member             string
+	Name, UID, Version string
+	Policy             string // the new policy, "" to leave it
+	Set                state.Identity
+}
+
+func (TendVolume) Action() string                    { return "TendVolume" }
+func (s TendVolume) Target() (topology.Kind, string) { return s.Component, s.Member }
+func (TendVolume) Disruptive() bool                  { return false }
+func (TendVolume) Quiet() bool                       { return true }
+
+func (s TendVolume) String() string {
+	if s.Policy == "" {
+		return fmt.Sprintf("label volume %s: %s", s.Name, identity(s.Set))
+	}
+	return fmt.Sprintf("set the reclaim policy of volume %s to %s", s.Name, s.Policy)
+}
+
+// Label sets labels and annotations of a pod or a claim, one key at a time, so
+// that those of others stay as they are.
+type Label struct {
+	Component topology.Kind
+	Member    string
+	Object    string // PodObject or ClaimObject
+	Name, UID string
+	Set       state.Identity // only what is to change
+}
+
+func (Label) Action() string                    { return "Label" }
+func (s Label) Target() (topology.Kind, string) { return s.Component, s.Member }
+func (Label) Disruptive() bool                  { return false }
+func (Label) Quiet() bool                       { return true }
+
+func (s Label) String() string {
+	return fmt.Sprintf("label %s %s: %s", s.Object, s.Name, identity(s.Set))
+}
+
+// Kinds of objects that Label changes.
+const (
+	PodObject   = "pod"
+	ClaimObject = "persistentvolumeclaim"
+)
+
+func names(claims []Claim) string {
+	var all []string
+	for _, c := range claims {
+		all = append(all, c.Name)
+	}
+	return strings.Join(all, ", ")
+}
+
+func identity(i state.Identity) string {
+	text := pairs(i.Labels)
+	if len(i.Annotations) > 0 {
+		text = strings.TrimPrefix(text+", annotations "+pairs(i.Annotations), ", ")
+	}
+	return text
+}
+
+func pairs(m map[string]string) string {
+	var out []string
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		out = append(out, key+"="+m[key])
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,165 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// Apply creates or updates a Kubernetes object. For a StatefulSet it closes the
+// partition, so that no pod restarts by it, and never changes its replicas. One that exists
+// must have the generation in Object.
+type Apply struct {
+	Component topology.Kind
+	Object    desired.Object
+	// Replicas are those of a StatefulSet that is created: as many as there are pods and members
+	// with data, which can differ from the wanted number. Kubernetes would delete pods above them
+	// at once.
+	Replicas int
+}
+
+func (Apply) Action() string                    { return "Apply" }
+func (s Apply) Target() (topology.Kind, string) { return s.Component, "" }
+func (Apply) Disruptive() bool                  { return false }
+func (Apply) Quiet() bool                       { return false }
+
+func (s Apply) String() string {
+	verb := "update"
+	if s.Object.Drift == desired.Missing {
+		verb = "create"
+	}
+	if n := len(s.Object.Edits); n > 0 {
+		text := fmt.Sprintf("put %s %s back: %s", s.Object.Kind, s.Object.Name, s.Object.Edits[0])
+		if n > 1 {
+			text += "; and " + remedy.Count(n-1, "other field", "other fields")
+		}
+		return text
+	}
+	text := fmt.Sprintf("%s %s %s", verb, s.Object.Kind, s.Object.Name)
+	if s.Replicas > 0 {
+		text += " with " + remedy.Count(s.Replicas, "replica", "replicas")
+	}
+	return text
+}
+
+// Resize sets a StatefulSet's replicas. An open partition stays as it is; a
+// closed one stays closed.
+type Resize struct {
+	Component topology.Kind
+	Basis     Basis
+	From, To  int
+	// Without is as in Restart: goals for members that leave while they serve.
+	Without string
+}
+
+func (Resize) Action() string                    { return "Resize" }
+func (s Resize) Target() (topology.Kind, string) { return s.Component, "" }
+func (s Resize) Disruptive() bool                { return s.To < s.From }
+func (Resize) Quiet() bool                       { return false }
+
+func (s Resize) String() string {
+	text := fmt.Sprintf("scale %s from %d to %d", s.Component.Title(), s.From, s.To)
+	if s.Without != "" {
+		text += " without: " + s.Without
+	}
+	return text
+}
+
+// Restart lets a member's pod be replaced by one of the update revision, by
+// lowering the partition to its ordinal, or for a member that a user has named by deleting its pod.
+type Restart struct {
+	Component topology.Kind
+	Member    string
+	Ordinal   int
+	Basis     Basis
+	From      int // the partition before
+	PodUID    string
+	// Stuck: the pod is not up, so it is deleted as well. From Kubernetes 1.35
+	// on, the controller of a Parallel StatefulSet does not replace a pod that
+	// is not Ready, and a bad revision would stay for ever.
+	Stuck bool
+	// Ready: the pod was Ready when this was decided. A Stuck one that has become
+	// Ready since is not deleted: it may serve by now.
+	Ready bool
+	// StoreID is the store whose leaders were evicted for this restart; 0 where none were.
+	// The eviction must not have ended since: the store would be restarted with its leaders.
+	StoreID uint64
+	// Revision is set for a member that a user has named: the revision that Kubernetes gives its next
+	// pod. The partition stays as it is.
+	Revision string
+	// Leaderless: PD has no leader, or the member of PD follows none, so that its restart takes nothing away. Otherwise
+	// PD must have a quorum without the member.
+	Leaderless bool
+	// FlushLog: the store flushes its log backup first, if there is one.
+	FlushLog bool
+	// Without names goals that should hold before but do not, with the reason; "" when all hold.
+	Without string
+}
+
+func (Restart) Action() string                    { return "Restart" }
+func (s Restart) Target() (topology.Kind, string) { return s.Component, s.Member }
+func (Restart) Disruptive() bool                  { return true }
+func (Restart) Quiet() bool                       { return false }
+
+func (s Restart) String() string {
+	if s.Without != "" {
+		return "restart " + s.Member + " without: " + s.Without
+	}
+	return "restart " + s.Member
+}
+
+// Close ends a rollout: the partition goes back to Partition, so that the next
+// change of the template restarts nothing by itself.
+type Close struct {
+	Component topology.Kind
+	Basis     Basis
+	Partition int
+}
+
+func (Close) Action() string                    { return "Close" }
+func (s Close) Target() (topology.Kind, string) { return s.Component, "" }
+func (Close) Disruptive() bool                  { return false }
+func (Close) Quiet() bool                       { return false }
+
+func (s Close) String() string {
+	return fmt.Sprintf("finish the rollout of %s", s.Component.Title())
+}
+
+// DeleteSet deletes a component's StatefulSet and, with it, all of its pods. The
+// members' data, their Services and their ConfigMaps stay.
+type DeleteSet struct {
+	Component topology.Kind
+	Name      string
+	Basis     Basis
+}
+
+func (DeleteSet) Action() string                    { return "DeleteSet" }
+func (s DeleteSet) Target() (topology.Kind, string) { return s.Component, "" }
+func (DeleteSet) Disruptive() bool                  { return true }
+func (DeleteSet) Quiet() bool                       { return false }
+
+func (s DeleteSet) String() string {
+	return fmt.Sprintf("delete StatefulSet %s and its pods, their data stays", s.Name)
+}
+
+// RecreateSet deletes a StatefulSet, but not its pods, and creates it again with larger claim
+// templates, which cannot be changed in place. The rest stays as it is, so that the new one adopts
+// the pods and restarts none.
+type RecreateSet struct {
+	Component topology.Kind
+	Name      string
+	Basis     Basis
+	Replicas  int // the live ones
+	Object    desired.Object
+}
+
+func (RecreateSet) Action() string                    { return "RecreateSet" }
+func (s RecreateSet) Target() (topology.Kind, string) { return s.Component, "" }
+func (RecreateSet) Disruptive() bool                  { return true }
+func (RecreateSet) Quiet() bool                       { return false }
+
+func (s RecreateSet) String() string {
+	return fmt.Sprintf("recreate StatefulSet %s with larger volumes, keeping its pods", s.Name)
+}

@@ -1,0 +1,154 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// EvictLeaders records and makes an evict-leader scheduler for a store.
+type EvictLeaders struct {
+	Member  string
+	StoreID uint64
+	// PodUID is the store's pod when this was decided; "" for none. Another pod may need no eviction:
+	// a daemon whose copies of objects are minutes old would evict the leaders of a store that is
+	// restarted already.
+	PodUID  string
+	Leaders int // how many there are to move
+}
+
+func (EvictLeaders) Action() string                    { return "EvictLeaders" }
+func (s EvictLeaders) Target() (topology.Kind, string) { return topology.TiKV, s.Member }
+func (EvictLeaders) Disruptive() bool                  { return false }
+func (EvictLeaders) Quiet() bool                       { return false }
+
+func (s EvictLeaders) String() string { return "evict region leaders from " + s.Member }
+
+// AdoptEviction records an evict-leader scheduler that tidb-operator made as ours, and removes
+// tidb-operator's mark from the pod.
+type AdoptEviction struct {
+	Member  string
+	StoreID uint64
+	PodUID  string
+	Since   time.Time // when tidb-operator began
+	Leaders int       // how many there are to move
+	// Ended: PD has no such scheduler, or it is ours, and only the mark is left.
+	Ended bool
+}
+
+func (AdoptEviction) Action() string                    { return "AdoptEviction" }
+func (s AdoptEviction) Target() (topology.Kind, string) { return topology.TiKV, s.Member }
+func (AdoptEviction) Disruptive() bool                  { return false }
+func (AdoptEviction) Quiet() bool                       { return false }
+
+func (s AdoptEviction) String() string {
+	if s.Ended {
+		return "take tidb-operator's mark of an eviction off pod " + s.Member
+	}
+	return "take over tidb-operator's eviction of region leaders from " + s.Member
+}
+
+// AllowLeaders removes the evict-leader scheduler of a store that we made, and
+// then its record.
+type AllowLeaders struct {
+	Member  string
+	StoreID uint64
+	// Returning: the record stays, with the time at which the eviction ended, until the store has
+	// its leaders again.
+	Returning bool
+}
+
+func (AllowLeaders) Action() string                    { return "AllowLeaders" }
+func (s AllowLeaders) Target() (topology.Kind, string) { return topology.TiKV, s.Member }
+func (AllowLeaders) Disruptive() bool                  { return false }
+func (AllowLeaders) Quiet() bool                       { return false }
+
+func (s AllowLeaders) String() string { return "allow region leaders on " + s.Member }
+
+// RemoveStore records that we take a store offline, and does so: PD moves its regions away and then calls
+// it a tombstone.
+type RemoveStore struct {
+	Component topology.Kind
+	Member    string
+	StoreID   uint64
+	// Down: PD did not call the store Up when this was decided, as in RemoveMember.
+	Down bool
+}
+
+func (RemoveStore) Action() string                    { return "RemoveStore" }
+func (s RemoveStore) Target() (topology.Kind, string) { return s.Component, s.Member }
+func (RemoveStore) Disruptive() bool                  { return true }
+func (RemoveStore) Quiet() bool                       { return false }
+
+func (s RemoveStore) String() string {
+	return fmt.Sprintf("take store %d of %s offline", s.StoreID, s.Member)
+}
+
+// RestoreStore cancels the removal of a store that we took offline and that is wanted
+// again, and then deletes the record of it.
+type RestoreStore struct {
+	Component topology.Kind
+	Member    string
+	StoreID   uint64
+}
+
+func (RestoreStore) Action() string                    { return "RestoreStore" }
+func (s RestoreStore) Target() (topology.Kind, string) { return s.Component, s.Member }
+func (RestoreStore) Disruptive() bool                  { return false }
+func (RestoreStore) Quiet() bool                       { return false }
+
+func (s RestoreStore) String() string {
+	return fmt.Sprintf("bring store %d of %s back up", s.StoreID, s.Member)
+}
+
+// ForgetRecord deletes a record in the ledger of something that is over in PD.
+type ForgetRecord struct {
+	Component topology.Kind
+	Member    string
+	StoreID   uint64
+	Record    state.Record
+}
+
+func (ForgetRecord) Action() string                    { return "ForgetRecord" }
+func (s ForgetRecord) Target() (topology.Kind, string) { return s.Component, s.Member }
+func (ForgetRecord) Disruptive() bool                  { return false }
+func (ForgetRecord) Quiet() bool                       { return false }
+
+func (s ForgetRecord) String() string {
+	if s.Record == state.RecordEviction {
+		return "conclude the eviction of region leaders from " + s.Member
+	}
+	return fmt.Sprintf("conclude the removal of store %d of %s", s.StoreID, s.Member)
+}
+
+// LabelStore sets labels of a store in PD and leaves its others as they are.
+type LabelStore struct {
+	Component topology.Kind
+	Member    string
+	StoreID   uint64
+	Labels    map[string]string // only what is to change
+}
+
+func (LabelStore) Action() string                    { return "LabelStore" }
+func (s LabelStore) Target() (topology.Kind, string) { return s.Component, s.Member }
+func (LabelStore) Disruptive() bool                  { return false }
+func (LabelStore) Quiet() bool                       { return true }
+
+func (s LabelStore) String() string {
+	return fmt.Sprintf("label store %d of %s: %s", s.StoreID, s.Member, pairs(s.Labels))
+}
+
+// EnableRules has PD place copies by its placement rules, and records that. It is done once: a person who
+// disables them afterwards has a reason, and the two would go on for ever.
+type EnableRules struct {
+	Component topology.Kind // the one that needs them
+}
+
+func (EnableRules) Action() string                    { return "EnableRules" }
+func (s EnableRules) Target() (topology.Kind, string) { return s.Component, "" }
+func (EnableRules) Disruptive() bool                  { return false }
+func (EnableRules) Quiet() bool                       { return false }
+
+func (s EnableRules) String() string { return "enable placement rules in PD" }
