@@ -32,9 +32,8 @@ const maxHeader = 64 << 10
 // Before a request that may change something it asks whether the lease lasts.
 func Client(connect Connect, with *tls.Config, timeout time.Duration) *http.Client {
 	return &http.Client{
-		Transport:     lease.Asking(Transport(connect, with)),
+		Transport:     lease.Asking(limited{Transport(connect, with), timeout}),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Timeout:       timeout,
 	}
 }
 

@@ -127,8 +127,8 @@ func TestWholeObservation(t *testing.T) {
 		t.Errorf("leads since %s, %v", again.Snapshot.PD.LeaderSince, err)
 	}
 	tidb := "basic-tidb-0.basic-tidb-peer.db.svc:10080"
-	if !dialer.reached(tidb) || o.http.Timeout != readTimeout {
-		t.Errorf("the server was not asked through the dialer, or for %s", o.http.Timeout)
+	if limit := limitOf(o.http); !dialer.reached(tidb) || limit != readTimeout {
+		t.Errorf("the server was not asked through the dialer, or for %s", limit)
 	}
 	look := func() { _, _ = o.Observe(t.Context(), true) }
 	if look(); dialer.reached(tidb) {
@@ -151,4 +151,10 @@ func TestWholeObservation(t *testing.T) {
 	if _, err := client.Members(ctx); !dialer.reached("basic-pd-1.basic-pd-peer.db.svc:2379") || calls == 0 {
 		t.Errorf("PD was not asked through the dialer, or the call was not counted: %v", err)
 	}
+}
+
+// limitOf returns the limit of time of a client's requests.
+func limitOf(c *http.Client) time.Duration {
+	below := c.Transport.(interface{ WrappedRoundTripper() http.RoundTripper }).WrappedRoundTripper()
+	return below.(interface{ Limit() time.Duration }).Limit()
 }

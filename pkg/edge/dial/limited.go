@@ -1,0 +1,50 @@
+package dial
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"time"
+)
+
+// limited is a transport that gives each request a limit of time, 0 for none. All requests fail with the same error
+// when their time is over. http.Client has a limit of its own, and its error is one of several, by chance: that the
+// request was canceled, that its deadline has passed, or what the connection says. Errors of members are in the gates
+// of a run, and a text that changes would be reported as news.
+type limited struct {
+	*http.Transport
+	limit time.Duration
+}
+
+// RoundTrip implements http.RoundTripper. The limit is also that of reading the body.
+func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx, end := r.Context(), func() {}
+	if l.limit > 0 {
+		ctx, end = context.WithTimeout(ctx, l.limit)
+		r = r.WithContext(ctx)
+	}
+	resp, err := l.Transport.RoundTrip(r)
+	if err != nil {
+		if at, is := ctx.Deadline(); is && !time.Now().Before(at) {
+			err = context.DeadlineExceeded
+		}
+		end()
+		return nil, err
+	}
+	resp.Body = ending{resp.Body, end}
+	return resp, nil
+}
+
+// Limit returns the limit.
+func (l limited) Limit() time.Duration { return l.limit }
+
+// ending is a body with which a limit ends.
+type ending struct {
+	io.ReadCloser
+	end func()
+}
+
+func (e ending) Close() error {
+	defer e.end()
+	return e.ReadCloser.Close()
+}
