@@ -155,7 +155,8 @@ func (c *client) begin(ctx context.Context, op string) (*turn, context.CancelFun
 	}
 	t := &turn{op: op, caller: ctx, start: time.Now(), next: firstPause, short: limit <= c.attempt}
 	var cancel context.CancelFunc
-	t.ctx, cancel = context.WithTimeout(ctx, limit)
+	// Not with limit: where the caller's deadline is the earlier one, ctx must have ended when t.ctx has.
+	t.ctx, cancel = context.WithTimeout(ctx, c.budget)
 	return t, cancel
 }
 
