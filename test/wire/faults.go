@@ -2,7 +2,6 @@ package wire
 
 import (
 	"encoding/json"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"time"
@@ -17,7 +16,7 @@ import (
 // are those of the model.
 type Faults struct {
 	Refused float64 // the server answers that it cannot, and does nothing
-	Lost    float64 // the server does what it was asked, and the connection ends before the answer
+	Lost    float64 // the server does what it was asked, and the connection ends with the first bytes of the answer
 	Slow    float64 // the request takes up to ten seconds to arrive
 }
 
@@ -27,26 +26,26 @@ const longest = 10 * time.Second
 // failing returns a handler whose requests fail with the odds of the world's faults.
 func (w *World) failing(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
-		switch roll := w.rng.Float64(); {
+		switch roll := w.chance; {
 		case roll < w.Faults.Refused:
 			w.requests = append(w.requests, Request{At: time.Now(), Server: r.Host, What: "refused: " + r.Method + " " + r.URL.RequestURI()})
-			refuse(out, r, w.rng)
+			refuse(out, r, w.chance/w.Faults.Refused)
 		case roll < w.Faults.Refused+w.Faults.Lost:
 			h.ServeHTTP(httptest.NewRecorder(), r)
-			panic(http.ErrAbortHandler) // which ends the connection
+			panic(errLost)
 		default:
 			h.ServeHTTP(out, r)
 		}
 	})
 }
 
-// refuse answers as servers do that are starting or have too much to do.
-func refuse(out http.ResponseWriter, r *http.Request, rng *rand.Rand) {
+// refuse answers as servers do that are starting or have too much to do. Which answer that is, a number from 0 to 1 says.
+func refuse(out http.ResponseWriter, r *http.Request, which float64) {
 	status := []*apierrors.StatusError{
 		apierrors.NewServiceUnavailable("the server is starting"),
 		apierrors.NewInternalError(http.ErrServerClosed),
 		apierrors.NewTooManyRequests("too many requests", 1),
-	}[rng.IntN(3)].ErrStatus
+	}[int(which*3)].ErrStatus
 	if r.Host != apiServer {
 		http.Error(out, "starting", http.StatusServiceUnavailable)
 		return

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -25,57 +26,114 @@ type queue struct {
 type waiting struct {
 	ctx        context.Context // ends with the client
 	key        string
+	address    string // of the server; "" for what is no request
 	connects   bool
+	broken     bool      // the server has ended
 	send       func()    // sends events of a watch; nil for a request
 	known      bool      // from was drawn
 	from       time.Time // when a slow request arrives
 	turn, done chan struct{}
+	over       chan struct{} // closed when the answer may be sent
 }
 
-// serve lets what waits have its turn, and returns when the turn is over.
-func (w *waiting) serve() {
-	if w.send != nil {
-		w.send()
-		return
+// serve lets all that is next have its turn. No answer is sent before the last turn: the client of the first answer could
+// give up the other requests.
+func serve(next []*waiting) {
+	for _, w := range next {
+		if w.send != nil {
+			w.send()
+			continue
+		}
+		select {
+		case w.turn <- struct{}{}:
+			<-w.done
+		case <-w.done: // its client has gone
+		}
 	}
-	select {
-	case w.turn <- struct{}{}:
-		<-w.done
-	case <-w.done: // its client has gone
+	for _, w := range next {
+		if w.send == nil {
+			close(w.over)
+		}
 	}
 }
+
+// arrived reports whether a slow request has arrived; all others have.
+func (w *waiting) arrived() bool { return !time.Now().Before(w.from) }
 
 func newQueue() *queue { return &queue{arrived: make(chan struct{}, 1)} }
 
 // handler returns a handler that answers each request when its turn comes. server names what is asked.
-func (q *queue) handler(server string, h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+func (q *queue) handler(server, address string, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			return // the client has gone
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		sum := sha256.Sum256(body)
-		key := server + " " + r.Method + " " + r.URL.RequestURI() + " " + string(sum[:])
+		defer breakOff(out)
+		w := &waiting{key: server + " " + r.Method + " " + r.URL.RequestURI() + " " + string(sum[:]), address: address}
 		if r.URL.Query().Get("watch") != "" {
-			q.turn(r.Context(), &waiting{key: key}, func() {})
-			h.ServeHTTP(w, r) // it ends with its client, and reads only what the API server locks
+			q.turn(r.Context(), w, func() {})
+			h.ServeHTTP(out, r) // it ends with its client, and reads only what the API server locks
 			return
 		}
-		q.turn(r.Context(), &waiting{key: key}, func() { h.ServeHTTP(w, r) })
+		q.turn(r.Context(), w, func() { h.ServeHTTP(out, r) })
 	})
 }
 
-// turn waits for a turn and does what has to be done in it, unless ctx ends before. What has the same key is the same for
-// the order.
+// errLost is what a handler panics with whose answer is lost.
+var errLost = errors.New("the answer is lost")
+
+// breakOff ends the connection of a lost answer after the first bytes of the answer. Without these bytes a client sends a
+// request again by itself if it has used the connection before, and which of several requests has such a connection Go's
+// scheduler decides.
+func breakOff(out http.ResponseWriter) {
+	switch lost := recover(); lost {
+	case nil:
+	case errLost:
+		conn, _, err := http.NewResponseController(out).Hijack()
+		if err != nil {
+			panic(http.ErrAbortHandler) // the answer has begun
+		}
+		_, _ = io.WriteString(conn, "HTTP/1.1 ")
+		_ = conn.Close()
+	default:
+		panic(lost)
+	}
+}
+
+// end loses the answers of the requests to servers that have ended. It reports whether there were any.
+func (q *queue) end(ended func(address string) bool) bool {
+	q.mu.Lock()
+	var all []*waiting
+	q.waiting = slices.DeleteFunc(q.waiting, func(w *waiting) bool {
+		w.broken = w.address != "" && ended(w.address)
+		if w.broken {
+			all = append(all, w)
+		}
+		return w.broken
+	})
+	q.mu.Unlock()
+	serve(all)
+	return len(all) > 0
+}
+
+// turn waits for a turn and does what has to be done in it, unless ctx ends before. What has the same key has its turn
+// together.
 func (q *queue) turn(ctx context.Context, w *waiting, do func()) {
-	w.ctx, w.turn, w.done = ctx, make(chan struct{}), make(chan struct{})
+	w.ctx, w.turn, w.done, w.over = ctx, make(chan struct{}), make(chan struct{}), make(chan struct{})
 	q.add(w)
-	defer close(w.done)
 	select {
 	case <-w.turn:
+		defer func() { <-w.over }()
+		defer close(w.done)
+		if w.broken {
+			panic(errLost)
+		}
 		do()
 	case <-ctx.Done():
+		close(w.done)
 	}
 }
 
@@ -94,31 +152,56 @@ func (q *queue) announce(watch string, send func()) {
 	q.add(&waiting{ctx: context.Background(), key: "watch " + watch, send: send})
 }
 
-// take returns one of the requests that wait, nil if there is none. Connections come first: which of several requests gets
-// a connection first is decided by Go's scheduler, so all of them have to wait before one is chosen. With the odds of slow a
-// request arrives later.
-func (q *queue) take(rng *rand.Rand, slow float64) *waiting {
+// take returns what is next of all that waits, none where nothing has arrived. All that has the same key is next together:
+// which of several equal requests is whose, only Go's scheduler knows, so they have to be answered alike and at the same
+// moment. Connections come first, and nothing is drawn for them: how many of them there are, and which request gets one
+// first, the scheduler decides as well. With the odds of slow a request arrives later.
+func (q *queue) take(rng *rand.Rand, slow float64) []*waiting {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.waiting = slices.DeleteFunc(q.waiting, func(w *waiting) bool { return w.ctx.Err() != nil })
 	slices.SortStableFunc(q.waiting, func(a, b *waiting) int { return cmp.Compare(a.key, b.key) })
-	var arrived []*waiting
+	if i := slices.IndexFunc(q.waiting, func(w *waiting) bool { return w.connects }); i >= 0 {
+		return q.leave(q.waiting[i].key)
+	}
+	q.draw(rng, slow)
+	keys := []string{}
 	for _, w := range q.waiting {
-		if !w.known && !w.connects && w.send == nil && rng.Float64() < slow {
-			w.from = time.Now().Add(time.Duration(rng.Int64N(int64(longest))))
-		}
-		w.known = true
-		if !time.Now().Before(w.from) {
-			arrived = append(arrived, w)
+		if w.arrived() && !slices.Contains(keys, w.key) {
+			keys = append(keys, w.key)
 		}
 	}
-	if len(arrived) == 0 {
+	if len(keys) == 0 {
 		return nil
 	}
-	next := arrived[rng.IntN(len(arrived))]
-	if i := slices.IndexFunc(arrived, func(w *waiting) bool { return w.connects }); i >= 0 {
-		next = arrived[i]
+	return q.leave(keys[rng.IntN(len(keys))])
+}
+
+// leave takes out of the queue all that has a key and has arrived.
+func (q *queue) leave(key string) (all []*waiting) {
+	q.waiting = slices.DeleteFunc(q.waiting, func(w *waiting) bool {
+		is := w.key == key && w.arrived()
+		if is {
+			all = append(all, w)
+		}
+		return is
+	})
+	return all
+}
+
+// draw says which of the requests that have come are slow. Those that are equal and have come together are slow together.
+func (q *queue) draw(rng *rand.Rand, slow float64) {
+	last := &waiting{}
+	for _, w := range q.waiting {
+		if w.known || w.send != nil {
+			continue
+		}
+		switch {
+		case w.key == last.key:
+			w.from = last.from
+		case rng.Float64() < slow:
+			w.from = time.Now().Add(time.Duration(rng.Int64N(int64(longest))))
+		}
+		w.known, last = true, w
 	}
-	q.waiting = slices.DeleteFunc(q.waiting, func(w *waiting) bool { return w == next })
-	return next
 }

@@ -87,22 +87,29 @@ func runSeed(t *testing.T, seed uint64) {
 	o, all := drawn(seed)
 	Run(t, o, func(t *testing.T, w *World) {
 		defer w.transcript(t)
-		w.Must(t, 0, "create", "basic", "--version", "v8.1.0", "--storage", "1Gi",
-			"--pd", fmt.Sprint(o.PD), "--tikv", fmt.Sprint(o.TiKV), "--tidb", fmt.Sprint(o.TiDB))
-		w.Model.BeginFaults()
+		faults := Faults{}
 		if *badly {
-			w.Faults = underway(seed)
+			faults = underway(seed)
 		}
-		for _, op := range all {
-			ctx, cancel := context.WithTimeout(t.Context(), op.within)
-			w.said(w.Command(ctx, append(op.args, "--yes")...))
-			cancel()
-		}
-		w.Model.EndFaults()
-		w.Faults = Faults{}
-		w.settle(t)
-		w.wantUnbroken(t)
+		play(t, w, o, all, faults)
 	})
+}
+
+// play creates a cluster, and does something to it while things fail.
+func play(t *testing.T, w *World, o sim.Options, all []operation, faults Faults) {
+	w.Must(t, 0, "create", "basic", "--version", "v8.1.0", "--storage", "1Gi",
+		"--pd", fmt.Sprint(o.PD), "--tikv", fmt.Sprint(o.TiKV), "--tidb", fmt.Sprint(o.TiDB))
+	w.Model.BeginFaults()
+	w.Faults = faults
+	for _, op := range all {
+		ctx, cancel := context.WithTimeout(t.Context(), op.within)
+		w.said(w.Command(ctx, append(op.args, "--yes")...))
+		cancel()
+	}
+	w.Model.EndFaults()
+	w.Faults = Faults{}
+	w.settle(t)
+	w.wantUnbroken(t)
 }
 
 // settle lets a cluster converge, as a person does who runs the same command again.

@@ -7,8 +7,8 @@
 // (testing/synctest).
 //
 // All requests, connections and events of watches wait in one queue. When every goroutine waits, the seed decides which is
-// next. On one processor the same seed gives the same requests, but for requests that are the same and arrive at the same
-// moment: which of them is first Go's scheduler says.
+// next. On one processor the same seed gives the same run. Requests that are equal and wait at the same moment are answered
+// together, since only Go's scheduler knows which of them is whose.
 package wire
 
 import (
@@ -55,6 +55,8 @@ type World struct {
 	cluster    topology.Cluster
 	requests   []Request
 	printed    []string  // by commands
+	record     *record   // nil: nothing is kept
+	chance     float64   // what decides whether the requests fail that are answered now
 	next       time.Time // when the model goes on
 }
 
@@ -72,6 +74,7 @@ func Run(t *testing.T, o sim.Options, script func(*testing.T, *World)) {
 	if err := memoryapi.Kubeconfig(kubeconfig, "http://"+apiServer); err != nil {
 		t.Fatal(err)
 	}
+	seedLibraries(o.Seed)
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(o)
 		w.kubeconfig = kubeconfig
@@ -100,7 +103,12 @@ func newWorld(o sim.Options) *World {
 		queue: newQueue(), rng: rand.New(rand.NewPCG(o.Seed, 2)),
 	}
 	w.network = network.New(w.connect)
-	api.Announce(w.queue.announce)
+	api.Announce(func(watch string, send func()) {
+		w.queue.announce(watch, func() {
+			w.record.add("events of %s", watch)
+			send()
+		})
+	})
 	return w
 }
 
@@ -120,7 +128,7 @@ func (w *World) connect(ctx context.Context, address string) (reach network.Reac
 // resolve returns what is at an address: the API server, or a port of a pod.
 func (w *World) resolve(address string) (network.Reach, http.Handler) {
 	if address == apiServer {
-		return network.Open, untimed(w.queue.handler("API server", w.failing(w.judged(w.api))))
+		return network.Open, untimed(w.queue.handler("API server", address, w.kept(w.failing(w.judged(w.api)))))
 	}
 	at, ok := w.places[address]
 	if !ok {
@@ -135,7 +143,7 @@ func (w *World) resolve(address string) (network.Reach, http.Handler) {
 	switch w.members.Port(at.kind, at.ordinal, at.port) {
 	case database.Open:
 		server := fmt.Sprintf("%s-%d:%d", at.kind, at.ordinal, at.port)
-		return network.Open, w.queue.handler(server, w.failing(w.judged(w.members.Handler(at.kind, at.ordinal, at.port))))
+		return network.Open, w.queue.handler(server, address, w.kept(w.failing(w.judged(w.members.Handler(at.kind, at.ordinal, at.port)))))
 	case database.Refused:
 		return network.Refused, nil
 	}
@@ -202,11 +210,12 @@ func (w *World) live(stop <-chan struct{}) {
 			w.kube.Show()
 			w.reset()
 		}
-		if next := w.queue.take(w.rng, w.Faults.Slow); next != nil {
-			if !next.connects {
+		if next := w.queue.take(w.rng, w.Faults.Slow); len(next) > 0 {
+			if !next[0].connects {
 				time.Sleep(latency + time.Duration(w.rng.Int64N(int64(latency))))
+				w.chance = w.rng.Float64()
 			}
-			next.serve()
+			serve(next)
 			continue
 		}
 		select {
@@ -224,11 +233,15 @@ func (w *World) late() time.Duration { return time.Duration(1 + w.rng.Int64N(int
 
 // reset ends the connections to processes that have ended, or that cannot be reached any more.
 func (w *World) reset() {
-	w.network.Reset(func(address string) bool {
+	ended := func(address string) bool {
 		if address == apiServer {
 			return false
 		}
 		reach, _ := w.resolve(address)
 		return reach != network.Open
-	})
+	}
+	for w.queue.end(ended) {
+		synctest.Wait() // before connections are closed without the first bytes of an answer
+	}
+	w.network.Reset(ended)
 }
