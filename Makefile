@@ -82,9 +82,9 @@ mutate: ## change what decides in one place at a time and see a test fail; some:
 lint: formatted ## format, vet and the rules of the house, the purity of the core among them
 	go tool -modfile=test/lint/go.mod golangci-lint run ./...
 
-# The commands to paste begin with kubectl-tidb and try, which are in bin.
-try: build ## a model of a cluster to practise on, without root, Linux or a node: make try SPEED=5 for five seconds in one
-	go build -o bin/try ./test/wire/try
+# The commands to paste begin with kubectl-tidb and try, which are in bin. What both are made of is compiled once.
+try: ## a model of a cluster to practise on, without root, Linux or a node: make try SPEED=5 for five seconds in one
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/kubectl-tidb ./test/wire/try
 	bin/try -speed $(or $(SPEED),1)
 
 # What cannot run here at least compiles there, with its tests: go vet builds both.

@@ -25,8 +25,9 @@ func (s *Server) remove(q request) (*object, error) {
 		return nil, err
 	}
 	var options metav1.DeleteOptions
-	if len(body) > 0 {
-		got, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
+	if len(body) > 0 { // kubectl does not say of which kind it is
+		kind := corev1.SchemeGroupVersion.WithKind("DeleteOptions")
+		got, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, &kind, nil)
 		if err != nil {
 			return nil, apierrors.NewBadRequest(err.Error())
 		}

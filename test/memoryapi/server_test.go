@@ -3,11 +3,13 @@ package memoryapi_test
 import (
 	"net/http"
 	"reflect"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -53,6 +55,33 @@ func TestDeletePreconditions(t *testing.T) {
 		}
 		if err := m.Delete(t.Context(), "b", metav1.DeleteOptions{}); err != nil {
 			t.Errorf("%s: %v", contentType, err)
+		}
+	}
+}
+
+// TestDeleteWithoutKind: kubectl sends options without a kind.
+func TestDeleteWithoutKind(t *testing.T) {
+	m := memoryapi.New()
+	m.Put(schema.GroupResource{Resource: "pods"}, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a"}})
+	client := &http.Client{Transport: memoryapi.Transport{Handler: m}}
+	for _, c := range []struct {
+		body string
+		want int
+	}{
+		{`{"propagationPolicy":"Background","preconditions":{"uid":"other"}}`, http.StatusConflict},
+		{`{"propagationPolicy":"Background"}`, http.StatusOK},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, "http://memory/api/v1/namespaces/ns/pods/a", strings.NewReader(c.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode != c.want {
+			t.Errorf("%s: status %d, want %d", c.body, answer.StatusCode, c.want)
 		}
 	}
 }

@@ -135,6 +135,9 @@ func (w *world) refusal(r *http.Request, body []byte) error {
 	if strings.Contains(r.URL.Path, "/statefulsets") && r.Method != http.MethodDelete && w.denied != "" {
 		return apierrors.NewForbidden(sets, "", errors.New(w.denied))
 	}
+	if strings.Contains(r.URL.Path, "/customresourcedefinitions") {
+		return apierrors.NewBadRequest("this is a model, which has TidbClusters already: init is not needed")
+	}
 	before, after, ok := strings.Cut(r.URL.Path, "/tidbclusters")
 	if !ok || r.Method == http.MethodDelete {
 		return nil

@@ -170,6 +170,7 @@ func TestRefused(t *testing.T) {
 	}
 	must(t, folder, 1, "a model with one cluster", "create", "other", "--version", "v8.1.0", "--yes")
 	must(t, folder, 1, "a model of PD, TiKV and TiDB", "create", "basic", "--version", "v8.1.0", "--tiflash", "1", "--yes")
+	must(t, folder, 1, "init is not needed", "init")
 	for _, words := range [][]string{{"mend"}, {"mend", "disk"}, {"break", "disk"}, {"break", "nothing"}, {"pass", "-1h"}, {"pass", "99h"}, {"wait"}} {
 		if said, err := asked(t.Context(), folder, words); err == nil {
 			t.Errorf("try %v is not refused: %s", words, said)
