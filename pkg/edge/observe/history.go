@@ -17,9 +17,9 @@ type history struct {
 	// notServing is since when members have not been observed to serve, by name.
 	notServing map[string]time.Time
 	// reportedDown is since when the database has said, in every observation, that members do not
-	// serve. refusing is since when their ports have refused connections,
-	// and ended since when their pods have been in a final phase.
-	reportedDown, refusing, ended map[string]time.Time
+	// serve. refusing is since when their ports have refused connections.
+	reportedDown, refusing map[string]time.Time
+	ended                  map[string]endedPod
 	// leader is the leader of PD when PD was asked last, "" when PD did not answer. leads is since
 	// when it has been observed to lead.
 	leader  string
@@ -37,7 +37,7 @@ type history struct {
 func newHistory() history {
 	return history{
 		gone: map[string]time.Time{}, notServing: map[string]time.Time{},
-		reportedDown: map[string]time.Time{}, refusing: map[string]time.Time{}, ended: map[string]time.Time{},
+		reportedDown: map[string]time.Time{}, refusing: map[string]time.Time{}, ended: map[string]endedPod{},
 	}
 }
 
@@ -52,6 +52,25 @@ func since(which map[string]time.Time, name string, is bool, now time.Time) time
 		which[name] = now
 	}
 	return which[name]
+}
+
+// endedPod is a member's pod that has been seen in a final phase, and since when.
+type endedPod struct {
+	uid   string
+	since time.Time
+}
+
+// endedSince returns since when a member's pod has been in a final phase. The time begins again with another pod: a copy that a
+// watch keeps may show for minutes a pod that has ended long ago, and its successor may have ended a moment ago.
+func (m *history) endedSince(member string, p *state.Pod, now time.Time) time.Time {
+	if p == nil || !p.Ended {
+		delete(m.ended, member)
+		return time.Time{}
+	}
+	if m.ended[member].uid != p.UID {
+		m.ended[member] = endedPod{p.UID, now}
+	}
+	return m.ended[member].since
 }
 
 // unobservedAfter is longer than the pause between two observations of a cluster that waits for

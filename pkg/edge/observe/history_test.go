@@ -22,6 +22,23 @@ func TestSince(t *testing.T) {
 	}
 }
 
+// TestEndedSince: the time of a pod in a final phase begins again with another pod, also where the copy of a watch shows the
+// former pod for a while.
+func TestEndedSince(t *testing.T) {
+	h, now := newHistory(), noon
+	former, next := &state.Pod{UID: "1", Ended: true}, &state.Pod{UID: "2", Ended: true}
+	for _, c := range []struct {
+		pod  *state.Pod
+		want time.Duration
+	}{{former, 0}, {former, time.Minute}, {next, 0}, {next, time.Minute}, {former, 0}, {&state.Pod{UID: "2"}, -1}, {next, 0}, {nil, -1}, {next, 0}} {
+		got := h.endedSince("basic-pd-0", c.pod, now)
+		if c.want < 0 && !got.IsZero() || c.want >= 0 && now.Sub(got) != c.want {
+			t.Errorf("%+v: ended since %s at %s", c.pod, got, now)
+		}
+		now = now.Add(time.Minute)
+	}
+}
+
 // TestElection: PD without a leader counts as PD without a quorum only after the time of an
 // election.
 func TestElection(t *testing.T) {

@@ -217,7 +217,7 @@ func (o *Observer) group(ctx context.Context, c topology.Cluster, want topology.
 		m := &g.Members[i]
 		m.NotServing = since(o.history.notServing, m.Name, !m.Up(), o.now())
 		m.ReportedDown = since(o.history.reportedDown, m.Name, m.Denied(), o.now())
-		m.Ended = since(o.history.ended, m.Name, m.Pod != nil && m.Pod.Ended, o.now())
+		m.Ended = o.history.endedSince(m.Name, m.Pod, o.now())
 		m.Refusing = since(o.history.refusing, m.Name, m.Database.Answer == state.Refused, o.now())
 	}
 	return g

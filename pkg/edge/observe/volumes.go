@@ -15,7 +15,7 @@ import (
 func claimState(claim *corev1.PersistentVolumeClaim, template string) state.Claim {
 	_, marked := claim.Annotations[topology.AnnotationDeferDeleting]
 	out := state.Claim{
-		Name: claim.Name, UID: string(claim.UID), Marked: marked,
+		Name: claim.Name, UID: string(claim.UID), Version: claim.ResourceVersion, Marked: marked,
 		Terminating: claim.DeletionTimestamp != nil,
 		Identity:    identity(claim),
 		Template:    template, Class: className(claim),
