@@ -73,10 +73,14 @@ var claimsKept = plan.Hook{
 		var marked []plan.Claim
 		for _, c := range m.Claims {
 			if c.Marked {
-				marked = append(marked, plan.Claim{Name: c.Name, UID: c.UID})
+				marked = append(marked, plan.Claim{Name: c.Name, UID: c.UID, Version: c.Version})
 			}
 		}
-		return plan.UnmarkClaims{Component: m.Kind, Member: m.Name, Claims: marked}
+		step := plan.UnmarkClaims{Component: m.Kind, Member: m.Name, Claims: marked}
+		if m.Pod != nil {
+			step.PodUID = m.Pod.UID
+		}
+		return step
 	},
 	Observed: pdTrouble,
 }

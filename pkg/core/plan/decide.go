@@ -340,7 +340,7 @@ func (sc Scope) cancelObsolete(p Profile) verdict {
 		v.steps = append(v.steps, got.steps...)
 		v.gates = append(v.gates, got.gates...)
 		if marked := markedClaims(m); len(marked) > 0 && m.Up() {
-			v.steps = append(v.steps, UnmarkClaims{Component: m.Kind, Member: m.Name, Claims: marked})
+			v.steps = append(v.steps, UnmarkClaims{Component: m.Kind, Member: m.Name, Claims: marked, PodUID: m.Pod.UID})
 		}
 	}
 	return v
@@ -350,7 +350,7 @@ func markedClaims(m state.Member) []Claim {
 	var marked []Claim
 	for _, c := range m.Claims {
 		if c.Marked {
-			marked = append(marked, Claim{Name: c.Name, UID: c.UID})
+			marked = append(marked, Claim{Name: c.Name, UID: c.UID, Version: c.Version})
 		}
 	}
 	return marked

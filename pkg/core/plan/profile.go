@@ -145,7 +145,7 @@ var LeftoverMarked = Hook{
 		var unmarked []Claim
 		for _, c := range m.Claims {
 			if !c.Marked {
-				unmarked = append(unmarked, Claim{Name: c.Name, UID: c.UID})
+				unmarked = append(unmarked, Claim{Name: c.Name, UID: c.UID, Version: c.Version})
 			}
 		}
 		return MarkClaims{Component: m.Kind, Member: m.Name, Claims: unmarked}

@@ -11,9 +11,10 @@ import (
 )
 
 // Claim names a claim by identity: a name alone may have been given to another
-// one since.
+// one since. A claim of another version may have been marked, or its mark been taken off, by another driver since the step was
+// decided; "" stands for any version.
 type Claim struct {
-	Name, UID string
+	Name, UID, Version string
 }
 
 // MarkClaims marks a member's claims as left behind by a scale-in.
@@ -36,6 +37,9 @@ type UnmarkClaims struct {
 	Component topology.Kind
 	Member    string
 	Claims    []Claim
+	// PodUID is the member's pod when this was decided, "" for none. Hours later the member may have been removed, and its
+	// data be left over.
+	PodUID string
 }
 
 func (UnmarkClaims) Action() string                    { return "UnmarkClaims" }

@@ -118,7 +118,8 @@ type Run struct{ Started, Ended time.Time }
 type Claim struct {
 	Name        string
 	UID         string
-	Marked      bool // a scale-in left it behind, see AnnotationDeferDeleting
+	Version     string // its resourceVersion
+	Marked      bool   // a scale-in left it behind, see AnnotationDeferDeleting
 	Terminating bool
 	Identity    Identity
 	// Volume is nil while the claim has none, and where it was not read.

@@ -35,6 +35,11 @@ func (a *Actor) markClaims(ctx context.Context, s plan.MarkClaims) error {
 }
 
 func (a *Actor) unmarkClaims(ctx context.Context, s plan.UnmarkClaims) error {
+	if s.PodUID != "" {
+		if _, err := a.samePod(ctx, s.Member, s.PodUID); err != nil {
+			return err
+		}
+	}
 	for _, c := range s.Claims {
 		claim, err := a.same(ctx, c)
 		if err != nil {
@@ -199,13 +204,18 @@ func (a *Actor) claim(ctx context.Context, name string) (*corev1.PersistentVolum
 	return claim, nil
 }
 
-// same returns the claim with the same UID, nil when there is none of its name.
+// same returns the claim with the same UID and version, nil when there is none of its name.
 func (a *Actor) same(ctx context.Context, c plan.Claim) (*corev1.PersistentVolumeClaim, error) {
 	claim, err := a.claim(ctx, c.Name)
-	if err == nil && claim != nil && string(claim.UID) != c.UID {
+	switch {
+	case err != nil || claim == nil:
+		return claim, err
+	case string(claim.UID) != c.UID:
 		return nil, stale("persistentvolumeclaim "+c.Name, "has been replaced by another one of that name")
+	case c.Version != "" && claim.ResourceVersion != c.Version:
+		return nil, stale("persistentvolumeclaim "+c.Name, "has changed")
 	}
-	return claim, err
+	return claim, nil
 }
 
 func marked(claim *corev1.PersistentVolumeClaim) bool {

@@ -71,6 +71,23 @@ func TestMarkGoesByIdentity(t *testing.T) {
 	newFixture(t, claim(topology.TiKV, 3, true)).isStale(t, plan.UnmarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: former})
 }
 
+// TestMarkHoursLater: a claim that has changed since is neither marked nor unmarked. Another driver may have removed the
+// member, so that its data is left over, or have added the member again.
+func TestMarkHoursLater(t *testing.T) {
+	for _, is := range []bool{false, true} {
+		now := claim(topology.TiKV, 3, is)
+		now.ResourceVersion = "8"
+		decided := []plan.Claim{{Name: claimName, UID: "uid-of-" + claimName, Version: "7"}}
+		step := plan.Step(plan.MarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: decided})
+		if is {
+			step = plan.UnmarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: decided}
+		}
+		newFixture(t, now).isStale(t, step)
+	}
+	removed := plan.UnmarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", PodUID: "its pod", Claims: []plan.Claim{{Name: claimName, UID: "uid-of-" + claimName}}}
+	newFixture(t, claim(topology.TiKV, 3, true)).isStale(t, removed)
+}
+
 var deletion = plan.DeleteClaim{Component: topology.TiKV, Member: "basic-tikv-3", Name: claimName, UID: "uid-of-" + claimName}
 
 func forgets(s *pd.FakeState) {
