@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
@@ -182,7 +183,7 @@ func (w *Model) sweep(step plan.Step) error {
 	case plan.MarkClaims:
 		return w.mark(s.Component, s.Member, s.Claims, true)
 	case plan.UnmarkClaims:
-		return w.mark(s.Component, s.Member, s.Claims, false)
+		return w.unmark(s)
 	case plan.DeleteClaim:
 		return w.deleteClaim(s)
 	case plan.ReplaceEnded:
@@ -324,16 +325,25 @@ func (w *Model) closeRollout(s plan.Close) error {
 	return nil
 }
 
+func (w *Model) unmark(s plan.UnmarkClaims) error {
+	i, _ := w.cluster.Ordinal(s.Component, s.Member)
+	if p := w.pods[kindOf(s.Component)][i]; s.PodUID != "" && (p == nil || p.uid != s.PodUID) {
+		return errConflict
+	}
+	return w.mark(s.Component, s.Member, s.Claims, false)
+}
+
 func (w *Model) mark(component topology.Kind, member string, claims []plan.Claim, marked bool) error {
 	k := kindOf(component)
 	i, _ := w.cluster.Ordinal(component, member)
 	for _, want := range claims {
 		switch c := w.claims[k][i]; {
 		case c == nil:
-		case c.uid != want.UID:
+		case c.uid != want.UID, strconv.Itoa(c.changes) != want.Version:
 			return errConflict
 		default:
 			c.marked, c.markedLate = marked, marked && w.nap.woke
+			c.changes++
 		}
 	}
 	return nil

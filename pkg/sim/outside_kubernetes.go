@@ -229,6 +229,7 @@ func (w *Model) claimOf(uid string) *claim {
 func (w *Model) MarkClaim(uid string, marked bool) {
 	if c := w.claimOf(uid); c != nil && c.marked != marked {
 		c.marked, c.markedLate = marked, false
+		c.changes++
 		w.writes++
 	}
 }

@@ -113,6 +113,7 @@ type claim struct {
 	growAt              int64 // when the storage has made it larger
 	// markedLate: a request that came late has marked it. Nothing is deleted for a mark alone: PD is asked once more.
 	markedLate bool
+	changes    int // of the mark, for which the version stands
 }
 
 // control is one turn of the StatefulSet controller.

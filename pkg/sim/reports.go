@@ -20,7 +20,7 @@ type memory struct {
 	notServing  [components][limit]int64
 	denied      [components][limit]int64
 	refusing    [components][limit]int64
-	ended       [components][limit]int64
+	ended       [components][limit]endedPod
 }
 
 // remember adds to a snapshot what only a process can know that has observed before.
@@ -40,10 +40,28 @@ func (w *Model) remember(s *state.Snapshot) {
 			is.Gone = w.since(&m.gone[k][i], i < g.Set.Replicas && is.Pod == nil)
 			is.NotServing = w.since(&m.notServing[k][i], !is.Up())
 			is.ReportedDown = w.since(&m.denied[k][i], is.Denied())
-			is.Ended = w.since(&m.ended[k][i], is.Pod != nil && is.Pod.Ended)
+			is.Ended = w.endedSince(&m.ended[k][i], is.Pod)
 			is.Refusing = w.since(&m.refusing[k][i], is.Database.Answer == state.Refused)
 		}
 	}
+}
+
+// endedPod is a pod that a process has seen in a final phase, and since when.
+type endedPod struct {
+	uid   string
+	since int64
+}
+
+// endedSince returns since when a pod has been in a final phase; at is where the process remembers that of a member.
+func (w *Model) endedSince(at *endedPod, p *state.Pod) time.Time {
+	if p == nil || !p.Ended {
+		*at = endedPod{}
+		return time.Time{}
+	}
+	if at.uid != p.UID {
+		*at = endedPod{p.UID, w.t}
+	}
+	return w.at(at.since)
 }
 
 // electedAgain reports whether a heartbeat is earlier than it was before, by which a process notices

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"errors"
+	"strconv"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -54,7 +55,7 @@ func (w *Model) growVolumes(k kind) {
 
 func (w *Model) observeClaim(k kind, c *claim) state.Claim {
 	out := state.Claim{
-		Name: c.name, UID: c.uid, Marked: c.marked, Terminating: c.goneAt != never,
+		Name: c.name, UID: c.uid, Version: strconv.Itoa(c.changes), Marked: c.marked, Terminating: c.goneAt != never,
 		Template: kinds[k].DataVolume(), Class: "standard", Growth: state.Growable, Bound: true,
 		Requested: topology.Size(c.requested) * gi, Capacity: topology.Size(c.capacity) * gi,
 	}
