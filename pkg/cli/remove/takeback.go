@@ -18,8 +18,14 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
 )
 
-// takeBackWithin bounds how long a deletion waits for PD. What is not taken back by then stays recorded.
-const takeBackWithin = 30 * time.Second
+// What a deletion does not take back within these times stays recorded.
+const (
+	// driverWithin bounds how long a deletion waits until nobody else drives the cluster. The lease of a run that was killed
+	// on another machine lasts for 30 s from when the deletion sees it first.
+	driverWithin = 45 * time.Second
+	// takeBackWithin bounds how long a deletion waits for PD after that.
+	takeBackWithin = 30 * time.Second
+)
 
 // takeBack ends what a run has begun in PD and not ended, such as an evict-leader scheduler of a run that was killed. It does
 // so before PD's pods go, since PD keeps that in its data, and the data stays. Nothing depends on it: where PD does not
@@ -30,9 +36,11 @@ func (d *deletion) takeBack(ctx context.Context, f *factory.Factory) {
 		return
 	}
 	d.say(fmt.Sprintf("deleting %s: what a run has begun in PD is taken back", d.title()))
-	ctx, cancel := context.WithTimeout(ctx, takeBackWithin)
+	ctx, cancel := context.WithTimeout(ctx, driverWithin+takeBackWithin)
 	defer cancel()
 	_ = d.session.Alone(ctx, f, func(ctx context.Context, e reconcile.Engine) error {
+		ctx, cancel := context.WithTimeout(ctx, takeBackWithin)
+		defer cancel()
 		return e.Mend(ctx, func(w desired.State, s state.Snapshot, _ plan.Plan) []plan.Step {
 			if !s.PD.Known() || ctx.Err() != nil {
 				return nil // each step asks PD, and goes on when this time is over
