@@ -328,6 +328,10 @@ func TestTiKVRemove(t *testing.T) {
 			c.Member("t-tikv-2").Pod.Ready, c.Member("t-tikv-2").Pod.Started = false, time.Time{}
 		})},
 		{Name: "down, too few others", Cluster: in(tikv, be(state.StoreDown), func(c *plantest.Cluster) { c.Seen.PD.UpStores = 2 })},
+		{Name: "down by PD, and it answers, too few others", Cluster: in(tikv, be(state.StoreDown), func(c *plantest.Cluster) {
+			c.Member("t-tikv-3").Database.Answer = state.Answered
+			c.Seen.PD.UpStores = 2
+		})},
 		{Name: "up, too few others", Cluster: in(tikv, func(c *plantest.Cluster) { c.Seen.PD.MaxReplicas = 5 })},
 		{Name: "offline", Cluster: in(tikv, offline)},
 		{Name: "offline, called off", Cluster: in(tikv, offline, func(c *plantest.Cluster) { c.Want(tikv).Replicas = 4 })},

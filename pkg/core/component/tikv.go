@@ -177,8 +177,11 @@ func runs(m state.Member) bool {
 }
 
 // surelyDown reports whether a store surely does not serve. A new leader of PD reports stores as
-// Down until it has received a heartbeat.
+// Down until it has received a heartbeat. A store that answers at its own port runs, whatever PD says.
 func surelyDown(sc plan.Scope, m state.Member) bool {
+	if m.Database.Answer == state.Answered {
+		return false
+	}
 	return m.Database.State == state.StoreDown && sc.Heard(m) || m.Database.State != state.StoreUp && sc.SurelyDown(m)
 }
 
