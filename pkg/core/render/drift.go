@@ -22,6 +22,9 @@ func setDrift(live, wanted *appsv1.StatefulSet) desired.Drift {
 	if live == nil {
 		return desired.Missing
 	}
+	if text := live.Annotations[annLastApplied]; text != "" && text == wanted.Annotations[annLastApplied] {
+		return drift(sameMeta(live.ObjectMeta, wanted.ObjectMeta)) // to read the record takes longer
+	}
 	applied, ok := lastApplied[appsv1.StatefulSetSpec](live.ObjectMeta)
 	return drift(ok &&
 		fingerprint(applied.Template) == fingerprint(wanted.Spec.Template) &&

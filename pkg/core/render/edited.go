@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
@@ -22,7 +23,7 @@ import (
 // where it is not known what was applied.
 func edited(live *appsv1.StatefulSet) []desired.Edit {
 	applied, ok := lastApplied[appsv1.StatefulSetSpec](live.ObjectMeta)
-	if !ok {
+	if !ok || equality.Semantic.DeepEqual(applied.Template, live.Spec.Template) {
 		return nil
 	}
 	var c comparison

@@ -14,6 +14,10 @@ import (
 // Errors that the live StatefulSet has already are left out, since its pods run: a webhook may add
 // what is missing here.
 func unstartable(comp component, wanted *appsv1.StatefulSet) field.ErrorList {
+	found := flaws(comp, wanted.Spec)
+	if len(found) == 0 {
+		return nil
+	}
 	known := map[string]bool{}
 	if comp.live != nil {
 		if applied, ok := lastApplied[appsv1.StatefulSetSpec](comp.live.ObjectMeta); ok {
@@ -22,7 +26,7 @@ func unstartable(comp component, wanted *appsv1.StatefulSet) field.ErrorList {
 			}
 		}
 	}
-	return slices.DeleteFunc(flaws(comp, wanted.Spec), func(e *field.Error) bool { return known[e.Error()] })
+	return slices.DeleteFunc(found, func(e *field.Error) bool { return known[e.Error()] })
 }
 
 // flaws returns mounts without a volume, containers without an image, and duplicate names and paths.
