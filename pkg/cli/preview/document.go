@@ -130,7 +130,7 @@ func list(all []string) []string { return append([]string{}, all...) }
 
 func stepOf(s forecast.Step) stepDoc {
 	k, member := s.Target()
-	d := stepDoc{Action: s.Step.Action(), Component: string(k), Member: member, Step: s.String(), Disruptive: s.Step.Disruptive()}
+	d := stepDoc{Action: s.Action(), Component: string(k), Member: member, Step: s.String(), Disruptive: s.Disruptive()}
 	for _, w := range s.Waits {
 		d.Waits = append(d.Waits, waitDoc{string(w.Reason), w.Want})
 	}

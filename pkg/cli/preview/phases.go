@@ -49,7 +49,7 @@ func phases(steps []forecast.Step) []phase {
 // matters reports whether other components wait for a step, or it waits for them. Services and ConfigMaps are written
 // before, and when the last store has restarted no component waits until it may lead regions again.
 func matters(s forecast.Step) bool {
-	if action := s.Step.Action(); small[action] || action == "AllowLeaders" {
+	if action := s.Action(); small[action] || action == "AllowLeaders" {
 		return false
 	}
 	a, writes := s.Step.(plan.Apply)
@@ -92,7 +92,7 @@ func same(a, b work) bool {
 func (p phase) byMember() []work {
 	var all []work
 	for _, s := range p.Steps {
-		if small[s.Step.Action()] {
+		if small[s.Action()] {
 			continue
 		}
 		_, member := s.Target()

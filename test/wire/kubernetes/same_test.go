@@ -197,7 +197,7 @@ func (w *world) kubernetesHalf(k topology.Kind, g state.Group, named bool) map[s
 			out[m.Name] = p
 		}
 		for _, c := range m.Claims {
-			c.Identity, c.Volume, c.Growth, c.Since = state.Identity{}, nil, 0, time.Time{}
+			c.Identity, c.Volume, c.Growth, c.Since, c.Version = state.Identity{}, nil, 0, time.Time{}, ""
 			out[c.Name] = c
 		}
 	}
