@@ -120,7 +120,7 @@ func (b *Bridge) wantedTemplate(wanted desired.State, k topology.Kind) string {
 	if !ok || !made {
 		return ""
 	}
-	if live, there := get[*appsv1.StatefulSet](b, sets, b.cluster.SetName(k)); there && render.Template(live) == g.Template {
+	if live, there := get[*appsv1.StatefulSet](b, sets, b.cluster.SetName(k)); there && render.Template(live) == g.Template && !b.templates[k].others[digestOf(live.Spec.Template)] {
 		return b.templates[k].name(k, live)
 	}
 	name := templateName(k, g.Template, set.Spec.Template)

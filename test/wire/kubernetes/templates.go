@@ -19,10 +19,15 @@ type templates struct {
 	names map[string]string // by the digest of the template
 	// wanted are those that a user asks for and that nobody has written yet.
 	wanted map[string]corev1.PodTemplateSpec
+	// others are those that a person has written into the StatefulSet, by their digests.
+	others map[string]bool
 }
 
 func newTemplates() *templates {
-	return &templates{named: map[string]corev1.PodTemplateSpec{}, names: map[string]string{}, wanted: map[string]corev1.PodTemplateSpec{}}
+	return &templates{
+		named: map[string]corev1.PodTemplateSpec{}, names: map[string]string{}, wanted: map[string]corev1.PodTemplateSpec{},
+		others: map[string]bool{},
+	}
 }
 
 // name returns the name of the pod template of a StatefulSet. The name follows from what the plugin has applied, so that the
@@ -66,6 +71,14 @@ func templateName(k topology.Kind, fingerprint string, template corev1.PodTempla
 
 // byHand is in the tag of an image that a person has set, before its flaw.
 const byHand = "-by-hand"
+
+// ChangedByHand says that a person has written the pod template that the StatefulSet of a component has now, so that no user of
+// the TidbCluster asks for it.
+func (b *Bridge) ChangedByHand(k topology.Kind) {
+	if set, there := get[*appsv1.StatefulSet](b, sets, b.cluster.SetName(k)); there {
+		b.templates[k].others[digestOf(set.Spec.Template)] = true
+	}
+}
 
 func digestOf(template corev1.PodTemplateSpec) string {
 	body, err := json.Marshal(template)
