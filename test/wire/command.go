@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"context"
+	"net"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,12 +22,17 @@ type Result struct {
 
 // Command runs a command to its end.
 func (w *World) Command(ctx context.Context, args ...string) Result {
+	return w.run(ctx, w.network.DialContext, args...)
+}
+
+// run runs a command that connects with dial.
+func (w *World) run(ctx context.Context, dial func(ctx context.Context, network, address string) (net.Conn, error), args ...string) Result {
 	var out, errOut bytes.Buffer
 	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut}
 	args = slices.Concat(args, []string{
 		"--kubeconfig", w.kubeconfig, "--cache-dir", filepath.Join(filepath.Dir(w.kubeconfig), "cache"), "--namespace", "db", "--dial", "direct",
 	})
-	code := cli.Over(ctx, w.network.DialContext, args, streams, func(string) string { return "" })
+	code := cli.Over(ctx, dial, args, streams, func(string) string { return "" })
 	return Result{code, out.String(), errOut.String()}
 }
 

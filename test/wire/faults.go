@@ -18,6 +18,11 @@ type Faults struct {
 	Refused float64 // the server answers that it cannot, and does nothing
 	Lost    float64 // the server does what it was asked, and the connection ends with the first bytes of the answer
 	Slow    float64 // the request takes up to ten seconds to arrive
+
+	// Held says what a request to the API server waits for on its way, nil for nothing.
+	Held func(*http.Request) <-chan struct{}
+	// Denied says why the API server forbids a request, "" where it does not.
+	Denied func(*http.Request) string
 }
 
 // longest is how long a slow request takes at most.

@@ -128,7 +128,7 @@ func (w *World) connect(ctx context.Context, address string) (reach network.Reac
 // resolve returns what is at an address: the API server, or a port of a pod.
 func (w *World) resolve(address string) (network.Reach, http.Handler) {
 	if address == apiServer {
-		return network.Open, untimed(w.queue.handler("API server", address, w.kept(w.failing(w.judged(w.api)))))
+		return network.Open, untimed(w.holding(w.queue.handler("API server", address, w.kept(w.failing(w.judged(w.denying(w.api)))))))
 	}
 	at, ok := w.places[address]
 	if !ok {

@@ -1,0 +1,74 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Killed runs a command, and kills the command in the second in which something holds: nothing that it sends after that
+// arrives, so it takes nothing back.
+func (w *World) Killed(ctx context.Context, when func() bool, args ...string) Result {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	p := &process{world: w}
+	ended := make(chan Result)
+	go func() { ended <- w.run(ctx, p.dial, args...) }()
+	for {
+		select {
+		case r := <-ended:
+			return r
+		case <-time.After(time.Second):
+		}
+		if when() {
+			p.kill()
+			cancel()
+			return <-ended
+		}
+	}
+}
+
+// process is a command as the network has it.
+type process struct {
+	world *World
+
+	mu    sync.Mutex
+	dead  bool
+	conns []net.Conn
+}
+
+var errKilled = errors.New("the process was killed")
+
+func (p *process) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if p.isDead() {
+		return nil, errKilled
+	}
+	c, err := p.world.network.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.conns = append(p.conns, c)
+	return c, nil
+}
+
+func (p *process) isDead() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.dead
+}
+
+// kill ends the connections of the process, and lets the process make no others.
+func (p *process) kill() {
+	p.mu.Lock()
+	p.dead = true
+	all := slices.Clone(p.conns)
+	p.mu.Unlock()
+	for _, c := range all {
+		_ = c.Close()
+	}
+}
