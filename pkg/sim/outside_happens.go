@@ -36,5 +36,12 @@ func (w *Model) Unlist(component topology.Kind, ordinal int, seconds int64) {
 // Resign has PD's leader step down.
 func (w *Model) Resign() { w.resign() }
 
+// EndPod has the phase of a member's pod be final. The process has ended.
+func (w *Model) EndPod(component topology.Kind, ordinal int) {
+	if p := w.podAt(kindOf(component), ordinal); p != nil {
+		w.evict(p, 0)
+	}
+}
+
 // Stall is a person who sets for some seconds what keeps PD from moving leaders or regions.
 func (w *Model) Stall(s state.Scheduling, seconds int64) { w.pd.stall = stall{s, w.t + seconds} }

@@ -1,9 +1,13 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
+	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -19,9 +23,12 @@ func (w *World) holding(h http.Handler) http.Handler {
 	})
 }
 
-// denying returns a handler of an API server that forbids some requests.
+// denying returns a handler of an API server that forbids some requests, and changes what others write.
 func (w *World) denying(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		if w.Faults.Admitted != nil && strings.Contains(r.URL.Path, "/statefulsets") && (r.Method == http.MethodPost || r.Method == http.MethodPut) {
+			r.Body = admitted(r.Body, w.Faults.Admitted)
+		}
 		if w.Faults.Denied != nil {
 			if why := w.Faults.Denied(r); why != "" {
 				deny(out, why)
@@ -30,6 +37,20 @@ func (w *World) denying(h http.Handler) http.Handler {
 		}
 		h.ServeHTTP(out, r)
 	})
+}
+
+// admitted returns the body of a request with a StatefulSet as a webhook leaves it.
+func admitted(body io.Reader, change func(*appsv1.StatefulSet)) io.ReadCloser {
+	set := &appsv1.StatefulSet{}
+	if err := json.NewDecoder(body).Decode(set); err != nil {
+		panic("wire: decode a StatefulSet: " + err.Error())
+	}
+	change(set)
+	next, err := json.Marshal(set)
+	if err != nil {
+		panic("wire: encode a StatefulSet: " + err.Error())
+	}
+	return io.NopCloser(bytes.NewReader(next))
 }
 
 // deny answers as an API server does that forbids a request.

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -23,6 +24,8 @@ type Faults struct {
 	Held func(*http.Request) <-chan struct{}
 	// Denied says why the API server forbids a request, "" where it does not.
 	Denied func(*http.Request) string
+	// Admitted is a webhook that changes each StatefulSet that is written.
+	Admitted func(*appsv1.StatefulSet)
 }
 
 // longest is how long a slow request takes at most.

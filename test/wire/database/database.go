@@ -6,6 +6,7 @@
 package database
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strings"
@@ -25,7 +26,11 @@ type Database struct {
 	cluster topology.Cluster
 	// labels are those of stores that somebody has written into PD: the model keeps none.
 	labels map[uint64]map[string]string
-	routes map[topology.Kind]routes
+	// Contents are the releases that images contain, by the releases that their tags say; without those that are the same.
+	Contents map[string]string
+	// EmptyDrains: TiCDC answers that a capture has no tables left, and moves none.
+	EmptyDrains bool
+	routes      map[topology.Kind]routes
 
 	unserved []string
 }
@@ -45,6 +50,9 @@ func New(m *sim.Model) *Database {
 	}
 	return d
 }
+
+// contained returns the release that a process reports whose image has a tag.
+func (d *Database) contained(tag string) string { return cmp.Or(d.Contents[tag], tag) }
 
 // Reach is what a connection to a port of a member meets.
 type Reach int

@@ -117,7 +117,7 @@ func (d *Database) clusterVersion() string {
 	lowest := ""
 	stores, _ := d.model.Stores()
 	for _, s := range stores {
-		if v := strings.TrimPrefix(s.Release, "v"); s.State != state.StoreTombstone && (lowest == "" || v < lowest) {
+		if v := strings.TrimPrefix(d.contained(s.Release), "v"); s.State != state.StoreTombstone && (lowest == "" || v < lowest) {
 			lowest = v
 		}
 	}

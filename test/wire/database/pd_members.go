@@ -15,7 +15,7 @@ func (d *Database) asMember(m sim.PDMember) object {
 	}
 	if m.Started {
 		out["client_urls"] = d.clientURLs(m)
-		out["deploy_path"], out["binary_version"], out["git_hash"] = "/", m.Release, "None"
+		out["deploy_path"], out["binary_version"], out["git_hash"] = "/", d.contained(m.Release), "None"
 	}
 	return out
 }
@@ -83,7 +83,7 @@ func (d *Database) getHealth(w http.ResponseWriter, _ *http.Request) {
 
 func (d *Database) getVersion(w http.ResponseWriter, _ *http.Request) {
 	m, _ := d.member(d.model.PDLeader())
-	answer(w, http.StatusOK, object{"version": m.Release})
+	answer(w, http.StatusOK, object{"version": d.contained(m.Release)})
 }
 
 func (d *Database) getCluster(w http.ResponseWriter, _ *http.Request) {

@@ -47,7 +47,7 @@ func (d *Database) asStore(s sim.Store) object {
 	host := d.storeHost(s)
 	store := object{
 		"id": s.ID, "address": fmt.Sprintf("%s:%d", host, peer), "status_address": fmt.Sprintf("%s:%d", host, status),
-		"version": strings.TrimPrefix(s.Release, "v"), "state_name": string(s.Shown),
+		"version": strings.TrimPrefix(d.contained(s.Release), "v"), "state_name": string(s.Shown),
 		"start_timestamp": s.Started.Unix(), "labels": labels,
 	}
 	if n := numbers[s.State]; n != pd.StoreUp {

@@ -21,7 +21,7 @@ func (d *Database) tidbRoutes() routes {
 			w.WriteHeader(http.StatusInternalServerError)
 			return
 		}
-		release := d.model.ReleaseOf(topology.TiDB, ordinalOf(r))
+		release := d.contained(d.model.ReleaseOf(topology.TiDB, ordinalOf(r)))
 		answer(w, http.StatusOK, object{"connections": 0, "version": "8.0.11-TiDB-" + release, "git_hash": "None"})
 	})
 	mux.HandleFunc("GET /config", func(w http.ResponseWriter, _ *http.Request) {

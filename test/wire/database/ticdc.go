@@ -75,6 +75,10 @@ func (d *Database) drainCapture(w http.ResponseWriter, r *http.Request) {
 	if !read(w, r, &asked) {
 		return
 	}
+	if d.EmptyDrains {
+		answer(w, http.StatusAccepted, object{"current_table_count": 0})
+		return
+	}
 	left, ok := d.model.DrainTables(asked.ID)
 	if !ok {
 		answer(w, http.StatusBadRequest, object{"error_msg": "[CDC:ErrCaptureNotExist]capture not exists, " + asked.ID, "error_code": "CDC:ErrCaptureNotExist"})

@@ -57,7 +57,7 @@ func templateName(k topology.Kind, fingerprint string, template corev1.PodTempla
 		if c.Name != string(k) {
 			continue
 		}
-		release, _, _ = strings.Cut(topology.Tag(c.Image), "-")
+		release, _, _ = strings.Cut(tagOf(c.Image), "-")
 		if _, of, flawed := strings.Cut(c.Image, byHand+"-"); flawed {
 			flaw = of
 		}
@@ -67,6 +67,30 @@ func templateName(k topology.Kind, fingerprint string, template corev1.PodTempla
 		name += "-" + flaw
 	}
 	return name
+}
+
+// ByDigest returns an image with the digest of its tag, as a webhook writes it. In this world a digest is the tag in other digits.
+func ByDigest(image string) string {
+	repository, tag, tagged := strings.Cut(image, ":")
+	if !tagged || strings.Contains(image, "@") {
+		return image
+	}
+	return repository + digestMark + hex.EncodeToString([]byte(tag)) + strings.Repeat("0", 64-2*len(tag))
+}
+
+const digestMark = "@sha256:"
+
+// tagOf returns the tag of an image, also where the image has a digest in its place.
+func tagOf(image string) string {
+	_, digest, pinned := strings.Cut(image, digestMark)
+	if !pinned {
+		return topology.Tag(image)
+	}
+	tag, err := hex.DecodeString(strings.TrimRight(digest, "0"))
+	if err != nil {
+		panic("wire: no digest of this world: " + image)
+	}
+	return string(tag)
 }
 
 // byHand is in the tag of an image that a person has set, before its flaw.
