@@ -73,13 +73,3 @@ func (w *World) written() {
 func (w *World) set(k topology.Kind) *appsv1.StatefulSet {
 	return w.api.Get(statefulSets, kubernetes.Namespace, w.cluster.SetName(k)).(*appsv1.StatefulSet)
 }
-
-// deletePod is a person who deletes the pod of a member with kubectl.
-func (w *World) deletePod(k topology.Kind, ordinal int) {
-	for _, p := range w.Model.ShownPods(k) {
-		if p.Ordinal == ordinal {
-			w.Model.DeletePod(p.UID, false)
-		}
-	}
-	w.kube.Show()
-}

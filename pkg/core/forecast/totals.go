@@ -56,7 +56,7 @@ func (a Amount) Zero() bool { return a == Amount{} }
 func total(steps []Step, w *world, now state.Snapshot) Totals {
 	var t Totals
 	for _, s := range steps {
-		if count := counted[s.Step.Action()]; count != nil {
+		if count := counted[s.Action()]; count != nil {
 			count(&t, s, now)
 		}
 	}
