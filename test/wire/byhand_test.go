@@ -2,7 +2,6 @@ package wire
 
 import (
 	"context"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -49,12 +48,10 @@ func (w *World) deleteCluster() {
 // during runs a command, and does something in the second in which something holds.
 func (w *World) during(ctx context.Context, when func() bool, do func(), args ...string) Result {
 	ended := make(chan Result)
-	go func() { ended <- w.Command(ctx, args...) }()
+	go func() { ended <- w.run(ctx, w.network.DialContext, args...) }()
 	for done := false; ; {
-		select {
-		case r := <-ended:
-			return w.said(r)
-		case <-time.After(time.Second):
+		if r := w.waitFor(ended); r != nil {
+			return w.said(*r)
 		}
 		if !done && when() {
 			done = true

@@ -20,8 +20,10 @@ type Result struct {
 	Out, Err string
 }
 
-// Command runs a command to its end.
+// Command runs a command to its end, while the script waits.
 func (w *World) Command(ctx context.Context, args ...string) Result {
+	w.leave()
+	defer w.hold()
 	return w.run(ctx, w.network.DialContext, args...)
 }
 

@@ -22,7 +22,7 @@ func TestDaemons(t *testing.T) {
 	Run(t, sim.Options{Seed: 1, PD: 3, TiKV: 3, TiDB: 2}, func(t *testing.T, w *World) {
 		w.Must(t, 0, "create", "basic", "--version", "v8.1.0", "--storage", "1Gi", "--tidb", "2")
 		daemons := []func() Result{w.begin(t, "sync", "--watch"), w.begin(t, "sync", "--watch")}
-		time.Sleep(time.Minute)
+		w.Sleep(time.Minute)
 		w.edit("v8.1.1", "spec", "version")
 		for _, k := range []topology.Kind{topology.PD, topology.TiKV, topology.TiDB} {
 			w.until(t, string(k)+" has a rollout", func() bool { return w.has(k, "v8.1.1") > 0 })
@@ -43,10 +43,10 @@ func (w *World) begin(t *testing.T, args ...string) (end func() Result) {
 	t.Helper()
 	ctx, interrupt := context.WithCancel(t.Context())
 	ended := make(chan Result, 1)
-	go func() { ended <- w.Command(ctx, args...) }()
+	go func() { ended <- w.run(ctx, w.network.DialContext, args...) }()
 	return func() Result {
 		interrupt()
-		return <-ended
+		return w.await(ended)
 	}
 }
 
@@ -61,7 +61,7 @@ func (w *World) ends(t *testing.T, daemon func() Result) {
 // until waits for what has to happen within an hour.
 func (w *World) until(t *testing.T, what string, happened func() bool) {
 	t.Helper()
-	for end := time.Now().Add(settled); !happened(); time.Sleep(time.Second) {
+	for end := time.Now().Add(settled); !happened(); w.Sleep(time.Second) {
 		if time.Now().After(end) {
 			t.Fatalf("not within %s: %s; not serving: %v", settled, what, w.Model.Unfit())
 		}

@@ -17,7 +17,7 @@ import (
 func TestPodThatHasEnded(t *testing.T) {
 	scenario(t, sim.Options{PD: 1, TiKV: 3, TiDB: 1, KeepEnded: true}, func(t *testing.T, w *World) {
 		w.Model.EndPod(topology.TiKV, 2)
-		time.Sleep(3 * time.Minute)
+		w.Sleep(3 * time.Minute)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
 		if r := w.said(w.Command(ctx, "sync", "basic", "--yes")); r.Code != 0 {

@@ -33,7 +33,7 @@ func TestCreatedAfterAnEviction(t *testing.T) {
 	scenario(t, sim.Options{PD: 1, TiKV: 3, TiDB: 1}, func(t *testing.T, w *World) {
 		w.evicting(t)
 		w.deleteCluster()
-		time.Sleep(time.Minute)
+		w.Sleep(time.Minute)
 		w.created(t)
 		w.wantNoEvictions(t)
 	})

@@ -18,17 +18,34 @@ func (w *World) Killed(ctx context.Context, when func() bool, args ...string) Re
 	ended := make(chan Result)
 	go func() { ended <- w.run(ctx, p.dial, args...) }()
 	for {
-		select {
-		case r := <-ended:
-			return r
-		case <-time.After(time.Second):
+		if r := w.waitFor(ended); r != nil {
+			return *r
 		}
 		if when() {
 			p.kill()
 			cancel()
-			return <-ended
+			return w.await(ended)
 		}
 	}
+}
+
+// waitFor lets a second pass, and returns what a command has ended with, nil where the command goes on.
+func (w *World) waitFor(ended <-chan Result) *Result {
+	w.leave()
+	defer w.hold()
+	select {
+	case r := <-ended:
+		return &r
+	case <-time.After(time.Second):
+		return nil
+	}
+}
+
+// await waits for the end of a command.
+func (w *World) await(ended <-chan Result) Result {
+	w.leave()
+	defer w.hold()
+	return <-ended
 }
 
 // process is a command as the network has it.

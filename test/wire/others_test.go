@@ -61,7 +61,7 @@ func TestChangedBeforeAWrite(t *testing.T) {
 		}
 		r := w.during(t.Context(), func() bool { return held }, func() {
 			w.setImage(topology.TiKV, "pingcap/tikv:v7.5.0")
-			time.Sleep(5 * time.Second) // its controller sees that
+			w.Sleep(5 * time.Second) // its controller sees that
 			close(release)
 		}, "restart", "basic", "tikv", "--yes")
 		if r.Code != 0 || !held {

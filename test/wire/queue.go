@@ -73,12 +73,31 @@ func (q *queue) handler(server, address string, h http.Handler) http.Handler {
 		sum := sha256.Sum256(body)
 		defer breakOff(out)
 		w := &waiting{key: server + " " + r.Method + " " + r.URL.RequestURI() + " " + string(sum[:]), address: address}
-		if r.URL.Query().Get("watch") != "" {
-			q.turn(r.Context(), w, func() {})
-			h.ServeHTTP(out, r) // it ends with its client, and reads only what the API server locks
+		var watch func()
+		r = r.WithContext(context.WithValue(r.Context(), afterTurn{}, &watch))
+		q.turn(r.Context(), w, func() { h.ServeHTTP(out, r) })
+		if watch != nil {
+			watch()
+		}
+	})
+}
+
+// watches reports whether a request is a watch.
+func watches(r *http.Request) bool { return r.URL.Query().Get("watch") != "" }
+
+// afterTurn is the key of what a handler does after its turn, in the context of a request.
+type afterTurn struct{}
+
+// later returns a handler that serves watches after their turns: a watch ends with its client, and reads only what the API
+// server locks.
+func later(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		after, ok := r.Context().Value(afterTurn{}).(*func())
+		if !ok || !watches(r) {
+			h.ServeHTTP(out, r)
 			return
 		}
-		q.turn(r.Context(), w, func() { h.ServeHTTP(out, r) })
+		*after = func() { h.ServeHTTP(out, r) }
 	})
 }
 

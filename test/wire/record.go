@@ -21,7 +21,7 @@ func (r *record) add(format string, of ...any) {
 // kept returns a handler whose requests and answers are kept in the record, where there is one.
 func (w *World) kept(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
-		if w.record == nil || r.URL.Query().Get("watch") != "" { // of a watch, the events are kept when they are sent
+		if w.record == nil || watches(r) { // of a watch, the events are kept when they are sent
 			w.record.add("%s %s %s", r.Method, r.Host, r.URL.RequestURI())
 			h.ServeHTTP(out, r)
 			return

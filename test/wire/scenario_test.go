@@ -20,7 +20,7 @@ func (w *World) created(t *testing.T) {
 	o := w.Model.Options
 	w.Must(t, 0, "create", "basic", "--version", "v8.1.0", "--storage", "1Gi",
 		"--pd", fmt.Sprint(o.PD), "--tikv", fmt.Sprint(o.TiKV), "--tidb", fmt.Sprint(o.TiDB))
-	time.Sleep(2 * time.Minute)
+	w.Sleep(2 * time.Minute)
 }
 
 // scenario runs a script in a world with a cluster, and wants that no rule of safety is broken.

@@ -124,7 +124,7 @@ func (w *World) settle(t *testing.T) {
 			}
 			return
 		}
-		time.Sleep(time.Minute)
+		w.Sleep(time.Minute)
 	}
 	t.Error("the cluster does not converge")
 }

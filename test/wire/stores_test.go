@@ -13,7 +13,7 @@ import (
 func TestStoreElsewhereDown(t *testing.T) {
 	scenario(t, sim.Options{PD: 1, TiKV: 4, TiDB: 1, StoresElsewhere: 1}, func(t *testing.T, w *World) {
 		w.Model.StopElsewhere(3600)
-		time.Sleep(time.Minute)
+		w.Sleep(time.Minute)
 		for _, change := range [][]string{{"restart", "basic", "tikv"}, {"scale", "basic", "tikv=3"}} {
 			text, writes := w.attempt(t, 30*time.Second, append(change, "--yes")...)
 			wantText(t, text, "no member of this cluster: other-tikv-")
@@ -31,7 +31,7 @@ func TestStoreElsewhereDown(t *testing.T) {
 // takes nothing away.
 func TestOldReportOfAStore(t *testing.T) {
 	scenario(t, sim.Options{PD: 3, TiKV: 3, TiDB: 1, Faults: sim.Faults{Saved: true}}, func(t *testing.T, w *World) {
-		time.Sleep(5 * time.Minute) // the heartbeats that PD has saved are old
+		w.Sleep(5 * time.Minute) // the heartbeats that PD has saved are old
 		w.Model.ReportOld(topology.TiKV, 2, 90)
 		w.Model.Resign()
 		_, writes := w.attempt(t, time.Minute, "restart", "basic", "tikv", "--yes")
@@ -48,7 +48,7 @@ func TestStoreUnderAnotherAddress(t *testing.T) {
 		text, writes := w.attempt(t, 30*time.Second, "restart", "basic", "tikv", "--yes")
 		wantText(t, text, "PD lists no store at the address of its pod")
 		wantNone(t, writes, "DELETE", pods)
-		time.Sleep(time.Minute)
+		w.Sleep(time.Minute)
 		w.Must(t, 0, "sync", "basic", "--yes")
 	})
 }

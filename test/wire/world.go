@@ -58,6 +58,22 @@ type World struct {
 	record     *record   // nil: nothing is kept
 	chance     float64   // what decides whether the requests fail that are answered now
 	next       time.Time // when the model goes on
+	held       chan struct{}
+}
+
+// hold takes the world. One goroutine at a time uses the model, the objects and the faults: what answers requests, or the
+// script, but while the script waits. It is a channel and no mutex, because virtual time stands still while a goroutine waits
+// for a mutex.
+func (w *World) hold() { w.held <- struct{}{} }
+
+// leave lets others use the world.
+func (w *World) leave() { <-w.held }
+
+// Sleep lets time pass in a script.
+func (w *World) Sleep(d time.Duration) {
+	w.leave()
+	defer w.hold()
+	time.Sleep(d)
 }
 
 // Request is a request that was answered.
@@ -85,7 +101,9 @@ func Run(t *testing.T, o sim.Options, script func(*testing.T, *World)) {
 			defer close(ended)
 			w.live(stop)
 		}()
+		w.hold()
 		defer func() {
+			w.leave()
 			close(stop)
 			<-ended
 			w.network.Reset(func(string) bool { return true })
@@ -100,7 +118,7 @@ func newWorld(o sim.Options) *World {
 	w := &World{
 		Model: m, api: api, kube: kubernetes.New(m, api), members: database.New(m),
 		places: map[string]place{}, cut: map[member]bool{}, cluster: topology.Cluster{Namespace: kubernetes.Namespace, Name: kubernetes.Name},
-		queue: newQueue(), rng: rand.New(rand.NewPCG(o.Seed, 2)),
+		queue: newQueue(), rng: rand.New(rand.NewPCG(o.Seed, 2)), held: make(chan struct{}, 1),
 	}
 	w.network = network.New(w.connect)
 	api.Announce(func(watch string, send func()) {
@@ -128,7 +146,8 @@ func (w *World) connect(ctx context.Context, address string) (reach network.Reac
 // resolve returns what is at an address: the API server, or a port of a pod.
 func (w *World) resolve(address string) (network.Reach, http.Handler) {
 	if address == apiServer {
-		return network.Open, untimed(w.holding(w.queue.handler("API server", address, w.kept(w.failing(w.judged(w.denying(w.api)))))))
+		answers := w.kept(w.failing(w.judged(w.denying(later(w.api)))))
+		return network.Open, untimed(w.holding(w.queue.handler("API server", address, answers)))
 	}
 	at, ok := w.places[address]
 	if !ok {
@@ -183,7 +202,7 @@ func (w *World) judged(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		w.requests = append(w.requests, Request{At: time.Now(), Server: r.Host, What: r.Method + " " + r.URL.RequestURI()})
 		if r.Method == http.MethodGet {
-			if strings.HasSuffix(r.URL.Path, "/pods") { // each observation that is live lists the pods
+			if strings.HasSuffix(r.URL.Path, "/pods") && !watches(r) { // each observation that is live lists the pods
 				w.Model.Look()
 			}
 			h.ServeHTTP(out, r)
@@ -204,18 +223,23 @@ const latency = 2 * time.Millisecond
 func (w *World) live(stop <-chan struct{}) {
 	for {
 		synctest.Wait()
+		w.hold()
 		for !time.Now().Before(w.next) {
 			w.next = w.next.Truncate(time.Second).Add(time.Second + w.late())
 			w.Model.Tick()
 			w.kube.Show()
 			w.reset()
 		}
-		if next := w.queue.take(w.rng, w.Faults.Slow); len(next) > 0 {
+		next := w.queue.take(w.rng, w.Faults.Slow)
+		if len(next) > 0 {
 			if !next[0].connects {
-				time.Sleep(latency + time.Duration(w.rng.Int64N(int64(latency))))
+				w.Sleep(latency + time.Duration(w.rng.Int64N(int64(latency))))
 				w.chance = w.rng.Float64()
 			}
 			serve(next)
+		}
+		w.leave()
+		if len(next) > 0 {
 			continue
 		}
 		select {

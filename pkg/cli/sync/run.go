@@ -32,7 +32,9 @@ func watch(ctx context.Context, f *factory.Factory, o options) error {
 		return err
 	}
 	defer log.Close()
-	log.TakeOver()
+	if f.Connect == nil { // otherwise other commands run in this process
+		log.TakeOver()
+	}
 	meter := metrics.New(f.Version)
 	meter.CountRequests()
 	config, err := o.config(f, o.name)
