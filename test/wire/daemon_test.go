@@ -23,7 +23,9 @@ func TestDaemons(t *testing.T) {
 		w.Must(t, 0, "create", "basic", "--version", "v8.1.0", "--storage", "1Gi", "--tidb", "2")
 		daemons := []func() Result{w.begin(t, "sync", "--watch"), w.begin(t, "sync", "--watch")}
 		w.Sleep(time.Minute)
-		w.edit("v8.1.1", "spec", "version")
+		w.changeCluster(func(u *unstructured.Unstructured) {
+			_ = unstructured.SetNestedField(u.Object, "v8.1.1", "spec", "version")
+		})
 		for _, k := range []topology.Kind{topology.PD, topology.TiKV, topology.TiDB} {
 			w.until(t, string(k)+" has a rollout", func() bool { return w.has(k, "v8.1.1") > 0 })
 			w.ends(t, daemons[0])
@@ -66,17 +68,6 @@ func (w *World) until(t *testing.T, what string, happened func() bool) {
 			t.Fatalf("not within %s: %s; not serving: %v", settled, what, w.Model.Unfit())
 		}
 	}
-}
-
-// edit changes a field of the TidbCluster, as a person does with kubectl.
-func (w *World) edit(value any, field ...string) {
-	r := schema.GroupResource{Group: "pingcap.com", Resource: "tidbclusters"}
-	tc := w.api.Get(r, kubernetes.Namespace, kubernetes.Name).(*unstructured.Unstructured).DeepCopy()
-	if err := unstructured.SetNestedField(tc.Object, value, field...); err != nil {
-		panic(err)
-	}
-	w.api.PutBy("kubectl-edit", r, tc)
-	w.kube.Written()
 }
 
 // has returns how many pods of a component have a container with a version.

@@ -173,8 +173,8 @@ func (q *queue) announce(watch string, send func()) {
 
 // take returns what is next of all that waits, none where nothing has arrived. All that has the same key is next together:
 // which of several equal requests is whose, only Go's scheduler knows, so they have to be answered alike and at the same
-// moment. Connections come first, and nothing is drawn for them: how many of them there are, and which request gets one
-// first, the scheduler decides as well. With the odds of slow a request arrives later.
+// moment. Connections come first, and the seed draws nothing for connections, because the scheduler decides how many there
+// are and which request is first to get a connection. With the odds of slow a request arrives later.
 func (q *queue) take(rng *rand.Rand, slow float64) []*waiting {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -61,9 +61,8 @@ type World struct {
 	held       chan struct{}
 }
 
-// hold takes the world. One goroutine at a time uses the model, the objects and the faults: what answers requests, or the
-// script, but while the script waits. It is a channel and no mutex, because virtual time stands still while a goroutine waits
-// for a mutex.
+// hold takes the world for one goroutine: the goroutine that answers requests, or the script of the test. The script gives
+// the world back while it waits. The lock is a channel, because virtual time stops while a goroutine waits for a mutex.
 func (w *World) hold() { w.held <- struct{}{} }
 
 // leave lets others use the world.

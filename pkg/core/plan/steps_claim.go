@@ -10,9 +10,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Claim names a claim by identity: a name alone may have been given to another
-// one since. A claim of another version may have been marked, or its mark been taken off, by another driver since the step was
-// decided; "" stands for any version.
+// Claim names a claim by identity, because another claim may have the same name by now. Where the version has changed,
+// another driver may have marked the claim, or have taken the mark off; "" stands for any version.
 type Claim struct {
 	Name, UID, Version string
 }
@@ -118,7 +117,7 @@ func (s TendVolume) String() string {
 }
 
 // Label sets labels and annotations of a pod or a claim, one key at a time, so
-// that those of others stay as they are.
+// that the keys of other programs stay as they are.
 type Label struct {
 	Component topology.Kind
 	Member    string

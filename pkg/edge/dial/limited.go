@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// limited is a transport that gives each request a limit of time, 0 for none. All requests fail with the same error
-// when their time is over. http.Client has a limit of its own, and its error is one of several, by chance: that the
-// request was canceled, that its deadline has passed, or what the connection says. Errors of members are in the gates
-// of a run, and a text that changes would be reported as news.
+// limited is a transport that gives each request a limit of time, 0 for none. Each request whose time is over fails with
+// the same error. The limit of http.Client gives one of several errors by chance: the request was canceled, the deadline
+// has passed, or the error of the connection. Gates of a run contain errors of members, and a text that changes would be
+// reported as news.
 type limited struct {
 	*http.Transport
 	limit time.Duration
