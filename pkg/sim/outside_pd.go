@@ -24,13 +24,15 @@ type PDMember struct {
 	Alive   bool   // it takes part
 	Pinged  bool   // PD's health check reaches it
 	Release string // of the process that was there last, "" if there was none
+	// Committed is how far the member knows PD's log as committed.
+	Committed uint64
 }
 
 // PDMembers returns the members that PD lists, or that are to found PD where there is none.
 func (w *Model) PDMembers() []PDMember {
 	var all []PDMember
 	for _, m := range w.listed() {
-		out := PDMember{ID: cmp.Or(m.id, uint64(m.ordinal+1)), Ordinal: m.ordinal, Started: m.started, Alive: w.alive(m), Pinged: w.pinged(m)}
+		out := PDMember{ID: cmp.Or(m.id, uint64(m.ordinal+1)), Ordinal: m.ordinal, Started: m.started, Alive: w.alive(m), Pinged: w.pinged(m), Committed: m.committed}
 		if m.started {
 			out.Release = releaseOf(cmp.Or(m.template, w.Intent.Template[pd]))
 		}

@@ -18,9 +18,10 @@ type pdCluster struct {
 	idle        int64 // until when it moves neither leaders nor replicas
 	stall       stall
 	limit       leaderLimit
-	startedAt   int64 // when a member started last
-	loadedAt    int64 // when the leader has loaded its schedulers
-	elsewhere   int64 // until when the members in the other Kubernetes cluster are away
+	startedAt   int64  // when a member started last
+	loadedAt    int64  // when the leader has loaded its schedulers
+	elsewhere   int64  // until when the members in the other Kubernetes cluster are away
+	committed   uint64 // how far its log is committed
 }
 
 type pdMember struct {
@@ -31,6 +32,8 @@ type pdMember struct {
 	unheard int64 // until when PD's health check misses it
 	// template is that of the pod whose process was there last.
 	template string
+	// committed is how far the member knows PD's log as committed.
+	committed uint64
 }
 
 // joinTime is how long a PD process needs until it takes part.
@@ -103,6 +106,20 @@ func (w *Model) tickPD() {
 		}
 	}
 	w.elect()
+	w.commit()
+}
+
+// commit lets PD's log grow in each second in which PD serves, as members of PD and clients write to it.
+func (w *Model) commit() {
+	if !w.serving() {
+		return
+	}
+	w.pd.committed++
+	for i := range w.pd.members {
+		if m := &w.pd.members[i]; w.alive(*m) {
+			m.committed = w.pd.committed
+		}
+	}
 }
 
 // enter is what the start script and the PD process do before they serve.

@@ -15,6 +15,7 @@ type memory struct {
 	leaderless  int64            // since when PD has no leader
 	unled       map[string]int64 // since when members of PD follow none
 	unledAt     int64            // when the process looked last
+	committed   uint64           // how far PD's log was committed then
 	dated       map[uint64]int64 // the last heartbeats of stores
 	gone        [components][limit]int64
 	notServing  [components][limit]int64

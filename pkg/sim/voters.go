@@ -34,6 +34,7 @@ func (w *Model) unansweredPD() state.PD {
 	out := state.PD{Problem: errNoPD.Error()}
 	if say := w.voters(); say != nil {
 		out = state.Unanswered(say)
+		w.memory.committedUpTo(out.Committed)
 	}
 	out.ClusterID = w.recorded
 	return out
@@ -52,7 +53,10 @@ func (w *Model) voters() state.Voters {
 			v.Name = w.names[pd][m.ordinal]
 			v.Answered, v.Stopped = w.speaks(m)
 		}
-		if v.CaughtUp = v.Answered; m.id == w.pd.leader {
+		if v.Answered {
+			v.Committed = m.committed
+		}
+		if m.id == w.pd.leader {
 			leads = v.Name
 		}
 		answered = answered || v.Answered
@@ -61,7 +65,9 @@ func (w *Model) voters() state.Voters {
 	if !answered {
 		return nil
 	}
+	last := all.Committed()
 	for i := range all {
+		all[i].CaughtUp = all[i].Answered && all[i].Committed >= last
 		if m := w.pd.members; w.hasQuorum() && all[i].Answered && w.alive(m[i]) {
 			all[i].Follows = leads
 		}
@@ -110,6 +116,8 @@ func (w *Model) spared(s plan.Restart, p *pod) error {
 	}
 	say := w.voters()
 	switch {
+	case s.Leaderless && say.Committed() > s.Committed:
+		return errConflict
 	case s.Leaderless && (say.Leaderless() || slices.Contains(say.Unled(), s.Member)):
 		return nil
 	case !s.Leaderless && (say.Spares(s.Member) || w.healthyWithout(s.Ordinal)):
@@ -157,6 +165,14 @@ func (w *Model) withoutLeader(s *state.Snapshot) {
 	w.memory.unled, s.PD.Unled = next, lasting
 	since := w.since(&w.memory.leaderless, s.PD.Leaderless)
 	s.PD.Leaderless = s.PD.Leaderless && w.Now().Sub(since).Seconds() > election
+}
+
+// committedUpTo begins to count again where PD had a leader since the members were asked last: their log has grown.
+func (m *memory) committedUpTo(last uint64) {
+	if last > m.committed {
+		m.leaderless, m.unled = 0, nil
+	}
+	m.committed = last
 }
 
 // leadersPod is the pod of PD's leader, nil where it has none here.

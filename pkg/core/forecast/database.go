@@ -38,7 +38,7 @@ func voterServes(w *world, m *state.Member) {
 // pdAnswers is PD that answers again, or for the first time: it knows the members that have data.
 func (w *world) pdAnswers() {
 	pd := &w.snap.PD
-	pd.Problem, pd.Leaderless, pd.Unreached, pd.Unled = "", false, nil, nil
+	pd.Problem, pd.Leaderless, pd.Unreached, pd.Unled, pd.Committed = "", false, nil, nil, 0
 	if pd.ClusterID == 0 {
 		pd.ClusterID = w.number()
 	}

@@ -296,7 +296,7 @@ func (sc Scope) finish() verdict {
 
 func (sc Scope) restart(m state.Member) Restart {
 	r := Restart{Component: m.Kind, Member: m.Name, Ordinal: m.Ordinal, Basis: sc.basis(), From: sc.Got.Set.Partition}
-	r.Leaderless = sc.unled(Profile{Kind: m.Kind}, m)
+	r.Leaderless, r.Committed = sc.unled(Profile{Kind: m.Kind}, m), sc.All.PD.Committed
 	if m.Pod != nil {
 		r.PodUID, r.Stuck, r.Ready = m.Pod.UID, !m.Up(), m.Pod.Ready
 		r.FlushLog = sc.Want.FlushesLog && m.Up()

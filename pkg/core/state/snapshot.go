@@ -63,6 +63,8 @@ type PD struct {
 	// Unled are the members, as Voter.Name has them, that have said themselves for longer than an election
 	// takes that they follow no leader, while none answers. They are in no quorum, whoever else is.
 	Unled []string
+	// Committed is the last entry of PD's log that a member knows as committed, while none confirms that it leads.
+	Committed uint64
 	// ClusterID is known once PD has bootstrapped, and also from our own
 	// record when PD does not answer.
 	ClusterID uint64

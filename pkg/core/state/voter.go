@@ -13,6 +13,8 @@ type Voter struct {
 	// itself where it leads, and "" while it hears from none.
 	Answered bool
 	Follows  string
+	// Committed is the last entry of PD's log of which the voter knows that a majority has it.
+	Committed uint64
 	// CaughtUp: it has applied what the voters that answer had committed. One that lags cannot replace another.
 	CaughtUp bool
 	// Stopped: its process is known not to run.
@@ -33,6 +35,16 @@ func (v Voters) Leader() string {
 		}
 	}
 	return ""
+}
+
+// Committed returns the last entry of PD's log that a voter knows as committed, 0 where none answers. It grows only under a
+// leader.
+func (v Voters) Committed() uint64 {
+	last := uint64(0)
+	for _, m := range v {
+		last = max(last, m.Committed)
+	}
+	return last
 }
 
 // Silent returns the voters that do not answer, and whose process may run.
@@ -101,7 +113,7 @@ func Unanswered(v Voters) PD {
 		pd.Problem = "PD's leader is not known: " + strings.Join(silent, ", ") + " cannot be reached from here, and may be a quorum that serves"
 		pd.Unreached = silent
 	}
-	pd.Unled = v.Unled()
+	pd.Unled, pd.Committed = v.Unled(), v.Committed()
 	return pd
 }
 

@@ -34,6 +34,8 @@ func (a *Actor) spared(ctx context.Context, s plan.Restart, pod *corev1.Pod) err
 	}
 	say, err := read.Read(ctx)
 	switch {
+	case s.Leaderless && err == nil && say.Committed() > s.Committed:
+		return stale("PD", "has had a leader since")
 	case s.Leaderless && err == nil && (say.Leaderless() || slices.Contains(say.Unled(), s.Member)):
 		return nil
 	case s.Leaderless:

@@ -26,6 +26,7 @@ func TestRestartAsksPDOnceMore(t *testing.T) {
 	for what, c := range map[string]struct {
 		set        func(*pd.FakeState)
 		leaderless bool // when the step was decided
+		committed  uint64
 		stopped    bool // the member's container does not run
 		addressed  bool // by its status only, which may be old
 		refused    string
@@ -50,19 +51,22 @@ func TestRestartAsksPDOnceMore(t *testing.T) {
 			s.Refusing = map[string]bool{name(1): true}
 		}, refused: "cannot be asked"},
 		"an election":                      {set: func(s *pd.FakeState) { s.Leader = "" }, refused: "does not say"},
-		"PD has no leader, as decided for": {set: func(s *pd.FakeState) { s.Leader = "" }, leaderless: true},
-		"it had none, and has one by now":  {set: func(s *pd.FakeState) {}, leaderless: true, refused: "has a leader by now"},
+		"PD has no leader, as decided for": {set: func(s *pd.FakeState) { s.Leader = "" }, leaderless: true, committed: 9},
+		"it had none, and has one by now":  {set: func(s *pd.FakeState) {}, leaderless: true, committed: 9, refused: "has a leader by now"},
 		"it had none, has one by now, and the member does not run": {
-			set: func(s *pd.FakeState) { silent(s, 2) }, leaderless: true, stopped: true,
+			set: func(s *pd.FakeState) { silent(s, 2) }, leaderless: true, committed: 9, stopped: true,
+		},
+		"it had none, has had one since, and elects another one": {
+			set: func(s *pd.FakeState) { s.Leader = "" }, leaderless: true, committed: 8, refused: "has had a leader since",
 		},
 		"it had none, and most of its members do not answer by now": {set: func(s *pd.FakeState) {
 			s.Leader = ""
 			silent(s, 1, 2)
-		}, leaderless: true, refused: "does not say"},
+		}, leaderless: true, committed: 9, refused: "does not say"},
 		"only the member answers, and follows none": {set: func(s *pd.FakeState) {
 			s.Leader = ""
 			silent(s, 0, 1)
-		}, leaderless: true},
+		}, leaderless: true, committed: 9},
 		"PD has removed the member": {set: func(s *pd.FakeState) { s.Members = s.Members[:2] }},
 		"PD of two":                 {set: func(s *pd.FakeState) { s.Members = s.Members[1:]; s.Leader = name(1) }},
 	} {
@@ -80,7 +84,7 @@ func TestRestartAsksPDOnceMore(t *testing.T) {
 			}
 			w := newFixture(t, objects...)
 			w.pd.Update(c.set)
-			step := plan.Restart{Component: topology.PD, Basis: of(topology.PD), Member: p.Name, Ordinal: 2, From: 3, PodUID: string(p.UID), Leaderless: c.leaderless}
+			step := plan.Restart{Component: topology.PD, Basis: of(topology.PD), Member: p.Name, Ordinal: 2, From: 3, PodUID: string(p.UID), Leaderless: c.leaderless, Committed: c.committed}
 			if c.refused == "" {
 				w.do(t, step)
 				if len(w.writes()) != 1 {

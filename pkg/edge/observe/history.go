@@ -32,6 +32,7 @@ type history struct {
 	leaderless time.Time
 	unled      map[string]time.Time
 	unledAt    time.Time // when they have said so last
+	committed  uint64    // the last entry of PD's log then
 }
 
 func newHistory() history {
@@ -152,6 +153,15 @@ func (m *history) forgetUnled(now time.Time) {
 		m.leaderless, m.unled = time.Time{}, nil
 	}
 	m.unledAt = now
+}
+
+// committedUpTo notes how far PD's log is committed. The log grows only under a leader. Where it has grown since the members
+// were asked last, PD had a leader in between that nobody has observed, and the time without a leader begins again.
+func (m *history) committedUpTo(last uint64) {
+	if last > m.committed {
+		m.ledAgain()
+	}
+	m.committed = last
 }
 
 // ledAgain notes that PD's members have not said that there is no leader.

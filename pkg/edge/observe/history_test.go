@@ -53,6 +53,24 @@ func TestElection(t *testing.T) {
 	}
 }
 
+// TestLedInBetween: two elections with a leader in between are no PD without a leader, also where nobody has observed the leader.
+// The leader has committed something.
+func TestLedInBetween(t *testing.T) {
+	for grown, want := range map[uint64]bool{0: true, 1: false} {
+		h, later := newHistory(), noon.Add(election+time.Second)
+		h.committedUpTo(7)
+		h.unledFor([]string{"a"}, noon)
+		h.outlasts(true, noon)
+		h.committedUpTo(7 + grown)
+		if got := len(h.unledFor([]string{"a"}, later)) > 0; got != want {
+			t.Errorf("%d more entries: a member without a leader %t", grown, got)
+		}
+		if got := h.outlasts(true, later); got != want {
+			t.Errorf("%d more entries: without a leader %t", grown, got)
+		}
+	}
+}
+
 // TestLeading: a leader counts as new when it is another one, and when PD did not
 // answer in between.
 func TestLeading(t *testing.T) {

@@ -61,6 +61,9 @@ func (r Reader) Read(ctx context.Context) (state.Voters, error) {
 	all := make(state.Voters, 0, len(list))
 	for _, v := range list {
 		m := state.Voter{Name: names[v.ID]}
+		if v.Raft != nil {
+			m.Committed = v.Raft.Committed
+		}
 		switch {
 		case v.Raft == nil:
 			m.Stopped = v.Refused || r.stopped(ctx, v)

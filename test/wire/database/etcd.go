@@ -28,8 +28,7 @@ func (d *Database) etcd(w http.ResponseWriter, r *http.Request, id uint64, serve
 	}
 	switch r.URL.Path {
 	case "/v3/maintenance/status":
-		// All members that answer have applied the same.
-		applied := strconv.FormatInt(d.model.Now().Unix(), 10)
+		applied := number(d.committed(id)) // a member has applied what it knows as committed
 		status := object{
 			"header": d.etcdHeader(id), "version": "3.4.31", "raftIndex": applied, "raftAppliedIndex": applied, "raftTerm": "2",
 		}
@@ -50,6 +49,16 @@ func (d *Database) etcd(w http.ResponseWriter, r *http.Request, id uint64, serve
 	default:
 		text(w, http.StatusNotFound, "Not Found\n")
 	}
+}
+
+// committed returns how far a member knows PD's log as committed.
+func (d *Database) committed(id uint64) uint64 {
+	for _, m := range d.model.PDMembers() {
+		if m.ID == id {
+			return m.Committed
+		}
+	}
+	return 0
 }
 
 func number(n uint64) string { return strconv.FormatUint(n, 10) }
