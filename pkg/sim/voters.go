@@ -34,7 +34,7 @@ func (w *Model) unansweredPD() state.PD {
 	out := state.PD{Problem: errNoPD.Error()}
 	if say := w.voters(); say != nil {
 		out = state.Unanswered(say)
-		w.memory.committedUpTo(out.Committed)
+		out.Committed = w.memory.committedUpTo(out.Committed)
 	}
 	out.ClusterID = w.recorded
 	return out
@@ -168,11 +168,12 @@ func (w *Model) withoutLeader(s *state.Snapshot) {
 }
 
 // committedUpTo begins to count again where PD had a leader since the members were asked last: their log has grown.
-func (m *memory) committedUpTo(last uint64) {
+func (m *memory) committedUpTo(last uint64) uint64 {
 	if last > m.committed {
 		m.leaderless, m.unled = 0, nil
 	}
-	m.committed = last
+	m.committed = max(m.committed, last)
+	return m.committed
 }
 
 // leadersPod is the pod of PD's leader, nil where it has none here.

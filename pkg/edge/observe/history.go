@@ -155,13 +155,15 @@ func (m *history) forgetUnled(now time.Time) {
 	m.unledAt = now
 }
 
-// committedUpTo notes how far PD's log is committed. The log grows only under a leader. Where it has grown since the members
-// were asked last, PD had a leader in between that nobody has observed, and the time without a leader begins again.
-func (m *history) committedUpTo(last uint64) {
+// committedUpTo notes how far PD's log is committed, and returns the farthest that was ever seen: which members answer may
+// change. The log grows only under a leader. Where it has grown since the members were asked last, PD had a leader in between
+// that nobody has observed, and the time without a leader begins again.
+func (m *history) committedUpTo(last uint64) uint64 {
 	if last > m.committed {
 		m.ledAgain()
 	}
-	m.committed = last
+	m.committed = max(m.committed, last)
+	return m.committed
 }
 
 // ledAgain notes that PD's members have not said that there is no leader.

@@ -44,7 +44,7 @@ func (o *Observer) unanswered(ctx context.Context, client pd.Client, c topology.
 	if named && len(out.Unreached) == 1 && out.Unreached[0] == name {
 		out.Problem += ": " + cause(leader.Err)
 	}
-	o.history.committedUpTo(out.Committed)
+	out.Committed = o.history.committedUpTo(out.Committed)
 	out.Unled = o.history.unledFor(out.Unled, o.now())
 	out.Leaderless = o.history.outlasts(out.Leaderless, o.now())
 	return out
