@@ -275,7 +275,7 @@ func (w *Model) restart(s plan.Restart) error {
 	if s.PodUID != "" && (p == nil || p.uid != s.PodUID) {
 		return errConflict
 	}
-	if err := w.stillEvicting(s.StoreID); err != nil {
+	if err := w.stillEvicting(s); err != nil {
 		return err
 	}
 	if err := w.sleep(s); err != nil {

@@ -179,6 +179,9 @@ func (w *Model) judge(step plan.Step) []Violation {
 		w.judgeQuorum(i, len(w.pd.members)-1, say)
 		w.countLeader(i)
 	case plan.RemoveStore:
+		if o := w.store(s.StoreID); o == nil || o.state != state.StoreUp {
+			break // it leaves already
+		}
 		k := kindOf(s.Component)
 		i, _ := w.cluster.Ordinal(s.Component, s.Member)
 		w.judgeRemoval(k, i, s.StoreID, say)

@@ -128,10 +128,12 @@ func (w *Model) sightElsewhere() map[uint64]bool {
 	return all
 }
 
-// judgeElsewhere checks that nothing is taken away while a store elsewhere is missing that has replicas of regions.
+// judgeElsewhere checks that nothing is taken away while a store elsewhere is missing that has replicas of regions. A store
+// that has joined and stopped while the engine slept is not known to be missing before PD says so.
 func (w *Model) judgeElsewhere(say sayer) {
 	for _, s := range w.stores {
-		if s.elsewhere() && s.regions > 0 && !w.runsElsewhere(s) && !w.seen.elsewhere[s.id] {
+		unknown := w.nap.woke && w.shownState(s) == state.StoreUp
+		if s.elsewhere() && s.regions > 0 && !w.runsElsewhere(s) && !w.seen.elsewhere[s.id] && !unknown {
 			say("peer-down", "%s does not serve", w.nameOf(s))
 		}
 	}

@@ -97,7 +97,8 @@ func (w *Model) allowLeaders(s plan.AllowLeaders) error {
 }
 
 // stillEvicting fails as package act does if the eviction that a restart relies on has ended, in our ledger or in PD.
-func (w *Model) stillEvicting(id uint64) error {
+func (w *Model) stillEvicting(step plan.Restart) error {
+	id := step.StoreID
 	if id == 0 {
 		return nil
 	}
@@ -110,7 +111,7 @@ func (w *Model) stillEvicting(id uint64) error {
 	if r, known := w.recordOf(id); !known || !r.Ended.IsZero() || w.evicts[id] == nil {
 		return errConflict
 	}
-	return nil
+	return w.peersUp(id, step.NotUp)
 }
 
 func (w *Model) writeRecord(r record) {

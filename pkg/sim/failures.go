@@ -206,7 +206,8 @@ func (w *Model) rolls(k kind) bool {
 // judgeRemoval checks that a member leaves the database because the user does not want
 // it, while no peer is missing; or because it was given up, and then it is down.
 func (w *Model) judgeRemoval(k kind, i int, id uint64, say sayer) {
-	if c := w.claims[k][i]; w.nap.woke && c != nil && c.data == id && !w.seen.serves[k][i] && w.fit(k, i) {
+	wanted := i < w.seen.intent.Replicas[k] // else the user's wish was the reason, and not that the member was down
+	if c := w.claims[k][i]; wanted && w.nap.woke && c != nil && c.data == id && !w.seen.serves[k][i] && w.fit(k, i) {
 		say("late", "%s is back", w.names[k][i])
 	}
 	f := w.failure(k, w.names[k][i])

@@ -213,6 +213,9 @@ func (w *Model) removeStore(step plan.RemoveStore) error {
 	case step.Down && w.shownState(s) == state.StoreUp:
 		return errConflict
 	}
+	if err := w.peersUp(id, step.NotUp); err != nil {
+		return err
+	}
 	if !w.removing(id) {
 		w.removals = append(w.removals, state.Removal{StoreID: id, Member: step.Member, Since: w.Now()})
 	}
@@ -220,6 +223,17 @@ func (w *Model) removeStore(step plan.RemoveStore) error {
 		return errHalfWay
 	}
 	return w.takeOffline(s)
+}
+
+// peersUp fails as package act does if PD does not call a store Up by now that it called Up when a step was decided.
+func (w *Model) peersUp(id uint64, notUp []uint64) error {
+	for _, s := range w.stores {
+		away := s.state == state.StoreUp && w.shownState(s) != state.StoreUp
+		if away && s.id != id && !s.k.learns() && !slices.Contains(notUp, s.id) {
+			return errConflict
+		}
+	}
+	return nil
 }
 
 // takeOffline is what PD does with a store that is to leave.

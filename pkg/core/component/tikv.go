@@ -188,8 +188,11 @@ func surelyDown(sc plan.Scope, m state.Member) bool {
 var storeOffline = plan.Hook{
 	Reason: plan.StoreOffline, Want: "store offline",
 	Done: func(_ plan.Scope, m state.Member) bool { return leaving(m) },
-	Step: func(_ plan.Scope, m state.Member) plan.Step {
-		return plan.RemoveStore{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID, Down: m.Database.State != state.StoreUp}
+	Step: func(sc plan.Scope, m state.Member) plan.Step {
+		return plan.RemoveStore{
+			Component: m.Kind, Member: m.Name, StoreID: m.Database.ID,
+			Down: m.Database.State != state.StoreUp, NotUp: sc.All.StoresNotUp(),
+		}
 	},
 	Observed: storeObserved,
 }

@@ -187,13 +187,14 @@ func rolloutOrder(profiles []Profile, groups []desired.Group) []int {
 	return order
 }
 
-// rolling reports whether pods are still to be replaced.
+// rolling reports whether pods are still to be replaced. A template that another user has written is put back first, so that
+// pods which have it are still to be replaced as well.
 func (sc Scope) rolling() bool {
 	if !sc.Got.Set.Exists {
 		return false
 	}
 	_, ok := sc.outdated()
-	return ok || sc.Want.Set.Drift != desired.None || !sc.Got.Set.Observed
+	return ok || sc.Want.PutBack.Drift != desired.None || sc.Want.Set.Drift != desired.None || !sc.Got.Set.Observed
 }
 
 // candidate returns the member to restart next: the highest ordinal that does not have the update

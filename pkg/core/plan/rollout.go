@@ -305,7 +305,7 @@ func (sc Scope) restart(m state.Member) Restart {
 		r.Revision = sc.Got.Set.UpdateRevision
 	}
 	if _, leave := sc.All.OpenEviction(m.Database.ID); leave && m.Up() && m.Database.Evicting {
-		r.StoreID = m.Database.ID
+		r.StoreID, r.NotUp = m.Database.ID, sc.All.StoresNotUp()
 	}
 	return r
 }

@@ -86,6 +86,8 @@ type Restart struct {
 	// StoreID is the store whose leaders were evicted for this restart; 0 where none were.
 	// The eviction must not have ended since: the store would be restarted with its leaders.
 	StoreID uint64
+	// NotUp is as in RemoveStore, where leaders were evicted.
+	NotUp []uint64
 	// Revision is set for a member that a user has named: the revision that Kubernetes gives its next
 	// pod. The partition stays as it is.
 	Revision string

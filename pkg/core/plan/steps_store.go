@@ -75,6 +75,9 @@ type RemoveStore struct {
 	StoreID   uint64
 	// Down: PD did not call the store Up when this was decided, as in RemoveMember.
 	Down bool
+	// NotUp are the stores of TiKV that PD did not call Up then. Regions may have copies on this store and on
+	// another one that has gone down since, and would lose their quorum.
+	NotUp []uint64
 }
 
 func (RemoveStore) Action() string                    { return "RemoveStore" }

@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -47,6 +48,23 @@ func MissingElsewhere(same ...Snapshot) string {
 		}
 	}
 	return notUp(n, names)
+}
+
+// StoresNotUp returns the ids of the stores of TiKV, here and elsewhere, that PD counts and does not call Up.
+func (s Snapshot) StoresNotUp() []uint64 {
+	var ids []uint64
+	for _, g := range s.Groups {
+		for _, m := range g.Members {
+			if m.countsInPD() && m.Database.State != StoreUp {
+				ids = append(ids, m.Database.ID)
+			}
+		}
+	}
+	for _, e := range s.PD.Elsewhere {
+		ids = append(ids, e.ID)
+	}
+	slices.Sort(ids)
+	return ids
 }
 
 // countsInPD reports whether a member is one of the stores that PD.Stores counts.

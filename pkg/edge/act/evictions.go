@@ -229,8 +229,10 @@ func (a *Actor) endEviction(ctx context.Context, storeID uint64) error {
 }
 
 // stillEvicting fails if the eviction that a restart relies on has ended. Another process that has not noticed yet that it
-// does not drive any more may have ended it after the decision, and the store has its leaders again.
-func (a *Actor) stillEvicting(ctx context.Context, storeID uint64) error {
+// does not drive any more may have ended it after the decision, and the store has its leaders again. The other stores must
+// serve as they did.
+func (a *Actor) stillEvicting(ctx context.Context, s plan.Restart) error {
+	storeID := s.StoreID
 	if storeID == 0 {
 		return nil
 	}
@@ -252,7 +254,7 @@ func (a *Actor) stillEvicting(ctx context.Context, storeID uint64) error {
 	if !evicting {
 		return stale("PD", "has no evict-leader scheduler for %s any more", storeName(storeID))
 	}
-	return nil
+	return peersUp(ctx, client, storeID, s.NotUp)
 }
 
 func isEvicting(ctx context.Context, client pd.Client, storeID uint64) (bool, error) {

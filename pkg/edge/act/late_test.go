@@ -155,3 +155,39 @@ func TestBackBeforeItsRemoval(t *testing.T) {
 	w.do(t, member)
 	w.do(t, store)
 }
+
+// TestPeerDownBeforeARemoval: another store has gone down, or has joined and gone down, since the removal of a store or its
+// restart was decided. The store stays, because regions may have copies on both.
+func TestPeerDownBeforeARemoval(t *testing.T) {
+	for name, change := range map[string]func(*pd.FakeState){
+		"down":            func(s *pd.FakeState) { s.Stores[0].StateName = "Disconnected" },
+		"joined and down": func(s *pd.FakeState) { s.Stores = append(s.Stores, downStore(99, nil)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newFixture(t)
+			w.pd.Update(change)
+			w.isStale(t, takeOffline)
+			if got := w.writes(); len(got) > 0 {
+				t.Errorf("wrote %q", got)
+			}
+		})
+	}
+	t.Run("copies do not vote", func(t *testing.T) {
+		w := newFixture(t)
+		w.pd.Update(func(s *pd.FakeState) {
+			s.Stores = append(s.Stores, downStore(99, map[string]string{"engine": "tiflash"}))
+		})
+		w.do(t, takeOffline)
+	})
+	t.Run("known when it was decided", func(t *testing.T) {
+		w := newFixture(t)
+		w.pd.Update(func(s *pd.FakeState) { s.Stores = append(s.Stores, downStore(99, nil)) })
+		known := takeOffline
+		known.NotUp = []uint64{99}
+		w.do(t, known)
+	})
+}
+
+func downStore(id uint64, labels map[string]string) pd.Store {
+	return pd.Store{ID: id, Address: "elsewhere-99.other:20160", State: pd.StoreUp, StateName: "Down", Labels: labels}
+}

@@ -26,7 +26,7 @@ func TestRecordsOfAnotherPDCluster(t *testing.T) {
 	w.do(t, plan.ForgetRecord{Member: "basic-tikv-1", StoreID: 2, Record: state.RecordEviction})
 	w.unchanged(t)
 	var stale *Stale
-	if err := w.stillEvicting(t.Context(), 2); !errors.As(err, &stale) {
+	if err := w.stillEvicting(t.Context(), plan.Restart{StoreID: 2}); !errors.As(err, &stale) {
 		t.Errorf("a restart relies on the scheduler of somebody else: %v", err)
 	}
 	w.do(t, evict)

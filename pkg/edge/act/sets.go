@@ -130,7 +130,7 @@ func (a *Actor) mayRestart(ctx context.Context, s plan.Restart, pod *corev1.Pod)
 	if err := a.keepsClaims(ctx, s.Component, s.Member, pod); err != nil {
 		return err
 	}
-	if err := a.stillEvicting(ctx, s.StoreID); err != nil {
+	if err := a.stillEvicting(ctx, s); err != nil {
 		return err
 	}
 	return a.spared(ctx, s, pod)

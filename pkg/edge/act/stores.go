@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -25,6 +26,9 @@ func (a *Actor) removeStore(ctx context.Context, s plan.RemoveStore) error {
 	case s.Down && store.Healthy():
 		return stale(storeName(s.StoreID), "is Up by now")
 	}
+	if err := peersUp(ctx, client, s.StoreID, s.NotUp); err != nil {
+		return err
+	}
 	book, err := a.ledger(ctx)
 	if err != nil {
 		return err
@@ -37,6 +41,22 @@ func (a *Actor) removeStore(ctx context.Context, s plan.RemoveStore) error {
 	}
 	if err := client.DeleteStore(ctx, s.StoreID); err != nil {
 		return fmt.Errorf("delete store %d: %w", s.StoreID, err)
+	}
+	return nil
+}
+
+// peersUp fails if PD does not call a store Up by now that it called Up, or did not know, when the step was decided. A
+// laptop that sleeps may send the request hours later, and regions would lose their quorum with both stores away.
+func peersUp(ctx context.Context, client pd.Client, id uint64, notUp []uint64) error {
+	stores, err := client.Stores(ctx, pd.StoreUp)
+	if err != nil {
+		return fmt.Errorf("read stores: %w", err)
+	}
+	for i := range stores {
+		s := &stores[i]
+		if s.ID != id && !s.Columnar() && !s.Healthy() && !slices.Contains(notUp, s.ID) {
+			return stale(storeName(s.ID), "at %s is %s by now", s.Address, s.StateName)
+		}
 	}
 	return nil
 }

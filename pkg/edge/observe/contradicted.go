@@ -52,7 +52,7 @@ func labelled(claims []state.Claim, id uint64) bool {
 // noteUnplaced notes a store whose address is the address of no pod. Stores of other TidbClusters have pods.
 func (d database) noteUnplaced(s *pd.Store) {
 	k := topology.TiKV
-	if columnar(s) {
+	if s.Columnar() {
 		k = topology.TiFlash
 	}
 	host, _, _ := strings.Cut(s.Address, ":")

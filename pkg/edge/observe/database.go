@@ -301,7 +301,7 @@ func (a answers) sortMember(c topology.Cluster, d *database, m pd.Member) {
 func (a answers) sortStore(c topology.Cluster, d *database, s *pd.Store) {
 	up := s.Healthy()
 	d.heartbeats[s.ID] = s.LastHeartbeat
-	if s.State != pd.StoreTombstone && !columnar(s) {
+	if s.State != pd.StoreTombstone && !s.Columnar() {
 		d.state.Stores++
 		if up {
 			d.state.UpStores++
@@ -310,7 +310,7 @@ func (a answers) sortStore(c topology.Cluster, d *database, s *pd.Store) {
 	k, n, ok := storeOwner(c, s)
 	if !ok {
 		d.noteUnplaced(s)
-		if s.State != pd.StoreTombstone && !columnar(s) && !up {
+		if s.State != pd.StoreTombstone && !s.Columnar() && !up {
 			d.state.Elsewhere = append(d.state.Elsewhere, a.elsewhere(s))
 		}
 		return

@@ -6,7 +6,6 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tiflash"
 )
 
@@ -43,10 +42,4 @@ func (o *Observer) askTiFlash(ctx context.Context, c topology.Cluster, members [
 			}
 		}
 	})
-}
-
-// columnar reports whether a store is one of TiFlash: one with copies of tables, or a compute node, which has
-// none. Neither can replace a store of TiKV.
-func columnar(s *pd.Store) bool {
-	return s.Labels["engine"] == "tiflash" || s.Labels["engine"] == "tiflash_compute"
 }

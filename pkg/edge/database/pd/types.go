@@ -103,6 +103,12 @@ type Store struct {
 // Healthy reports whether the store is Up and its heartbeats arrive.
 func (s *Store) Healthy() bool { return s.State == StoreUp && s.StateName == "Up" }
 
+// Columnar reports whether the store is one of TiFlash: one with copies of tables, which do not vote, or a compute node,
+// which has none. Neither can replace a store of TiKV.
+func (s *Store) Columnar() bool {
+	return s.Labels["engine"] == "tiflash" || s.Labels["engine"] == "tiflash_compute"
+}
+
 // ReplicationConfig is the part of PD's replication settings that operations depend on.
 type ReplicationConfig struct {
 	MaxReplicas          int
