@@ -79,7 +79,7 @@ type Event struct {
 	// run. A daemon is asked for nothing.
 	Request string `json:"request,omitempty"`
 
-	// Component is pd, tikv or tidb; Member is a pod's name. Both are empty
+	// Component is a topology.Kind, such as tikv; Member is a pod's name. Both are empty
 	// where an event is about the cluster as a whole.
 	Component string `json:"component,omitempty"`
 	Member    string `json:"member,omitempty"`

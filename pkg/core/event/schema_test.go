@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 func schema(t *testing.T) *jsonschema.Schema {
@@ -38,6 +40,33 @@ func TestSchema(t *testing.T) {
 		for line := range bytes.Lines(text) {
 			if err := validate(s, string(line)); err != nil {
 				t.Errorf("%s: %s%v", file, line, err)
+			}
+		}
+	}
+}
+
+// TestComponents: the schema and the pages of events and logs know each component, and the schema no other one.
+func TestComponents(t *testing.T) {
+	s := schema(t)
+	const line = `{"apiVersion":"kubectl-tidb/v1","type":"progress","time":"2026-03-01T03:01:09Z","namespace":"tidb","cluster":"basic",` +
+		`"ready":1,"updated":1,"wanted":1,"component":`
+	for _, k := range topology.Kinds() {
+		if err := validate(s, line+`"`+string(k)+`"}`); err != nil {
+			t.Errorf("the schema refuses an event of %s: %v", k, err)
+		}
+	}
+	if validate(s, line+`"tiother"}`) == nil {
+		t.Error("the schema takes an event of a component that does not exist")
+	}
+	for _, page := range []string{"events.md", "logs.md"} {
+		text, err := os.ReadFile("../../../docs/" + page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := regexp.MustCompile("(?m)^\\| `component` \\|.*$").FindString(string(text))
+		for _, k := range topology.Kinds() {
+			if !strings.Contains(row, "`"+string(k)+"`") {
+				t.Errorf("docs/%s: the row of component is %q, without %s", page, row, k)
 			}
 		}
 	}
