@@ -28,9 +28,10 @@ func (w *Model) obey(p plan.Plan) {
 		w.promote(g)
 		w.wakePump(g)
 		w.deleteRemoved(g)
-		if g.Blocked && g.Reason == plan.ClaimBeingDeleted {
+		if g.Blocked && (g.Reason == plan.ClaimBeingDeleted || g.Reason == plan.ClaimsUnmarked) {
 			w.Suspend()
 		}
+		w.deleteUnknownClaim(g)
 		w.replacePod(g)
 	}
 }
@@ -55,6 +56,20 @@ func (w *Model) replacePod(g plan.Gate) {
 	}
 	w.note("user: delete pod %s, as asked", name)
 	w.remove(p)
+}
+
+// deleteUnknownClaim deletes a claim as a gate asks, which has the data of a member that PD does not know. The person looks
+// at PD before.
+func (w *Model) deleteUnknownClaim(g plan.Gate) {
+	if !g.Blocked || g.Reason != plan.ClaimFree || !w.known() {
+		return
+	}
+	k := kindOf(g.Component)
+	i, _ := w.cluster.Ordinal(g.Component, g.Member)
+	if c := w.claims[k][i]; c != nil && w.pods[k][i] == nil && !w.inDatabase(k, i) {
+		w.note("user: delete claim %s, which PD does not know", c.name)
+		w.claims[k][i] = nil
+	}
 }
 
 // advised returns the words of the first command of a gate's remedy that begins with these.

@@ -21,6 +21,7 @@ type memory struct {
 	notServing  [components][limit]int64
 	denied      [components][limit]int64
 	refusing    [components][limit]int64
+	silent      [components][limit]int64
 	ended       [components][limit]endedPod
 }
 
@@ -43,6 +44,7 @@ func (w *Model) remember(s *state.Snapshot) {
 			is.ReportedDown = w.since(&m.denied[k][i], is.Denied())
 			is.Ended = w.endedSince(&m.ended[k][i], is.Pod)
 			is.Refusing = w.since(&m.refusing[k][i], is.Database.Answer == state.Refused)
+			is.Silent = w.since(&m.silent[k][i], is.Database.Answer == state.NoAnswer)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package component
 
 import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -81,6 +82,12 @@ var claimsKept = plan.Hook{
 			step.PodUID = m.Pod.UID
 		}
 		return step
+	},
+	Help: func(sc plan.Scope, _ state.Member) remedy.Remedy {
+		if sc.All.PD.Serving() {
+			return nil
+		}
+		return remedy.Remedy{remedy.Say("if PD cannot answer before it is repaired, take suspendStatefulSet out of spec.suspendAction")}
 	},
 	Observed: pdTrouble,
 }

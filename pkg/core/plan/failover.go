@@ -298,6 +298,9 @@ func (sc Scope) lostMember(p Profile, m state.Member) (LostMember, bool) {
 	if p.Failover != nil && !c.Since.IsZero() {
 		c.Known = sc.storesHeard(m)
 		c.Due = later(later(c.Since, sc.certified()).Add(p.Failover.Period(sc)), c.Known)
+		if p.Kind.Data() == topology.None { // Kubernetes is the only source, and may have an old report
+			c.Due = later(c.Due, m.Silent.Add(settling))
+		}
 	}
 	return c, true
 }

@@ -398,6 +398,30 @@ func TestFailoverGoesOn(t *testing.T) {
 	})
 }
 
+// TestServerGivenUp: a server without data is given up when Kubernetes has reported it not ready for long, and its own port
+// has not answered for some time. Kubernetes may have an old report, and one request may have failed.
+func TestServerGivenUp(t *testing.T) {
+	for name, want := range map[string]struct {
+		answer state.Answer
+		silent time.Duration
+		given  bool
+	}{
+		"no answer just now":    {state.NoAnswer, 0, false},
+		"no answer for minutes": {state.NoAnswer, 2 * time.Minute, true},
+		"nothing listens":       {state.Refused, 0, true},
+		"it answers":            {state.Answered, 0, false},
+	} {
+		c := failing(func(c *plantest.Cluster) {
+			lost(c, time.Hour, "t-tidb-1")
+			m := c.Member("t-tidb-1")
+			m.Database, m.Silent = state.Database{Answer: want.answer}, plantest.Now.Add(-want.silent)
+		})
+		if got := c.Text(); strings.Contains(got, "give up t-tidb-1") != want.given {
+			t.Errorf("%s: given up %t, want %t\n%s", name, !want.given, want.given, got)
+		}
+	}
+}
+
 // TestNoFailoverWhilePodsLack: a replacement would have the pods of the others, and could not start either. So no
 // member is recorded as lost while pods of its component lack something.
 func TestNoFailoverWhilePodsLack(t *testing.T) {

@@ -57,6 +57,20 @@ func TestPutBackFirst(t *testing.T) {
 	}
 }
 
+// TestPutBackKeepsTheCanary: TiKV has a canary, its template was changed by hand, and the step that puts the template back has
+// failed. All pods have the template of that person, but the rollout is not over: TiDB is not restarted before a person
+// promotes the canary, though one server is down.
+func TestPutBackKeepsTheCanary(t *testing.T) {
+	c := plantest.New(3, 4, 2)
+	c.Want(tikv).Held, c.Want(tikv).Canary = true, 2
+	changedByHand(c, tikv)
+	c.Rolled(tikv, 0, 1, 2, 3).Roll(tidb).Down(time.Hour, "t-tidb-1")
+	c.Policy.Later = []topology.Kind{tikv}
+	if got := c.Text(); strings.Contains(got, "restart t-tidb") {
+		t.Errorf("%s\nwant no restart of TiDB", got)
+	}
+}
+
 // A paused cluster is left as it is.
 func TestPutBackPaused(t *testing.T) {
 	c := plantest.New(3, 4, 2)

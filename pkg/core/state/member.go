@@ -33,6 +33,9 @@ type Member struct {
 	// Refusing is since when the member's own port has refused connections in every observation of
 	// this process.
 	Refusing time.Time
+	// Silent is since when the member's own port has given no answer in every observation of this process. One
+	// request that fails says nothing: the member may have answered the one before.
+	Silent time.Time
 	// Ended is since when the pod has been in a final phase in every observation of this process.
 	Ended    time.Time
 	Claims   []Claim

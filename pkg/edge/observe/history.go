@@ -17,9 +17,9 @@ type history struct {
 	// notServing is since when members have not been observed to serve, by name.
 	notServing map[string]time.Time
 	// reportedDown is since when the database has said, in every observation, that members do not
-	// serve. refusing is since when their ports have refused connections.
-	reportedDown, refusing map[string]time.Time
-	ended                  map[string]endedPod
+	// serve. refusing is since when their ports have refused connections, and silent since when they have given no answer.
+	reportedDown, refusing, silent map[string]time.Time
+	ended                          map[string]endedPod
 	// leader is the leader of PD when PD was asked last, "" when PD did not answer. leads is since
 	// when it has been observed to lead.
 	leader  string
@@ -38,7 +38,7 @@ type history struct {
 func newHistory() history {
 	return history{
 		gone: map[string]time.Time{}, notServing: map[string]time.Time{},
-		reportedDown: map[string]time.Time{}, refusing: map[string]time.Time{}, ended: map[string]endedPod{},
+		reportedDown: map[string]time.Time{}, refusing: map[string]time.Time{}, silent: map[string]time.Time{}, ended: map[string]endedPod{},
 	}
 }
 

@@ -219,6 +219,7 @@ func (o *Observer) group(ctx context.Context, c topology.Cluster, want topology.
 		m.ReportedDown = since(o.history.reportedDown, m.Name, m.Denied(), o.now())
 		m.Ended = o.history.endedSince(m.Name, m.Pod, o.now())
 		m.Refusing = since(o.history.refusing, m.Name, m.Database.Answer == state.Refused, o.now())
+		m.Silent = since(o.history.silent, m.Name, m.Database.Answer == state.NoAnswer, o.now())
 	}
 	return g
 }

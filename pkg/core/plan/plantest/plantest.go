@@ -302,6 +302,9 @@ func (c *Cluster) Decide() plan.Plan {
 			if m := &g.Members[i]; m.Database.Answer == state.Refused && m.Refusing.IsZero() {
 				m.Refusing = m.NotServing
 			}
+			if m := &g.Members[i]; m.Database.Answer == state.NoAnswer && m.Silent.IsZero() {
+				m.Silent = m.NotServing
+			}
 		}
 	}
 	return c.sound(plan.Decide(component.Profiles(), c.Policy, c.Wanted, c.Seen))
