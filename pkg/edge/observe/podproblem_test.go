@@ -55,4 +55,8 @@ func TestPodProblemInKubernetesWords(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
+	early := corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{not(corev1.PodReady, "SomeReason", "its text")}}}
+	if got := podProblem(&early); got == "SomeReason: its text" {
+		t.Errorf("got %q for a pod of which no container is reported", got)
+	}
 }

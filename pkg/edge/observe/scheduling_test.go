@@ -76,4 +76,26 @@ func TestLabelsAreNotLost(t *testing.T) {
 	if a := read(); len(a.denied) > 0 || len(a.gaps) != 1 {
 		t.Errorf("%+v", a)
 	}
+	calls = len(f.Calls())
+	if read(); len(f.Calls()) != calls {
+		t.Errorf("PD is asked again at once after a refusal: %q", f.Calls()[calls:])
+	}
+}
+
+// TestEvictionDue: leaders are to leave a store of TiKV that is restarted. Stores of TiFlash lead no regions, and pods
+// without a StatefulSet are not restarted.
+func TestEvictionDue(t *testing.T) {
+	for _, k := range []topology.Kind{topology.TiKV, topology.TiFlash} {
+		for _, exists := range []bool{true, false} {
+			c := basic
+			c.Groups = []topology.Group{{Kind: k}}
+			seen := objects{pods: map[topology.Kind]map[int]*corev1.Pod{k: {0: {}}}}
+			if exists {
+				seen.existing.Sets = map[topology.Kind]*appsv1.StatefulSet{k: {Status: appsv1.StatefulSetStatus{UpdateRevision: "new"}}}
+			}
+			if got, want := evictionDue(c, seen), exists && k == topology.TiKV; got != want {
+				t.Errorf("%s, StatefulSet %t: got %t, want %t", k, exists, got, want)
+			}
+		}
+	}
 }

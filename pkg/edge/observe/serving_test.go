@@ -121,3 +121,19 @@ func TestAFewServersAreAllAsked(t *testing.T) {
 		}
 	}
 }
+
+// TestAnswersGetOld: an answer that a server is given from memory does not get newer by that.
+func TestAnswersGetOld(t *testing.T) {
+	well := state.Member{Name: "basic-tidb-0", Pod: &state.Pod{UID: "1", Ready: true, Addressed: true, Started: noon}}
+	well.Database.Healthy = true
+	members := []state.Member{well}
+	s := serving{}.note(members, nil, noon)
+	half := noon.Add(servesFor / 2)
+	given := s.remembered(members, half)
+	if !given[well.Name] {
+		t.Fatal("the answer does not count")
+	}
+	if s = s.note(members, given, half); s.counts(&members[0], noon.Add(servesFor)) {
+		t.Error("the answer counts for longer than servesFor")
+	}
+}
