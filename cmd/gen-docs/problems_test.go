@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -37,12 +38,10 @@ func knownProblems() []string {
 	return rows
 }
 
-// TestKnownProblems: what the page says is tested, is.
+// TestKnownProblems: each row of the users' page has tests on the developers' page, and these tests exist.
 func TestKnownProblems(t *testing.T) {
-	page, err := os.ReadFile("../../docs/known-problems.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := documents(t)
+	page := joined(pages["docs/known-problems.md"], pages["docs/tested.md"])
 	files := map[string]string{}
 	for _, dir := range []string{"pkg", "test"} {
 		err := filepath.WalkDir("../../"+dir, func(path string, d fs.DirEntry, err error) error {
@@ -57,8 +56,84 @@ func TestKnownProblems(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, p := range mistakes(string(page), files) {
-		t.Error("docs/known-problems.md: " + p)
+	for _, p := range mistakes(page, files) {
+		t.Error("docs/known-problems.md, docs/tested.md: " + p)
+	}
+}
+
+// joined returns the table of the users' page with the tests of the developers' page as the last column. A row that
+// only one page has stays as it is, so that it cannot be read as a row of four columns.
+func joined(page, tested string) string {
+	tests, rest := map[string]string{}, ""
+	for line := range strings.Lines(tested) {
+		key, cell, found := strings.Cut(strings.TrimPrefix(line, "| "), " | ")
+		if _, twice := tests[key]; rowStart.MatchString(line) && found && !twice {
+			tests[key] = cell
+		} else {
+			rest += line
+		}
+	}
+	var table strings.Builder
+	for line := range strings.Lines(page) {
+		key, _, _ := strings.Cut(strings.TrimPrefix(line, "| "), " | ")
+		if cell := tests[key]; cell != "" {
+			line = strings.TrimSuffix(strings.TrimSpace(line), "|") + "| " + cell
+			delete(tests, key)
+		}
+		table.WriteString(line)
+	}
+	for key, cell := range tests {
+		table.WriteString("| " + key + " | " + cell)
+	}
+	return table.String() + rest
+}
+
+// TestJoined: two pages give one table, and a row that only one of them has is a mistake.
+func TestJoined(t *testing.T) {
+	const row, cell = "| pd-A1 | It waits. | It goes on. |\n", "| pd-A1 | not covered: c |\n"
+	for name, tt := range map[string]struct{ page, tested, want string }{
+		"both":        {row, cell, "| pd-A1 | It waits. | It goes on. | not covered: c |\n"},
+		"only users":  {row, "", row},
+		"only tests":  {"", cell, cell},
+		"tests twice": {row, cell + cell, "| pd-A1 | It waits. | It goes on. | not covered: c |\n" + cell},
+		"a rule":      {row, "| a rule | why | more | tests |\n", row + "| a rule | why | more | tests |\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := joined(tt.page, tt.tested)
+			if got != tt.want {
+				t.Errorf("got %q, wanted %q", got, tt.want)
+			}
+			unread := strings.Contains(strings.Join(mistakes(got, nil), "\n"), "a row that cannot be read")
+			if wanted := name != "both"; unread != wanted {
+				t.Errorf("a row that cannot be read was reported: %t, wanted %t", unread, wanted)
+			}
+		})
+	}
+}
+
+// askRow matches a row of an ask of users, on either page.
+var askRow = regexp.MustCompile(`(?m)^\| (U[0-9]+) \|`)
+
+// TestUsersAsks: the developers' page has the tests of the same asks as the users' page.
+func TestUsersAsks(t *testing.T) {
+	pages := documents(t)
+	asks := askRow.FindAllString(pages["docs/users-asks.md"], -1)
+	tested := askRow.FindAllString(pages["docs/tested.md"], -1)
+	if len(asks) < 50 || !slices.Equal(asks, tested) {
+		t.Errorf("docs/users-asks.md has %q, docs/tested.md has %q", asks, tested)
+	}
+}
+
+// developers are the pages that may name tests. All others in docs are for users.
+var developers = regexp.MustCompile(`^docs/(adr/.*|testing|tested|development|architecture)\.md$`)
+
+// TestUsersPagesNameNoTests: what a user reads says what happens, and not by which test that is known.
+func TestUsersPagesNameNoTests(t *testing.T) {
+	for path, text := range documents(t) {
+		user := path == "README.md" || strings.HasPrefix(path, "docs/") && !developers.MatchString(path)
+		if user && strings.Contains(text, "_test.go") {
+			t.Errorf("%s names a file of tests: write that on docs/tested.md", path)
+		}
 	}
 }
 
