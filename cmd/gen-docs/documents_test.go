@@ -285,3 +285,17 @@ func (d document) wide() []string {
 	}
 	return wrong
 }
+
+// TestReadmeIsShort: the README is read in one go, and has the commands with which a newcomer begins.
+func TestReadmeIsShort(t *testing.T) {
+	const longest = 150
+	text := documents(t)["README.md"]
+	if n := strings.Count(text, "\n"); n > longest {
+		t.Errorf("README.md has %d lines, at most %d: write it in docs, and link it", n, longest)
+	}
+	for _, command := range []string{"make try", "make demo", "make test"} {
+		if !strings.Contains(text, "\n"+command+"\n") {
+			t.Errorf("README.md has no line %q to paste", command)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -55,13 +56,15 @@ func pages() map[string]string {
 	root.PersistentFlags().Lookup("cache-dir").DefValue = "$HOME/.kube/cache"
 	out := map[string]string{"README.md": index(root), "permissions.md": permissions(), "reasons.md": reasons(), "findings.md": findings()}
 	for _, c := range root.Commands() {
-		out[c.Name()+".md"] = page(c)
-		for _, part := range c.Commands() {
-			out[c.Name()+"-"+part.Name()+".md"] = page(part)
+		if hasPage(c) {
+			out[c.Name()+".md"] = page(c)
 		}
 	}
 	return out
 }
+
+// hasPage reports whether a command has a page: help and options print what other pages have.
+func hasPage(c *cobra.Command) bool { return c.Name() != "help" && c.Name() != "options" }
 
 const generated = "<!-- Made by cmd/gen-docs: change the command, then run make generate. -->\n"
 
@@ -71,8 +74,12 @@ func index(root *cobra.Command) string {
 	for _, group := range root.Groups() {
 		fmt.Fprintf(&b, "\n## %s\n\n| Command | |\n| --- | --- |\n", strings.TrimSuffix(group.Title, ":"))
 		for _, c := range root.Commands() {
-			if c.GroupID == group.ID {
+			switch {
+			case c.GroupID != group.ID:
+			case hasPage(c):
 				fmt.Fprintf(&b, "| [%s](%s.md) | %s |\n", c.Name(), c.Name(), c.Short)
+			default:
+				fmt.Fprintf(&b, "| %s | %s |\n", c.Name(), c.Short)
 			}
 		}
 	}
@@ -82,33 +89,48 @@ func index(root *cobra.Command) string {
 	return b.String()
 }
 
+// page is the page of a command, with those of its parts below it.
 func page(c *cobra.Command) string {
 	var b strings.Builder
+	b.WriteString(generated)
+	manual(&b, "#", c)
+	for i, part := range c.Commands() {
+		if i == 0 {
+			b.WriteString("\n| Command | |\n| --- | --- |\n")
+		}
+		anchor := strings.ReplaceAll(part.CommandPath(), " ", "-")
+		fmt.Fprintf(&b, "| [%s %s](#%s) | %s |\n", c.Name(), part.Name(), anchor, part.Short)
+	}
+	for _, part := range c.Commands() {
+		b.WriteString("\n")
+		manual(&b, "##", part)
+	}
+	b.WriteString("\n## See also\n\n* [flags of all commands](README.md#flags-of-all-commands)\n* [exit codes](../exit-codes.md)\n")
+	if slices.ContainsFunc(append(c.Commands(), c), drives) {
+		b.WriteString("* [events](../events.md), which `-o json` writes\n")
+	}
+	return b.String()
+}
+
+// drives reports whether a command drives a cluster, and so writes events.
+func drives(c *cobra.Command) bool { return c.Flags().Lookup("no-follow") != nil }
+
+// manual writes what a command does, its examples and its flags, below a heading of a level such as "##".
+func manual(b *strings.Builder, level string, c *cobra.Command) {
 	long := c.Long
 	if long == "" {
 		long = c.Short + "."
 	}
-	fmt.Fprintf(&b, "%s# %s\n\n%s\n\n", generated, c.CommandPath(), paragraphs(long))
-	block(&b, "", c.UseLine())
+	fmt.Fprintf(b, "%s %s\n\n%s\n\n", level, c.CommandPath(), paragraphs(long))
+	block(b, "", c.UseLine())
 	if c.HasExample() {
-		b.WriteString("\n## Examples\n\n")
-		block(&b, "sh", strings.TrimPrefix(strings.ReplaceAll(c.Example, "\n  ", "\n"), "  "))
+		fmt.Fprintf(b, "\n%s# Examples\n\n", level)
+		block(b, "sh", strings.TrimPrefix(strings.ReplaceAll(c.Example, "\n  ", "\n"), "  "))
 	}
 	if c.HasAvailableLocalFlags() {
-		b.WriteString("\n## Flags\n\n")
-		block(&b, "", c.LocalFlags().FlagUsagesWrapped(100))
+		fmt.Fprintf(b, "\n%s# Flags\n\n", level)
+		block(b, "", c.LocalFlags().FlagUsagesWrapped(100))
 	}
-	if c.HasSubCommands() {
-		b.WriteString("\n| Command | |\n| --- | --- |\n")
-		for _, part := range c.Commands() {
-			fmt.Fprintf(&b, "| [%s %s](%s-%s.md) | %s |\n", c.Name(), part.Name(), c.Name(), part.Name(), part.Short)
-		}
-	}
-	b.WriteString("\n## See also\n\n* [flags of all commands](README.md#flags-of-all-commands)\n* [exit codes](../exit-codes.md)\n")
-	if c.Flags().Lookup("no-follow") != nil {
-		b.WriteString("* [events](../events.md), which `-o json` writes\n")
-	}
-	return b.String()
 }
 
 // paragraphs removes the space before each paragraph but the first, which kubectl's help has.
