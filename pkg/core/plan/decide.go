@@ -203,7 +203,7 @@ func (sc Scope) rolling() bool {
 // later does not make two stores without leaders. With OnDelete named members come first, since only a person restarts
 // the others.
 func (sc Scope) candidate() (state.Member, bool) {
-	rolls := func(m state.Member) bool { return sc.Got.Outdated(m) && !sc.held(m) }
+	rolls := sc.rolls
 	if m, ok := sc.highest(rolls); ok && !sc.Got.Set.Manual {
 		return m, true
 	}
@@ -217,6 +217,14 @@ func (sc Scope) candidate() (state.Member, bool) {
 		}
 	}
 	return sc.highest(rolls)
+}
+
+// rolls reports whether a rollout restarts a member: no canary holds the member.
+func (sc Scope) rolls(m state.Member) bool { return sc.Got.Outdated(m) && !sc.held(m) }
+
+// mayRestart reports whether a member is to be restarted when its turn comes.
+func (sc Scope) mayRestart(m state.Member) bool {
+	return m.Name != "" && (sc.rolls(m) || sc.alone(m))
 }
 
 // outdated returns the highest ordinal that does not have the update revision.

@@ -173,42 +173,101 @@ func (sc Scope) idleSince(m state.Member) time.Time {
 	return sc.unchangedSince(m)
 }
 
+// beforeRollout must hold before the next member of a component is restarted, in this order: first what is true of the
+// whole component, then which member is next.
+var beforeRollout = []condition{
+	{want: "no rollout of an earlier component", because: "components are restarted in an order that keeps versions compatible", by: ByTool, waits: (*subject).queued},
+	{want: "configuration and pod template written", because: "a pod that is made now gets them", by: ByTool, waits: (*subject).written},
+	{want: "all other members serving", because: "a restart takes a member away while no other one is missing", by: ByKubernetes, waits: (*subject).peersServing},
+	{want: StoresElsewhereWanted, because: "stores of other clusters have copies of the same regions", by: ByPerson, waits: (*subject).elsewhere},
+	{want: "StatefulSet shows the finished rollout", because: "members that a user has named come after the rollout", by: ByKubernetes, waits: (*subject).ended},
+	{want: "canary promoted", because: "a person decides whether the other members follow", by: ByPerson, waits: (*subject).canary},
+	{want: "restart not left to a person", because: "with OnDelete only a person restarts members", by: ByPerson, waits: (*subject).manual},
+}
+
+// beforeRestart must hold before the pod of the next member is replaced, in this order: what leaves the member comes last,
+// because the member does without it from then on.
+var beforeRestart = []condition{
+	{want: "restarted members ready for long enough", because: "spec.minReadySeconds asks for that", by: ByKubernetes, waits: func(s *subject) verdict { return s.minReadyPassed() }},
+	{by: ByDatabase, because: "clients notice the restart as little as possible", goals: func(p *Profile) []Hook { return p.BeforeRestart }},
+	{want: "pod not being replaced already", because: "Kubernetes replaces the pod, since its partition is lowered", by: ByKubernetes, waits: (*subject).underReplacement},
+}
+
 // rollout replaces pods one by one, from the highest ordinal down.
 func (sc Scope) rollout(p Profile, h hold) verdict {
-	next, due := sc.candidate()
-	last, outdated := sc.outdated()
-	if h.by != "" && (due || outdated || sc.drifted()) {
-		queued := wait(Gate{
-			Component: p.Kind, Reason: RolloutQueued, Want: "rollout can begin", held: true,
-			Observed: "rollout queued behind " + h.by.Title(),
-		})
-		if h.canary {
-			queued = down(sc, sc.Got.Running(), nil).and(queued)
-		}
-		return queued
-	}
-	if v := sc.upload(); !v.idle() {
+	next, _ := sc.candidate()
+	s := sc.about(p, h, next)
+	if v := first(beforeRollout, s); !v.idle() || !s.due {
 		return v
-	}
-	v := sc.peersDown(p, next)
-	if due && v.idle() {
-		v = sc.storesElsewhere(p)
-	}
-	if !v.idle() && (due || outdated || !sc.replaced()) {
-		return v
-	}
-	switch {
-	case !outdated: // members that a user has named come when the rollout is finished
-		if v := sc.finished(due); !due || !v.idle() {
-			return v
-		}
-	case !due:
-		return sc.hold(p, last)
-	}
-	if sc.LeftToUser(next) {
-		return wait(sc.manualRestartGate(next))
 	}
 	return sc.replace(p, next)
+}
+
+// queued waits for an earlier component, where there is anything to roll out.
+func (s *subject) queued() verdict {
+	_, outdated := s.outdated()
+	if s.hold.by == "" || !s.due && !outdated && !s.drifted() {
+		return verdict{}
+	}
+	queued := wait(Gate{
+		Component: s.profile.Kind, Reason: RolloutQueued, Want: "rollout can begin", held: true,
+		Observed: "rollout queued behind " + s.hold.by.Title(),
+	})
+	if s.hold.canary {
+		queued = down(s.Scope, s.Got.Running(), nil).and(queued)
+	}
+	return queued
+}
+
+func (s *subject) written() verdict { return s.upload() }
+
+// peersServing waits for members that do not serve. A component of which all members are replaced, and nothing is to be
+// rolled out, does not wait for those that were given up.
+func (s *subject) peersServing() verdict {
+	if _, outdated := s.outdated(); !s.due && !outdated && s.replaced() {
+		return verdict{}
+	}
+	return s.peersDown(s.profile, s.member)
+}
+
+func (s *subject) elsewhere() verdict {
+	if !s.due {
+		return verdict{}
+	}
+	return s.storesElsewhere(s.profile)
+}
+
+// ended waits for the end of a rollout of which no pod is left to replace. Members that a user has named come then.
+func (s *subject) ended() verdict {
+	if _, outdated := s.outdated(); outdated {
+		return verdict{}
+	}
+	return s.finished(s.due)
+}
+
+// canary stops the rollout where only members are left that a canary holds.
+func (s *subject) canary() verdict {
+	last, outdated := s.outdated()
+	if s.due || !outdated {
+		return verdict{}
+	}
+	return s.Scope.hold(s.profile, last)
+}
+
+func (s *subject) manual() verdict {
+	if !s.due || !s.LeftToUser(s.member) {
+		return verdict{}
+	}
+	return wait(s.manualRestartGate(s.member))
+}
+
+// underReplacement waits for the pod of a member that Kubernetes may replace already.
+func (s *subject) underReplacement() verdict {
+	m := s.member
+	if s.Got.Set.Partition > m.Ordinal || !m.Up() || s.alone(m) {
+		return verdict{}
+	}
+	return wait(Gate{Component: m.Kind, Member: m.Name, Reason: PodReplaced, Want: "pod replaced", Observed: "it has the old revision"})
 }
 
 // finished waits until a rollout has ended in all that is reported of it. What members report cannot keep back a member
@@ -237,15 +296,9 @@ func (sc Scope) peersDown(p Profile, next state.Member) verdict {
 
 // replace restarts a member when all conditions for its restart hold.
 func (sc Scope) replace(p Profile, m state.Member) verdict {
-	if v := sc.minReadyPassed(); !v.idle() {
-		return v
-	}
-	ready := sc.pursue(p.BeforeRestart, m)
+	ready := first(beforeRestart, sc.about(p, hold{}, m))
 	if !ready.idle() {
 		return ready
-	}
-	if sc.Got.Set.Partition <= m.Ordinal && m.Up() && !sc.alone(m) {
-		return wait(Gate{Component: p.Kind, Member: m.Name, Reason: PodReplaced, Want: "pod replaced", Observed: "it has the old revision"})
 	}
 	r := sc.restart(m)
 	r.Without = strings.Join(ready.notes, ", ")

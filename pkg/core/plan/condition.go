@@ -1,0 +1,78 @@
+package plan
+
+import (
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+)
+
+// condition is something that must hold before something else is done with a member. Conditions stand in ordered lists.
+// The engine goes through a list up to the first condition that does not hold, which decides. Why shows the whole list.
+type condition struct {
+	want    string  // what must hold, for the user
+	because string  // why the condition is there, for the user
+	by      Changer // who can change what does not hold, where no gate says so
+	// unmet returns what is observed while the condition does not hold, "" when the condition holds. For conditions that
+	// only decide whether something is done.
+	unmet func(*subject) string
+	// waits returns the steps to take and the gates to wait for while the condition does not hold.
+	waits func(*subject) verdict
+	// goals are goals of the component, each of which is a condition.
+	goals func(*Profile) []Hook
+}
+
+// subject is the member that conditions are about, within a decision on its component.
+type subject struct {
+	Scope
+	profile Profile
+	hold    hold
+	// member is the member to restart next, where the engine asks about a rollout. Its name is "" where there is none.
+	member state.Member
+	// due reports whether the member is to be restarted now or later, and no canary holds it.
+	due bool
+	// lost is what is known of a member that is down.
+	lost LostMember
+}
+
+// about returns a member as the subject of conditions.
+func (sc Scope) about(p Profile, h hold, m state.Member) *subject {
+	return &subject{Scope: sc, profile: p, hold: h, member: m, due: sc.mayRestart(m)}
+}
+
+// first returns what to do and what to wait for because of the first condition that does not hold. The verdict is empty but
+// for notes when all conditions hold.
+func first(conditions []condition, s *subject) verdict {
+	var notes []string
+	for i := range conditions {
+		v := conditions[i].ask(s)
+		if !v.idle() {
+			return v
+		}
+		notes = append(notes, v.notes...)
+	}
+	return verdict{notes: notes}
+}
+
+// ask returns what to do and what to wait for while the condition does not hold.
+func (c *condition) ask(s *subject) verdict {
+	if c.goals != nil {
+		return s.pursue(c.goals(&s.profile), s.member)
+	}
+	return c.waits(s)
+}
+
+// objection returns what is observed of the first condition that does not hold, "" when all of them hold.
+func objection(conditions []condition, s *subject) string {
+	for i := range conditions {
+		if why := conditions[i].unmet(s); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// unless returns a text while something is true, and "" otherwise.
+func unless(is bool, observed string) string {
+	if is {
+		return observed
+	}
+	return ""
+}
