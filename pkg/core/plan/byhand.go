@@ -85,6 +85,6 @@ func (sc Scope) deletePod(m state.Member) remedy.Remedy {
 // only where repair would restart it: a store that reads Disconnected for some seconds
 // may serve, while a peer is missing.
 func (sc Scope) needsNewRevision(p Profile, m state.Member) bool {
-	return sc.Got.Outdated(m) && (sc.downOrNoQuorum(p, m) || sc.loops(m)) && sc.worthTrying(p, m) &&
+	return sc.Got.Outdated(m) && (sc.downOrNoQuorum(p, m) || sc.loops(m)) && sc.mayHelp(p, m) &&
 		(sc.free(p, m) || sc.loops(m) || sc.peersServe(p, m))
 }

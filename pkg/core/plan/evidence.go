@@ -296,7 +296,7 @@ func (sc Scope) replaceable(p Profile, m state.Member) bool {
 	case m.Database.Presence == state.Unknown && p.Kind.Data() != topology.None:
 		return false // it is not known what the cluster would lose
 	}
-	return sc.worthTrying(p, m)
+	return sc.mayHelp(p, m)
 }
 
 // isDown reports whether one observation says that a member does not serve. That is no

@@ -29,7 +29,7 @@ func (sc Scope) OfOtherCluster(m state.Member) bool {
 // all others serve.
 func (sc Scope) precedes(p Profile, m state.Member) bool {
 	return slices.ContainsFunc(sc.Got.Running(), func(o state.Member) bool {
-		return o.Ordinal < m.Ordinal && sc.Got.Outdated(o) && sc.downOrNoQuorum(p, o) && sc.worthTrying(p, o)
+		return o.Ordinal < m.Ordinal && sc.Got.Outdated(o) && sc.downOrNoQuorum(p, o) && sc.mayHelp(p, o)
 	})
 }
 

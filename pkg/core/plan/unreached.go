@@ -43,7 +43,7 @@ func (sc Scope) leaderUnreached(p Profile, h hold) verdict {
 func (sc Scope) unledBelow(p Profile, next state.Member) []Gate {
 	var gates []Gate
 	for _, m := range sc.Got.Running() {
-		if !slices.Contains(sc.All.PD.Unled, m.Name) || !sc.Got.Outdated(m) || !sc.worthTrying(p, m) {
+		if !slices.Contains(sc.All.PD.Unled, m.Name) || !sc.Got.Outdated(m) || !sc.mayHelp(p, m) {
 			continue
 		}
 		g := serving(sc, m)
