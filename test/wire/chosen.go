@@ -9,6 +9,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
 )
 
 // holding returns a handler that requests reach when what they are held by has ended.
@@ -41,10 +42,16 @@ func (w *World) denying(h http.Handler) http.Handler {
 
 // admitted returns the body of a request with a StatefulSet as a webhook leaves it.
 func admitted(body io.Reader, change func(*appsv1.StatefulSet)) io.ReadCloser {
-	set := &appsv1.StatefulSet{}
-	if err := json.NewDecoder(body).Decode(set); err != nil {
+	sent, err := io.ReadAll(body)
+	if err != nil {
+		panic("wire: read a StatefulSet: " + err.Error())
+	}
+	obj, kind, err := scheme.Codecs.UniversalDeserializer().Decode(sent, nil, nil) // client-go sends protobuf
+	if err != nil {
 		panic("wire: decode a StatefulSet: " + err.Error())
 	}
+	set := obj.(*appsv1.StatefulSet)
+	set.SetGroupVersionKind(*kind)
 	change(set)
 	next, err := json.Marshal(set)
 	if err != nil {

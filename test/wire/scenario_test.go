@@ -19,7 +19,7 @@ func (w *World) created(t *testing.T) {
 	t.Helper()
 	o := w.Model.Options
 	w.Must(t, 0, "create", "basic", "--version", "v8.1.0", "--storage", "1Gi",
-		"--pd", fmt.Sprint(o.PD), "--tikv", fmt.Sprint(o.TiKV), "--tidb", fmt.Sprint(o.TiDB))
+		"--pd", fmt.Sprint(o.PD), "--tikv", fmt.Sprint(o.TiKV), "--tidb", fmt.Sprint(o.TiDB), "--ticdc", fmt.Sprint(o.TiCDC))
 	w.Sleep(2 * time.Minute)
 }
 
@@ -77,3 +77,13 @@ const (
 	schedulers = "/schedulers"
 	stores     = "/pd/api/v1/store/"
 )
+
+// count returns how many requests have a method and path.
+func count(all []Request, what string) (n int) {
+	for _, q := range all {
+		if q.What == what {
+			n++
+		}
+	}
+	return n
+}

@@ -2,7 +2,7 @@
 //
 // The truth is in the model: a process that runs answers for itself, whatever PD or Kubernetes report of it. A handler says
 // in HTTP what the model knows, with the codes and texts of the real component, and changes the model as a request asks.
-// Nothing is served on the SQL port of TiDB and on the port of TiKV for gRPC.
+// Nothing is served on the SQL port of TiDB, and on the port of TiKV for gRPC only what flushes log backups.
 package database
 
 import (
@@ -30,7 +30,13 @@ type Database struct {
 	Contents map[string]string
 	// EmptyDrains: TiCDC answers that a capture has no tables left, and moves none.
 	EmptyDrains bool
-	routes      map[topology.Kind]routes
+	// TransfersPaused: PD's leader refuses evict-leader schedulers, since by its memory leaders are kept off each store already.
+	TransfersPaused bool
+	// LogBackups are the tasks of log backup (point-in-time recovery), and FlushFails says why no store flushes them; "" where
+	// stores do.
+	LogBackups []string
+	FlushFails string
+	routes     map[topology.Kind]routes
 
 	unserved []string
 }
@@ -83,7 +89,7 @@ func (d *Database) Port(k topology.Kind, ordinal, port int) Reach {
 		return Nowhere
 	case is == sim.PortSilent:
 		return Silent
-	case is == sim.PortRefused, port != ports[k]:
+	case is == sim.PortRefused, port != ports[k] && !flushes(k, port):
 		return Refused
 	}
 	return Open
@@ -98,6 +104,10 @@ func (d *Database) Handler(k topology.Kind, ordinal, port int) http.Handler {
 		}
 		if k == topology.PD {
 			d.voter(d.memberAt(ordinal), ordinal).ServeHTTP(w, r)
+			return
+		}
+		if flushes(k, port) {
+			d.flush(w, r)
 			return
 		}
 		d.date(w, k, ordinal)

@@ -111,7 +111,7 @@ type entry struct {
 	value []byte
 }
 
-// entries are what Pumps have written into PD's etcd. There are no tasks of log backup.
+// entries are what Pumps, and people who have begun log backups, have written into PD's etcd.
 func (d *Database) entries() []entry {
 	var all []entry
 	for _, p := range d.model.RegisteredPumps() {
@@ -121,6 +121,9 @@ func (d *Database) entries() []entry {
 			"state": string(p.State), "isAlive": false, "score": 0, "label": nil, "maxCommitTS": timestamp(p), "updateTS": timestamp(p),
 		})
 		all = append(all, entry{"/tidb-binlog/v1/pumps/" + node, value})
+	}
+	for _, task := range d.LogBackups {
+		all = append(all, entry{"/tidb/br-stream/info/" + task, []byte("\n" + string(rune(len(task))) + task)})
 	}
 	slices.SortFunc(all, func(a, b entry) int { return strings.Compare(a.key, b.key) })
 	return all

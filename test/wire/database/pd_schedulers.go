@@ -53,6 +53,10 @@ func (d *Database) addScheduler(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusInternalServerError, fmt.Sprintf(storeNotFound, asked.Store))
 		return
 	}
+	if d.TransfersPaused {
+		answer(w, http.StatusInternalServerError, fmt.Sprintf("[PD:core:ErrPauseLeaderTransfer]store %d is paused for leader transfer", asked.Store))
+		return
+	}
 	d.model.EvictLeaders(asked.Store)
 	answer(w, http.StatusOK, schedulerIsMade)
 }

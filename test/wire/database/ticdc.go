@@ -47,7 +47,7 @@ func (d *Database) byOwner(then http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		_, answers := d.model.Captures()
 		switch {
-		case !d.model.CanDrain():
+		case !d.model.CanDrain() && !d.EmptyDrains:
 			text(w, http.StatusNotFound, "404 page not found")
 		case !d.serves(topology.TiCDC, r):
 			w.WriteHeader(http.StatusInternalServerError)

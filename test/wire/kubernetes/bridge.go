@@ -64,7 +64,18 @@ type Bridge struct {
 	read      map[string]string        // the versions of the objects that were read last, by what they are
 	done      map[string]done          // by UIDs
 	intent    intent
+	report    func(*corev1.Pod)
+	denied    string
 }
+
+// Report changes what Kubernetes shows of each pod from now on, nil for nothing. The model does not know that.
+func (b *Bridge) Report(change func(*corev1.Pod)) {
+	b.report = change
+	clear(b.done)
+}
+
+// Deny has the StatefulSet controller report another reason why no pod with the flaw "refused" is made.
+func (b *Bridge) Deny(why string) { b.denied = why }
 
 // New returns a bridge between a model and an API server, which need not be empty.
 func New(model *sim.Model, api *memoryapi.Server) *Bridge {

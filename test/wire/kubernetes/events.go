@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -37,7 +38,7 @@ func (b *Bridge) showRefusals(k topology.Kind) {
 			continue
 		}
 		b.showEvent(set, b.cluster.PodName(k, i), "FailedCreate", corev1.EventTypeWarning,
-			`failed error: admission webhook "sim" denied the request: it refuses all pods of this template`)
+			"failed error: "+cmp.Or(b.denied, `admission webhook "sim" denied the request: it refuses all pods of this template`))
 	}
 }
 

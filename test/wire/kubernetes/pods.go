@@ -100,6 +100,9 @@ func (b *Bridge) putPod(k topology.Kind, p sim.ShownPod, pod *corev1.Pod) {
 		next.DeletionTimestamp, next.DeletionGracePeriodSeconds = &at, &grace
 	}
 	next.Status = b.statusOf(k, p, next)
+	if b.report != nil {
+		b.report(next)
+	}
 	b.done[p.UID] = done{state, b.api.Put(pods, next)}
 }
 

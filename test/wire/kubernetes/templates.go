@@ -86,11 +86,11 @@ func tagOf(image string) string {
 	if !pinned {
 		return topology.Tag(image)
 	}
-	tag, err := hex.DecodeString(strings.TrimRight(digest, "0"))
+	tag, err := hex.DecodeString(digest)
 	if err != nil {
 		panic("wire: no digest of this world: " + image)
 	}
-	return string(tag)
+	return strings.TrimRight(string(tag), "\x00")
 }
 
 // byHand is in the tag of an image that a person has set, before its flaw.

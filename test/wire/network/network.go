@@ -60,8 +60,16 @@ func (n *Network) DialContext(ctx context.Context, _, address string) (net.Conn,
 	n.mu.Unlock()
 	at := &listener{conns: make(chan net.Conn, 1)}
 	at.conns <- ended{server, func() { n.forget(l); at.end() }}
-	go func() { _ = (&http.Server{Handler: handler}).Serve(at) }()
+	go func() { _ = (&http.Server{Handler: handler, Protocols: protocols()}).Serve(at) }()
 	return client, nil
+}
+
+// protocols are those that servers speak: HTTP/2 is for gRPC.
+func protocols() *http.Protocols {
+	p := new(http.Protocols)
+	p.SetHTTP1(true)
+	p.SetUnencryptedHTTP2(true)
+	return p
 }
 
 func (n *Network) forget(l *line) {
