@@ -125,7 +125,7 @@ func TestUsersAsks(t *testing.T) {
 }
 
 // developers are the pages that may name tests. All others in docs are for users.
-var developers = regexp.MustCompile(`^docs/(adr/.*|testing|tested|development|architecture)\.md$`)
+var developers = regexp.MustCompile(`^docs/(adr/.*|testing|tested|architecture)\.md$`)
 
 // TestUsersPagesNameNoTests: what a user reads says what happens, and not by which test that is known.
 func TestUsersPagesNameNoTests(t *testing.T) {
