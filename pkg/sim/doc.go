@@ -109,9 +109,8 @@
 //
 // # Two versions of the plugin
 //
-// In one run of twelve, engines are of two versions, of which the newer one renders another pod
-// template of the same spec, records that in the ledger, and may be stopped in between. There
-// are no daemons in these runs.
+// In one of ten runs without daemons, engines are of two versions, of which the newer one renders another
+// pod template of the same spec, records that in the ledger, and may be stopped in between.
 //
 // # A tidb-operator
 //

@@ -17,8 +17,8 @@ func asked(template string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(template, pinned), newer)
 }
 
-// drawVersions lets commands of two versions of the plugin drive one simulated cluster in ten. There
-// are no daemons then: of two versions, one would roll pods when the other one has converged.
+// drawVersions lets commands of two versions of the plugin drive the cluster in one of ten runs without
+// daemons. Of two daemons, one would roll pods when the other one has converged.
 func drawVersions(o *Options) {
 	o.Versions = rand.New(rand.NewPCG(o.Seed, 11)).IntN(10) == 0 && o.Daemons == 0
 }
