@@ -329,13 +329,19 @@ func (w *Model) judgeRestart(s plan.Restart, say sayer) {
 	}
 }
 
+// quorumSeen reports whether PD had a quorum when the engine looked, with a member here that serves, and has elected a
+// leader. A quorum of members elsewhere cannot be asked from here, and one that has just come back serves nobody yet.
+func (w *Model) quorumSeen() bool {
+	return w.seen.quorum && slices.Contains(w.seen.serves[pd][:], true) && w.t-w.pd.ledAt <= election
+}
+
 // judgeRepair checks that a member that may come back does not get a revision that is
 // known to fail. One whose own revision never serves does not come back.
 func (w *Model) judgeRepair(k kind, victim int, say sayer) {
 	set := &w.sets[k]
 	f := flaw(set.update)
-	if f == crashing && k.data() == topology.Raft && !w.seen.quorum {
-		f = "" // a working one would fail as well, since there is no quorum
+	if f == crashing && k.data() == topology.Raft && !w.quorumSeen() {
+		f = "" // a working one would fail as well
 	}
 	has := w.seen.revision[k][victim]
 	neverServes := flaw(has) == deaf || flaw(has) == crashing

@@ -39,7 +39,7 @@ const unmoved = 10 * time.Minute
 // the observation and the restart are only counted.
 func (w *Model) judgeLeaders(i int, say sayer) {
 	s := w.ownStore(i)
-	if s.leaders == 0 || w.movable(s) == 0 {
+	if s.leaders == 0 || w.movable(s) == 0 || w.unheardStore(i, s) {
 		return
 	}
 	limit := cmp.Or(w.Eviction.Timeout, w.EvictTimeout)
@@ -58,4 +58,13 @@ func (w *Model) judgeLeaders(i int, say sayer) {
 	if w.seen.leaders[i] > 0 {
 		say("leaders", "%s has %d leaders", w.names[tikv][i], s.leaders)
 	}
+}
+
+// unheardStore reports whether nobody has heard from a store for two minutes: neither Kubernetes from its host, nor PD, and
+// the store cannot be asked. No engine could know that it serves.
+func (w *Model) unheardStore(i int, s *store) bool {
+	const long = 120
+	p := w.pods[tikv][i]
+	silent := p != nil && w.unanswered(p) && !p.ready && w.t-p.since >= long
+	return silent && s.heartbeat != noHeartbeat && w.t-s.heartbeat >= long
 }
