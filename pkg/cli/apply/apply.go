@@ -14,13 +14,14 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
 // options are the verb's flags.
 type options struct {
-	drive.Options
+	flags.Options
 	Files
 	forceConflicts bool
 	force          bool
@@ -75,7 +76,7 @@ Volumes never shrink, and their class cannot be changed.`,
 			if err := o.Validate(); err != nil {
 				return err
 			}
-			if o.DryRun == drive.ClientDryRun {
+			if o.DryRun == flags.ClientDryRun {
 				return exit.Usagef("--dry-run=client does not go with apply, which is server-side: only the API server knows the fields that others have set; use --dry-run=server")
 			}
 			return run(cmd.Context(), o)

@@ -13,9 +13,9 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/cli-runtime/pkg/resource"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
@@ -27,7 +27,7 @@ func TestFlags(t *testing.T) {
 	if err := cmd.Execute(); err != nil {
 		t.Fatal(err)
 	}
-	if got.String() != "x.yaml" || !got.force || !got.forceConflicts || got.DryRun != drive.ServerDryRun {
+	if got.String() != "x.yaml" || !got.force || !got.forceConflicts || got.DryRun != flags.ServerDryRun {
 		t.Errorf("%+v", got)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/running"
@@ -269,16 +270,16 @@ func TestSetInPD(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		settings map[string]any
-		o        drive.Options
+		o        flags.Options
 		out      string
 		code     exit.Code
 		sent     []string
 	}{
-		{"a change", settings, drive.Options{}, lines(changed), exit.OK, sent},
-		{"a dry run", settings, drive.Options{DryRun: drive.ServerDryRun}, lines(would), exit.OK, nil},
-		{"a dry run in a pipeline", settings, drive.Options{DryRun: drive.ServerDryRun, ExitCode: true}, lines(would), exit.Pending, nil},
-		{"nothing to change", map[string]any{"schedule.leader-schedule-limit": int64(4)}, drive.Options{}, "PD has these settings already; nothing was changed\n", exit.OK, nil},
-		{"nothing to change in a pipeline", map[string]any{"schedule.leader-schedule-limit": int64(4)}, drive.Options{DryRun: drive.ServerDryRun, ExitCode: true},
+		{"a change", settings, flags.Options{}, lines(changed), exit.OK, sent},
+		{"a dry run", settings, flags.Options{DryRun: flags.ServerDryRun}, lines(would), exit.OK, nil},
+		{"a dry run in a pipeline", settings, flags.Options{DryRun: flags.ServerDryRun, ExitCode: true}, lines(would), exit.Pending, nil},
+		{"nothing to change", map[string]any{"schedule.leader-schedule-limit": int64(4)}, flags.Options{}, "PD has these settings already; nothing was changed\n", exit.OK, nil},
+		{"nothing to change in a pipeline", map[string]any{"schedule.leader-schedule-limit": int64(4)}, flags.Options{DryRun: flags.ServerDryRun, ExitCode: true},
 			"PD has these settings already; nothing was changed\n", exit.OK, nil},
 	} {
 		s, a := cluster()
@@ -297,16 +298,16 @@ func TestSetInPD(t *testing.T) {
 // TestSetInPDEvents: with -o json it writes events, of which the last one says how it ended.
 func TestSetInPDEvents(t *testing.T) {
 	for _, c := range []struct {
-		o       drive.Options
+		o       flags.Options
 		fails   bool
 		code    exit.Code
 		notices int
 		outcome string
 	}{
-		{drive.Options{}, false, exit.OK, 1, event.OutcomeConverged},
-		{drive.Options{}, true, exit.Failure, 0, event.OutcomeFailed},
-		{drive.Options{DryRun: drive.ServerDryRun}, false, exit.OK, 1, event.OutcomeChanges},
-		{drive.Options{DryRun: drive.ServerDryRun, ExitCode: true}, false, exit.Pending, 1, event.OutcomeChanges},
+		{flags.Options{}, false, exit.OK, 1, event.OutcomeConverged},
+		{flags.Options{}, true, exit.Failure, 0, event.OutcomeFailed},
+		{flags.Options{DryRun: flags.ServerDryRun}, false, exit.OK, 1, event.OutcomeChanges},
+		{flags.Options{DryRun: flags.ServerDryRun, ExitCode: true}, false, exit.Pending, 1, event.OutcomeChanges},
 	} {
 		s, a := cluster()
 		var out, errOut bytes.Buffer

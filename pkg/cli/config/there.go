@@ -14,6 +14,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/explain"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
@@ -72,7 +73,7 @@ func (o *setting) setThere(ctx context.Context, f *factory.Factory, s session, h
 	var err error
 	switch {
 	case len(all) == 0:
-	case o.DryRun == drive.NoDryRun:
+	case o.DryRun == flags.NoDryRun:
 		send := map[string]any{}
 		for _, c := range all {
 			send[c.key] = c.to
@@ -98,7 +99,7 @@ func (o *setting) told(all []change) []string {
 		return []string{o.kind.Title() + " has these settings already; nothing was changed"}
 	}
 	done := "changed in " + o.kind.Title() + ", and in effect"
-	if o.DryRun != drive.NoDryRun {
+	if o.DryRun != flags.NoDryRun {
 		done = "would be changed in " + o.kind.Title() + ", at once and without a restart"
 	}
 	var lines []string
@@ -120,7 +121,7 @@ func (o *setting) events(f *factory.Factory, s session, all []change, took time.
 		}
 	}
 	outcome := drive.Outcome(err)
-	if len(all) > 0 && err == nil && o.DryRun != drive.NoDryRun {
+	if len(all) > 0 && err == nil && o.DryRun != flags.NoDryRun {
 		outcome = event.OutcomeChanges
 	}
 	progress.Done(outcome, int(exit.Of(err)), took, explain.Error(err))

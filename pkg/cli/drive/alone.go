@@ -6,6 +6,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -18,7 +19,7 @@ import (
 // process, or a tidb-operator, drives the cluster: the two would undo what the other does.
 func (s *Session) Hold(ctx context.Context, f *factory.Factory, c topology.Cluster) (*lease.Held, error) {
 	progress := reconcile.NewProgress(s.Namespace, s.Name, f.Clock.Now, reconcile.Reporters{}).In(f.Context())
-	held, by, err := s.hold(ctx, c, Options{}, plan.Policy{}, progress)
+	held, by, err := s.hold(ctx, c, flags.Options{}, plan.Policy{}, progress)
 	switch {
 	case err != nil:
 		return nil, err

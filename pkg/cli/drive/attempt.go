@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
@@ -18,7 +19,7 @@ import (
 
 // attempt makes this process the driver, or a follower as long as there is another driver, and runs
 // the engine.
-func (s *Session) attempt(ctx context.Context, f *factory.Factory, o Options, policy plan.Policy, progress *reconcile.Progress) (plan.Plan, error) {
+func (s *Session) attempt(ctx context.Context, f *factory.Factory, o flags.Options, policy plan.Policy, progress *reconcile.Progress) (plan.Plan, error) {
 	tc, err := s.Load(ctx)
 	if err != nil {
 		return plan.Plan{}, err
@@ -51,7 +52,7 @@ func (s *Session) attempt(ctx context.Context, f *factory.Factory, o Options, po
 }
 
 // alert returns the context of a run that drives. It ends when a tidb-operator begins to drive.
-func (s *Session) alert(ctx context.Context, o Options) (context.Context, func()) {
+func (s *Session) alert(ctx context.Context, o flags.Options) (context.Context, func()) {
 	if o.TakeOver {
 		return ctx, func() {}
 	}

@@ -6,9 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/preview"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
@@ -17,42 +16,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
 )
 
-// BindCanary adds the flag of verbs whose rollout may stop after some members.
-func (o *Options) BindCanary(cmd *cobra.Command) {
-	cmd.Flags().Var((*canary)(&o.Canary), "canary", "Stop after this many members of a component, e.g. tikv=1, with exit code 6, until \"kubectl tidb promote\". "+
-		"Components before it in the order of an upgrade are rolled out, later ones wait.")
-	// The only error is a flag that does not exist.
-	_ = cmd.RegisterFlagCompletionFunc("canary", completeCanary)
-}
-
-func completeCanary(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	var all []string
-	for _, k := range topology.Kinds() {
-		all = append(all, topology.Canary{Kind: k, Members: 1}.String())
-	}
-	return all, cobra.ShellCompDirectiveNoFileComp
-}
-
-// canary is a component and a number of members, as the annotation has it.
-type canary string
-
-// Set implements pflag.Value.
-func (c *canary) Set(s string) error {
-	is, err := topology.ParseCanary(s)
-	if err == nil {
-		*c = canary(is.String())
-	}
-	return err
-}
-
-// String implements pflag.Value.
-func (c *canary) String() string { return string(*c) }
-
-// Type implements pflag.Value.
-func (c *canary) Type() string { return "string" }
-
 // withCanary adds the canary that the flag asks for to a request.
-func (r Request) withCanary(o Options) Request {
+func (r Request) withCanary(o flags.Options) Request {
 	if o.Canary == "" || r.Want == nil {
 		return r
 	}
@@ -94,7 +59,7 @@ func (p proposal) holdsNothing(w desired.State, snap state.Snapshot) error {
 
 // obeyed refuses a canary while a tidb-operator drives the cluster: it knows of none, and would restart
 // all members.
-func (s *Session) obeyed(ctx context.Context, o Options, p proposal) error {
+func (s *Session) obeyed(ctx context.Context, o flags.Options, p proposal) error {
 	c, asks := p.asksCanary()
 	if !asks || o.TakeOver || p.now == nil {
 		return nil

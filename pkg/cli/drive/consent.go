@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/consent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/preview"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
@@ -23,8 +24,8 @@ import (
 // changes anything that exists, with what will be done. It reports whether it has asked. A dry run and
 // --yes do not ask, and without a terminal only what takes something away needs --yes, as kubectl's verbs
 // do.
-func (p prospect) consent(ctx context.Context, f *factory.Factory, o Options) (asked bool, err error) {
-	if o.Yes || o.DryRun != NoDryRun {
+func (p prospect) consent(ctx context.Context, f *factory.Factory, o flags.Options) (asked bool, err error) {
+	if o.Yes || o.DryRun != flags.NoDryRun {
 		return false, nil
 	}
 	c, effects := p.wanted.Cluster, p.effects()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
@@ -109,15 +110,15 @@ func TestConsent(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		in   io.Reader
-		o    Options
+		o    flags.Options
 		code exit.Code
 		says string
 	}{
-		{"the name", strings.NewReader("t\n"), Options{}, exit.OK, ""},
-		{"yes is not the name", strings.NewReader("yes\n"), Options{}, exit.Refused, "not the cluster's name"},
-		{"not a terminal", pipe, Options{}, exit.Refused, `if you want that: kubectl tidb upgrade t v8.1.1 --yes -n db`},
-		{"not a terminal, with --yes", pipe, Options{Yes: true}, exit.OK, ""},
-		{"a dry run", pipe, Options{DryRun: ServerDryRun}, exit.OK, ""},
+		{"the name", strings.NewReader("t\n"), flags.Options{}, exit.OK, ""},
+		{"yes is not the name", strings.NewReader("yes\n"), flags.Options{}, exit.Refused, "not the cluster's name"},
+		{"not a terminal", pipe, flags.Options{}, exit.Refused, `if you want that: kubectl tidb upgrade t v8.1.1 --yes -n db`},
+		{"not a terminal, with --yes", pipe, flags.Options{Yes: true}, exit.OK, ""},
+		{"a dry run", pipe, flags.Options{DryRun: flags.ServerDryRun}, exit.OK, ""},
 	} {
 		var asked bytes.Buffer
 		f := factory.New(genericiooptions.IOStreams{In: c.in, Out: io.Discard, ErrOut: &asked}, func(string) string { return "" }, "")
@@ -150,21 +151,21 @@ func TestPlanIsShown(t *testing.T) {
 		name    string
 		cluster *plantest.Cluster
 		in      io.Reader
-		o       Options
+		o       flags.Options
 		isNew   bool
 		asks    bool
 		code    exit.Code
 	}{
-		{"yes", rolls, strings.NewReader("y\n"), Options{}, false, true, exit.OK},
-		{"Yes", rolls, strings.NewReader("Yes\n"), Options{}, false, true, exit.OK},
-		{"no", rolls, strings.NewReader("n\n"), Options{}, false, true, exit.Refused},
-		{"the default", rolls, strings.NewReader("\n"), Options{}, false, true, exit.Refused},
-		{"end of the input", rolls, strings.NewReader(""), Options{}, false, true, exit.Refused},
-		{"--yes", rolls, strings.NewReader(""), Options{Yes: true}, false, false, exit.OK},
-		{"a dry run", rolls, strings.NewReader(""), Options{DryRun: ClientDryRun}, false, false, exit.OK},
-		{"not a terminal", rolls, pipe, Options{}, false, false, exit.OK},
-		{"a new cluster", rolls, strings.NewReader(""), Options{}, true, false, exit.OK},
-		{"nothing to do", plantest.New(3, 3, 2), strings.NewReader(""), Options{}, false, false, exit.OK},
+		{"yes", rolls, strings.NewReader("y\n"), flags.Options{}, false, true, exit.OK},
+		{"Yes", rolls, strings.NewReader("Yes\n"), flags.Options{}, false, true, exit.OK},
+		{"no", rolls, strings.NewReader("n\n"), flags.Options{}, false, true, exit.Refused},
+		{"the default", rolls, strings.NewReader("\n"), flags.Options{}, false, true, exit.Refused},
+		{"end of the input", rolls, strings.NewReader(""), flags.Options{}, false, true, exit.Refused},
+		{"--yes", rolls, strings.NewReader(""), flags.Options{Yes: true}, false, false, exit.OK},
+		{"a dry run", rolls, strings.NewReader(""), flags.Options{DryRun: flags.ClientDryRun}, false, false, exit.OK},
+		{"not a terminal", rolls, pipe, flags.Options{}, false, false, exit.OK},
+		{"a new cluster", rolls, strings.NewReader(""), flags.Options{}, true, false, exit.OK},
+		{"nothing to do", plantest.New(3, 3, 2), strings.NewReader(""), flags.Options{}, false, false, exit.OK},
 	} {
 		var out bytes.Buffer
 		f := factory.New(genericiooptions.IOStreams{In: c.in, Out: io.Discard, ErrOut: &out}, func(string) string { return "" }, "")

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
@@ -29,7 +30,7 @@ const (
 // nothing and loses its lease, but it does not end for that: no other process could do anything
 // either. It drives the cluster again later, or follows if another process drives it by then. Nor
 // does it end when a tidb-operator begins to drive the cluster, or stops.
-func (s *Session) converge(ctx context.Context, f *factory.Factory, o Options, policy plan.Policy, progress *reconcile.Progress) (plan.Plan, error) {
+func (s *Session) converge(ctx context.Context, f *factory.Factory, o flags.Options, policy plan.Policy, progress *reconcile.Progress) (plan.Plan, error) {
 	defer resident.Waits(heapGrowth)()
 	p, err := s.attempt(ctx, f, o, policy, progress)
 	for ctx.Err() == nil {
@@ -53,7 +54,7 @@ func (s *Session) converge(ctx context.Context, f *factory.Factory, o Options, p
 }
 
 // retry attempts until the API server answers again.
-func (s *Session) retry(ctx context.Context, f *factory.Factory, o Options, policy plan.Policy, progress *reconcile.Progress) (plan.Plan, error) {
+func (s *Session) retry(ctx context.Context, f *factory.Factory, o flags.Options, policy plan.Policy, progress *reconcile.Progress) (plan.Plan, error) {
 	_ = wait.PollUntilContextTimeout(ctx, again, outage, true, func(context.Context) (bool, error) {
 		_, err := s.Load(ctx)
 		return err == nil, nil

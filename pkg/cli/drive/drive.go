@@ -14,6 +14,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/explain"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/spin"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
@@ -33,7 +34,7 @@ const upkeepAtOnce = 8
 
 // Run checks what the request wants, writes it, and drives the cluster. With --dry-run it only
 // prints what would be done.
-func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Request) error {
+func (s *Session) Run(ctx context.Context, f *factory.Factory, o flags.Options, r Request) error {
 	if err := o.Reports.Begin(); err != nil {
 		return err
 	}
@@ -44,12 +45,12 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 	r = r.withCanary(o)
 	p, asked, err := s.ask(ctx, f, o, propose(r).at(f.Clock.Now()))
 	err = exit.Ended(ctx, err)
-	if o.DryRun != NoDryRun {
+	if o.DryRun != flags.NoDryRun {
 		p.warnings = append(p.warnings, p.foretold()...)
 	}
 	reporters := reconcile.Reporters{o.Reports.In(f.Context())}
 	// Otherwise the result of a dry run is a text, and a refusal an error.
-	shown := o.Output.JSON() || err == nil && o.DryRun == NoDryRun
+	shown := o.Output.JSON() || err == nil && o.DryRun == flags.NoDryRun
 	if shown {
 		printer := s.Printer(f, o.Output, r.Action)
 		defer printer.Close()
@@ -61,7 +62,7 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 	p.notify(progress, o, err)
 	switch {
 	case err != nil:
-	case o.DryRun != NoDryRun:
+	case o.DryRun != flags.NoDryRun:
 		err = p.report(progress, o)
 	case p.request.want.Paused:
 		err = p.request.kept()
@@ -78,24 +79,24 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o Options, r Requ
 	if shown {
 		err = Said(err)
 	}
-	return o.reported(err)
+	return reported(o, err)
 }
 
 // notify reports what is to be known before the run begins.
-func (p prospect) notify(progress *reconcile.Progress, o Options, err error) {
+func (p prospect) notify(progress *reconcile.Progress, o flags.Options, err error) {
 	for _, w := range p.warnings {
 		progress.Notice(cmp.Or(w.reason, event.SpecWarning), w.text, w.remedy...)
 	}
-	if p.request.ends.Recorded && o.DryRun == NoDryRun && err == nil {
+	if p.request.ends.Recorded && o.DryRun == flags.NoDryRun && err == nil {
 		progress.Notice(event.PauseEnded, p.request.ends.String()+"; that time is over, and the pause has ended")
 	}
 }
 
 // outcome names how a run ended.
-func (p prospect) outcome(err error, o Options) string {
+func (p prospect) outcome(err error, o flags.Options) string {
 	switch {
 	case err != nil || p.plan.Outcome == plan.Converged:
-	case o.DryRun != NoDryRun:
+	case o.DryRun != flags.NoDryRun:
 		return event.OutcomeChanges
 	case !o.Wait:
 		return event.OutcomeWritten
@@ -113,7 +114,7 @@ func (s *Session) Printer(f *factory.Factory, format output.Format, action strin
 
 // reported writes the reports of a run, and returns its error. If there is none, that of the
 // reports counts: a pipeline relies on them.
-func (o Options) reported(err error) error {
+func reported(o flags.Options, err error) error {
 	if failed := o.Reports.Write(); failed != nil {
 		return exit.With(max(exit.Of(err), exit.Failure), errors.Join(err, failed))
 	}
@@ -122,7 +123,7 @@ func (o Options) reported(err error) error {
 
 // ask checks a request, asks the user for consent where it needs that, and writes
 // the intent, which it returns as it was written.
-func (s *Session) ask(ctx context.Context, f *factory.Factory, o Options, r proposal) (prospect, *v1alpha1.TidbCluster, error) {
+func (s *Session) ask(ctx context.Context, f *factory.Factory, o flags.Options, r proposal) (prospect, *v1alpha1.TidbCluster, error) {
 	p, err := s.shown(ctx, f, o, r)
 	if err == nil {
 		err = s.obeyed(ctx, o, r)
@@ -142,7 +143,7 @@ func (s *Session) ask(ctx context.Context, f *factory.Factory, o Options, r prop
 	if err != nil {
 		return p, nil, err
 	}
-	if r.ends.Recorded && o.DryRun == NoDryRun {
+	if r.ends.Recorded && o.DryRun == flags.NoDryRun {
 		if err := s.Intent.EndPause(ctx, r.Now); err != nil {
 			return p, nil, err
 		}
@@ -152,7 +153,7 @@ func (s *Session) ask(ctx context.Context, f *factory.Factory, o Options, r prop
 }
 
 // shown checks a request, and shows that it does: members that do not answer take seconds.
-func (s *Session) shown(ctx context.Context, f *factory.Factory, o Options, r proposal) (prospect, error) {
+func (s *Session) shown(ctx context.Context, f *factory.Factory, o flags.Options, r proposal) (prospect, error) {
 	if !o.Output.JSON() {
 		defer spin.On(f, "reading cluster "+s.Namespace+"/"+s.Name).Stop()
 	}
@@ -221,7 +222,7 @@ func rejected(want topology.Cluster, problems field.ErrorList, refused *render.R
 }
 
 // report reports a dry run as events.
-func (p prospect) report(progress *reconcile.Progress, o Options) error {
+func (p prospect) report(progress *reconcile.Progress, o flags.Options) error {
 	progress.Decided(p.wanted, p.snapshot, p.plan)
 	for _, step := range p.plan.Steps {
 		progress.Notice(event.FirstStep, "would begin with: "+step.String())

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
@@ -33,7 +34,7 @@ type other struct {
 // and the caller may only follow. A run with a policy of its own asks the other one for the lease,
 // since that one does not know the policy.
 func (s *Session) hold(
-	ctx context.Context, c topology.Cluster, o Options, policy plan.Policy, progress *reconcile.Progress,
+	ctx context.Context, c topology.Cluster, o flags.Options, policy plan.Policy, progress *reconcile.Progress,
 ) (*lease.Held, *other, error) {
 	op, drives, err := s.operator(ctx, c, o, progress)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -27,7 +28,7 @@ const (
 // out. A daemon that has nothing to do holds no lease, so whether there is one can be seen only
 // after the write. If no process begins, the user has to know: nobody would go on.
 func (s *Session) leave(ctx context.Context, c topology.Cluster, progress *reconcile.Progress) error {
-	op, drives, err := s.operator(ctx, c, Options{}, progress)
+	op, drives, err := s.operator(ctx, c, flags.Options{}, progress)
 	if err != nil {
 		return err
 	}

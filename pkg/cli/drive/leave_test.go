@@ -16,7 +16,6 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
 )
 
@@ -139,23 +138,4 @@ func TestLeaveForbidden(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-// TestStay: flags that only this process knows of do not go with --wait=false.
-func TestStay(t *testing.T) {
-	for want, o := range map[string]Options{
-		"":                                   {},
-		"does not go with --take-over, --no": {TakeOver: true},
-		"so it does not go with --take-over": {NoFollow: true},
-		"--evict-timeout, --on":              {Eviction: plan.Eviction{Timeout: time.Minute}},
-		"and --stop-changefeeds":             {Eviction: plan.Eviction{StopFeeds: true}},
-	} {
-		err := o.Validate()
-		if code := exit.Of(err); (code == exit.OK) != (want == "") || err != nil && (code != exit.Usage || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%+v: %v", o, err)
-		}
-	}
-	if o := (Options{Wait: true, TakeOver: true, NoFollow: true}); o.Validate() != nil || o.Stay("sync") != nil {
-		t.Error("refused without --wait=false")
-	}
 }

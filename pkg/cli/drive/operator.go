@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
@@ -20,7 +21,7 @@ const soon = time.Second
 
 // operator is the live tidb-operator that drives a cluster, if one does. It fails when
 // that is unknown: to drive a cluster beside an operator does harm.
-func (s *Session) operator(ctx context.Context, c topology.Cluster, o Options, progress *reconcile.Progress) (lease.Operator, bool, error) {
+func (s *Session) operator(ctx context.Context, c topology.Cluster, o flags.Options, progress *reconcile.Progress) (lease.Operator, bool, error) {
 	if o.TakeOver {
 		return lease.Operator{}, false, nil
 	}

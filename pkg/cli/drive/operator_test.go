@@ -24,6 +24,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
@@ -96,7 +97,7 @@ var itself = topology.Cluster{Namespace: "ns", Name: "t", Instance: "t"}
 func TestHold(t *testing.T) {
 	for name, tc := range map[string]struct {
 		objects []runtime.Object
-		o       Options
+		o       flags.Options
 		hidden  bool
 		by      string
 		says    []string
@@ -108,7 +109,7 @@ func TestHold(t *testing.T) {
 			says:    []string{"cannot be read from its Deployment"},
 		},
 		"an operator of another namespace": {objects: []runtime.Object{elected(time.Now()), namespaced()}},
-		"an operator that is overridden":   {objects: []runtime.Object{elected(time.Now())}, o: Options{TakeOver: true}},
+		"an operator that is overridden":   {objects: []runtime.Object{elected(time.Now())}, o: flags.Options{TakeOver: true}},
 		"operators elsewhere are unknown":  {hidden: true, says: []string{"leases of all namespaces may not be listed"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -139,7 +140,7 @@ func TestHoldUnknown(t *testing.T) {
 	s, h := session(elected(time.Now()), namespaced()), &heard{}
 	busy := apierrors.NewTooManyRequests("later", 1)
 	listLeases(s, func() error { return busy })
-	if held, by, err := s.hold(t.Context(), itself, Options{}, plan.Policy{}, h.progress(time.Now)); !errors.Is(err, busy) {
+	if held, by, err := s.hold(t.Context(), itself, flags.Options{}, plan.Policy{}, h.progress(time.Now)); !errors.Is(err, busy) {
 		t.Errorf("got %v, %+v, %v", held, by, err)
 	}
 	if _, err := s.Kube.CoordinationV1().Leases("ns").Get(t.Context(), itself.LeaseName(), metav1.GetOptions{}); !apierrors.IsNotFound(err) {
@@ -186,7 +187,7 @@ func listLeases(s *Session, fails func() error) {
 func TestCheckIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := session(elected(time.Now().Add(-time.Minute))), &heard{}
-		if _, drives, _ := s.operator(t.Context(), itself, Options{}, h.progress(time.Now)); drives || len(h.all()) != 1 || !strings.Contains(h.all()[0], "up to 10 s") {
+		if _, drives, _ := s.operator(t.Context(), itself, flags.Options{}, h.progress(time.Now)); drives || len(h.all()) != 1 || !strings.Contains(h.all()[0], "up to 10 s") {
 			t.Errorf("got %t, %q", drives, h.all())
 		}
 	})

@@ -4,14 +4,15 @@ import (
 	"context"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/finding"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
 )
 
 // Plan shows what Run would do, in the format of -o, and changes nothing.
-func (s *Session) Plan(ctx context.Context, f *factory.Factory, o Options, format output.Objects, r Request) error {
-	o.DryRun, r.Policy.Eviction = ServerDryRun, o.Eviction
+func (s *Session) Plan(ctx context.Context, f *factory.Factory, o flags.Options, format output.Objects, r Request) error {
+	o.DryRun, r.Policy.Eviction = flags.ServerDryRun, o.Eviction
 	p, _, err := s.ask(ctx, f, o, propose(r).at(f.Clock.Now()))
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/preview"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
@@ -50,7 +51,7 @@ func (p prospect) print(out io.Writer, context string) {
 }
 
 // verdict returns the error with which a dry run ends.
-func (p prospect) verdict(o Options) error {
+func (p prospect) verdict(o flags.Options) error {
 	switch {
 	case p.plan.Outcome == plan.Converged:
 		return nil

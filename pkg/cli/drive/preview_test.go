@@ -9,6 +9,7 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -47,10 +48,10 @@ func TestVerdict(t *testing.T) {
 		{plan.Converged, exit.OK}, {plan.Act, exit.Pending}, {plan.Wait, exit.Pending}, {plan.Paused, exit.Paused}, {plan.Blocked, exit.Refused},
 	} {
 		p := held(plantest.New(3, 3, 2), Request{Change: intent.Change{Now: cluster("v8.1.1")}, Action: "sync"}, plan.Plan{Outcome: c.outcome})
-		if got := exit.Of(p.verdict(Options{DryRun: ServerDryRun, ExitCode: true})); got != c.code {
+		if got := exit.Of(p.verdict(flags.Options{DryRun: flags.ServerDryRun, ExitCode: true})); got != c.code {
 			t.Errorf("%s: exit code %d, want %d", c.outcome, got, c.code)
 		}
-		if got := exit.Of(p.verdict(Options{DryRun: ServerDryRun})); got == exit.Pending {
+		if got := exit.Of(p.verdict(flags.Options{DryRun: flags.ServerDryRun})); got == exit.Pending {
 			t.Errorf("%s: exit code %d without --exit-code", c.outcome, got)
 		}
 	}

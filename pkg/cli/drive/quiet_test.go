@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
@@ -138,7 +139,7 @@ func (s *counted) drive(ctx context.Context, t *testing.T) <-chan plan.Plan {
 	over := make(chan plan.Plan, 1)
 	go func() {
 		progress := reconcile.NewProgress("ns", "t", f.Clock.Now, &heard{})
-		p, err := session.attempt(ctx, f, Options{}, plan.Policy{}, progress)
+		p, err := session.attempt(ctx, f, flags.Options{}, plan.Policy{}, progress)
 		if ctx.Err() == nil {
 			t.Errorf("it has ended: %v", err)
 		}

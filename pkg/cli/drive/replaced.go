@@ -12,20 +12,21 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
 // write writes what the request wants, and returns the TidbCluster as the API server has it then.
 // It is nil if nothing was written, or nothing could be read.
-func (s *Session) write(ctx context.Context, r Request, o Options) (*v1alpha1.TidbCluster, error) {
-	if r.Write == nil || o.DryRun == ClientDryRun {
+func (s *Session) write(ctx context.Context, r Request, o flags.Options) (*v1alpha1.TidbCluster, error) {
+	if r.Write == nil || o.DryRun == flags.ClientDryRun {
 		return nil, nil
 	}
-	w := intent.Write{DryRun: o.DryRun == ServerDryRun, Manager: o.FieldManager}
+	w := intent.Write{DryRun: o.DryRun == flags.ServerDryRun, Manager: o.FieldManager}
 	if !r.Unrecorded {
 		w.Action, w.At = r.Action, s.Now()
 	}
-	if err := r.Write(ctx, w); err != nil || o.DryRun == ServerDryRun {
+	if err := r.Write(ctx, w); err != nil || o.DryRun == flags.ServerDryRun {
 		return nil, err
 	}
 	asked, err := s.Load(ctx)

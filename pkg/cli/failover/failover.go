@@ -15,6 +15,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
@@ -31,7 +32,7 @@ const (
 
 // options are the verb's flags and arguments.
 type options struct {
-	drive.Options
+	flags.Options
 	name       []string
 	action     string
 	components []string
@@ -118,7 +119,7 @@ func (o *options) validate() error {
 		return exit.Usagef("--now goes with run")
 	case o.action != toRun && len(o.discard) > 0:
 		return exit.Usagef("--discard goes with run")
-	case o.action == toList && o.DryRun != drive.NoDryRun:
+	case o.action == toList && o.DryRun != flags.NoDryRun:
 		return exit.Usagef("list changes nothing in any case; --dry-run goes with run and recover")
 	case o.action == toList && o.Reports.Given():
 		return exit.Usagef("list drives nothing; --report goes with run and recover")

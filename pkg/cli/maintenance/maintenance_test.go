@@ -19,8 +19,8 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/consent"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/wait"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/hosts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
@@ -255,7 +255,7 @@ When it is back: kubectl tidb maintenance stop node-0
 // TestDryRun: what a start would do is said and nothing of it is done. The API server checks what would be written
 // to it, unless the client alone is asked. What would be refused is refused.
 func TestDryRun(t *testing.T) {
-	preview := func(w *world, kind drive.DryRun) (string, error) {
+	preview := func(w *world, kind flags.DryRun) (string, error) {
 		var text bytes.Buffer
 		s := starting{
 			work: w.work(&text), by: "ann@desk", now: func() time.Time { return plantest.Now }, out: &text, dryRun: kind,
@@ -269,9 +269,9 @@ func TestDryRun(t *testing.T) {
 		"would name node node-0 in TidbCluster ns/a, so that no driver takes members away elsewhere\nwould cordon the node\n%s"
 	const stops = "would ask, for ns/a: TiDB serves on no other host: no client can connect to it\n"
 	const moves = "would move the leader of PD of ns/a from t-pd-0 to t-pd-1, and evict region leaders from the stores on the node after that\n"
-	for kind, log := range map[drive.DryRun]string{
-		drive.ClientDryRun: "",
-		drive.ServerDryRun: "dry run of application/merge-patch+json, dry run of mark a, dry run of application/strategic-merge-patch+json",
+	for kind, log := range map[flags.DryRun]string{
+		flags.ClientDryRun: "",
+		flags.ServerDryRun: "dry run of application/merge-patch+json, dry run of mark a, dry run of application/strategic-merge-patch+json",
 	} {
 		w := newWorld()
 		w.left = 0
@@ -283,11 +283,11 @@ func TestDryRun(t *testing.T) {
 	}
 	w := newWorld()
 	w.clusters["ns/a"].Member("t-pd-0").Database.Leader, w.clusters["ns/a"].Member("t-pd-1").Database.Leader = false, true
-	if out, err := preview(w, drive.ClientDryRun); err != nil || out != fmt.Sprintf(writes, "", "would evict region leaders from t-tikv-0 of ns/a\n") {
+	if out, err := preview(w, flags.ClientDryRun); err != nil || out != fmt.Sprintf(writes, "", "would evict region leaders from t-tikv-0 of ns/a\n") {
 		t.Errorf("%v, %s", err, out)
 	}
 	w.clusters["ns/a"].Down(time.Hour, "t-tikv-2")
-	if out, err := preview(w, drive.ServerDryRun); exit.Of(err) != exit.Refused || out != "" || len(w.log) > 0 {
+	if out, err := preview(w, flags.ServerDryRun); exit.Of(err) != exit.Refused || out != "" || len(w.log) > 0 {
 		t.Errorf("%v, %s, %q", err, out, w.log)
 	}
 }

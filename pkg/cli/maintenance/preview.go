@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/hosts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -13,7 +13,7 @@ import (
 // checks what would be written to the Node and to the TidbClusters. PD has no dry run, so it is only read.
 func (s *starting) preview(ctx context.Context, h hosts.Host, sights []hosts.Sight) error {
 	actions := h.Start(sights, s.by, s.now())
-	if s.dryRun == drive.ServerDryRun {
+	if s.dryRun == flags.ServerDryRun {
 		s.node.dryRun = true
 		for _, a := range actions {
 			if !written(a) {

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/consent"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/spin"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/wait"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/hosts"
@@ -27,7 +27,7 @@ type start struct {
 	node    string
 	timeout time.Duration
 	yes     bool
-	dryRun  drive.DryRun
+	dryRun  flags.DryRun
 }
 
 func startCommand(f *factory.Factory, run func(context.Context, start) error) *cobra.Command {
@@ -107,7 +107,7 @@ type starting struct {
 	agree   func(consent.Question) error // nil: it is agreed to
 	out     io.Writer
 	context string
-	dryRun  drive.DryRun
+	dryRun  flags.DryRun
 }
 
 // rounds is how often leaders are moved that have come back while others were waited for.
@@ -129,7 +129,7 @@ func (s *starting) run(ctx context.Context) error {
 	if err := s.check(ctx, h, sights); err != nil {
 		return err
 	}
-	if s.dryRun != drive.NoDryRun {
+	if s.dryRun != flags.NoDryRun {
 		return s.preview(ctx, h, sights)
 	}
 	if err := s.ask(h, sights); err != nil {

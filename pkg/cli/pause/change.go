@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/consent"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
@@ -29,7 +29,7 @@ import (
 type common struct {
 	target.Several
 	yes    bool
-	dryRun drive.DryRun
+	dryRun flags.DryRun
 }
 
 func (o *common) bind(cmd *cobra.Command, does string) {
@@ -40,7 +40,7 @@ func (o *common) bind(cmd *cobra.Command, does string) {
 
 // done returns what is said after a change, and in a dry run what would be.
 func (o *common) done(is, would string) string {
-	if o.dryRun == drive.NoDryRun {
+	if o.dryRun == flags.NoDryRun {
 		return is
 	}
 	return fmt.Sprintf("%s (%s dry run)", would, o.dryRun.String())
@@ -67,7 +67,7 @@ func (o common) each(ctx context.Context, f *factory.Factory, judge func(*intent
 		fmt.Fprintln(f.Streams.ErrOut, "No TidbClusters found.")
 	}
 	for _, ch := range all {
-		if ch.asks == "" || o.yes || o.dryRun != drive.NoDryRun {
+		if ch.asks == "" || o.yes || o.dryRun != flags.NoDryRun {
 			continue
 		}
 		q := consent.Question{Namespace: ch.Namespace, Name: ch.Name, Doing: ch.doing, Effects: []string{ch.asks}}
@@ -84,13 +84,13 @@ func (o common) each(ctx context.Context, f *factory.Factory, judge func(*intent
 
 // make makes one change, and says what it has changed.
 func (o common) make(ctx context.Context, f *factory.Factory, ch change) error {
-	if ch.write != nil && o.dryRun != drive.ClientDryRun {
-		if err := ch.write(ctx, intent.Write{DryRun: o.dryRun == drive.ServerDryRun}); err != nil {
+	if ch.write != nil && o.dryRun != flags.ClientDryRun {
+		if err := ch.write(ctx, intent.Write{DryRun: o.dryRun == flags.ServerDryRun}); err != nil {
 			return err
 		}
 	}
 	fmt.Fprintln(f.Streams.Out, ch.result)
-	if ch.hint != nil && o.dryRun == drive.NoDryRun {
+	if ch.hint != nil && o.dryRun == flags.NoDryRun {
 		fmt.Fprintln(f.Streams.ErrOut, ch.hint.Line(f.Context()))
 	}
 	if ch.pauses {

@@ -11,6 +11,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
@@ -18,7 +19,7 @@ import (
 
 // options are the verb's flags and its argument.
 type options struct {
-	drive.Options
+	flags.Options
 	files  apply.Files
 	format output.Objects
 	name   []string // the argument that names the cluster, if there is one
@@ -63,7 +64,7 @@ NAME may be left out where there is only one cluster in the namespace.`,
 			if o.name = args; o.files.Given() && len(args) > 0 {
 				return exit.Usagef("with a manifest the cluster is the one in it, so leave out %s", args[0])
 			}
-			o.Wait, o.DryRun = true, drive.ServerDryRun
+			o.Wait, o.DryRun = true, flags.ServerDryRun
 			if err := o.Validate(); err != nil {
 				return err
 			}

@@ -9,13 +9,14 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // CancelScale takes back a scale that is under way, as abort does, and refuses to take back anything
 // else: a person who means a scale must not lose an upgrade.
-func CancelScale(ctx context.Context, f *factory.Factory, with drive.Options, name []string) error {
+func CancelScale(ctx context.Context, f *factory.Factory, with flags.Options, name []string) error {
 	return stop(ctx, f, options{Options: with, name: name}, "cancel", noScale)
 }
 

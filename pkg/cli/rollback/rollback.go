@@ -13,6 +13,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/upgrade"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
@@ -22,7 +23,7 @@ import (
 
 // options are the verb's flags and its arguments.
 type options struct {
-	drive.Options
+	flags.Options
 	name  []string // the argument that names the cluster
 	to    string   // the version to go back to; "" for the change that is recorded
 	force bool

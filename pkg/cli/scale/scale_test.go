@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -54,7 +54,7 @@ func TestArguments(t *testing.T) {
 			if !maps.Equal(got.replicas, c.want) || got.name[0] != "basic" {
 				t.Errorf("%+v, want %v", got, c.want)
 			}
-			if got.DryRun != drive.NoDryRun && (got.Timeout != 5*time.Minute || !got.ExitCode || !got.NoFollow || !got.Output.JSON()) {
+			if got.DryRun != flags.NoDryRun && (got.Timeout != 5*time.Minute || !got.ExitCode || !got.NoFollow || !got.Output.JSON()) {
 				t.Errorf("flags are lost: %+v", got)
 			}
 		})

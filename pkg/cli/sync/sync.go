@@ -2,19 +2,22 @@
 package sync
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
 // options are the verb's flags and its argument.
 type options struct {
-	drive.Options
+	flags.Options
 	watching
 	restricted bool
 	name       []string // the argument that names the cluster, if there is one
@@ -56,8 +59,13 @@ signal ends it at a safe point, with exit code 0.`,
 				return err
 			}
 			o.name = args
-			if err := o.check(cmd.Flags().Changed, args); err != nil {
+			if err := o.table().Check(cmd.Flags()); err != nil {
 				return err
+			}
+			if o.on {
+				if err := o.daemon(cmd.Flags()); err != nil {
+					return err
+				}
 			}
 			if err := o.Stay("sync"); err != nil {
 				return err
@@ -68,9 +76,15 @@ signal ends it at a safe point, with exit code 0.`,
 	o.Bind(cmd)
 	o.BindEviction(cmd)
 	o.BindStop(cmd)
-	o.bind(cmd)
+	o.table().Bind(cmd)
 	cmd.Flags().BoolVar(&o.restricted, "restricted", false, "Refuse clusters whose pods are privileged, use the host (network, processes, folders, ports), or have a service account of their own.")
 	return cmd
+}
+
+// daemon refuses what a daemon has no use for, or cannot do.
+func (o *options) daemon(set *pflag.FlagSet) error {
+	expected := flags.Table{{Name: "expect-uid"}} // a flag of all commands, about one cluster
+	return cmp.Or(o.ValidateDaemon(), expected.CheckDaemon(set), o.check(o.name))
 }
 
 func run(ctx context.Context, f *factory.Factory, o options) error {

@@ -14,6 +14,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -24,7 +25,7 @@ import (
 
 // rotateOptions are the flags and the argument of "tls rotate".
 type rotateOptions struct {
-	drive.Options
+	flags.Options
 	name []string
 	ca   bool
 	life time.Duration
@@ -58,7 +59,7 @@ it is interrupted, the same command goes on with the stage that it has reached.`
 			if err := o.Validate(); err != nil {
 				return err
 			}
-			if o.DryRun != drive.NoDryRun {
+			if o.DryRun != flags.NoDryRun {
 				return exit.Usagef("--dry-run does not go with tls rotate; kubectl tidb tls check changes nothing")
 			}
 			if err := o.Stay("tls rotate"); err != nil {
