@@ -75,7 +75,7 @@ NAME may be left out where there is only one cluster in the namespace.`,
 		ValidArgsFunction: target.Complete(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = args
-			if err := errors.Join(o.output.Validate(), o.validate(cmd.Flags().Changed)); err != nil {
+			if err := errors.Join(o.output.Validate(), o.validate(cmd.Flags())); err != nil {
 				return err
 			}
 			return run(cmd.Context(), o)
@@ -83,7 +83,7 @@ NAME may be left out where there is only one cluster in the namespace.`,
 	}
 	o.output.Bind(cmd)
 	o.watch.Bind(cmd)
-	o.bind(cmd)
+	o.table().Bind(cmd)
 	return cmd
 }
 
@@ -115,7 +115,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 		case o.bearable(err, time.Now()):
 			return nil
 		case err != nil && !malformed:
-			return o.lost(err)
+			return o.outages.Lost(err)
 		}
 		last = l
 		end := o.ended(l)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/wait"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
@@ -57,10 +58,11 @@ func TestOutage(t *testing.T) {
 		t.Error("waits though it is forbidden")
 	}
 	gone := &intent.NotFoundError{}
-	if u.bearable(gone, now) || exit.Of(u.lost(gone)) != exit.Aborted || exit.Of((&until{}).lost(gone)) != exit.Usage {
+	if u.bearable(gone, now) || exit.Of(u.outages.Lost(gone)) != exit.Aborted || exit.Of((&wait.Outages{}).Lost(gone)) != exit.Usage {
 		t.Error("a cluster that was deleted is another case than a name that does not exist")
 	}
-	if (&until{seen: now}).bearable(away, now) {
+	read := until{}
+	if read.bearable(nil, now) || read.bearable(away, now) {
 		t.Error("without --for nothing is awaited")
 	}
 }
@@ -69,12 +71,13 @@ func TestOutage(t *testing.T) {
 func TestTimedOut(t *testing.T) {
 	shown := 0
 	show := func() error { shown++; return nil }
-	u := until{goal: "converged", timeout: time.Minute, seen: time.Now()}
+	u := until{goal: "converged", timeout: time.Minute}
+	u.bearable(nil, time.Now())
 	err := u.over(exit.ErrTimedOut, show)
 	if exit.Of(err) != exit.TimedOut || err.Error() != "timed out after 1m0s: the cluster is not converged" || shown != 1 {
 		t.Errorf("%v, shown %d times", err, shown)
 	}
-	u.seen = time.Time{}
+	u.outages = wait.Outages{}
 	if err := u.over(exit.ErrTimedOut, show); exit.Of(err) != exit.TimedOut || shown != 1 {
 		t.Errorf("%v, shown %d times: nothing was seen", err, shown)
 	}

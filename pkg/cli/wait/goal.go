@@ -11,27 +11,21 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
-// sight is what one look has shown.
-type sight struct {
-	wanted   desired.State
-	snapshot state.Snapshot
-	plan     plan.Plan
-}
-
 // Goal is what is awaited.
 type Goal struct {
 	text string // as the user wrote it
 	// lacks returns what is still missing, "" for nothing, and the component that it is about.
-	lacks func(sight) (topology.Kind, string)
+	lacks func(Sight) (topology.Kind, string)
 	// endless: it may come also in a cluster that is paused, or that only a person can help.
 	endless bool
+	// deleting: the wait goes on in a cluster that is being deleted.
+	deleting bool
 }
 
 const converged = "converged"
@@ -44,15 +38,15 @@ func parse(text string) (Goal, error) {
 	what, value, given := strings.Cut(text, "=")
 	switch {
 	case text == converged:
-		return Goal{text: text, lacks: isConverged}, nil
+		return Outcome(converged), nil
 	case what == "version" && value != "":
-		return Goal{text: text, lacks: func(s sight) (topology.Kind, string) { return hasVersion(s, value) }}, nil
+		return Goal{text: text, lacks: func(s Sight) (topology.Kind, string) { return hasVersion(s, value) }}, nil
 	case what == "replicas" && given:
 		return parseReplicas(text, value)
 	case what == "condition" && value != "":
 		kind, status, _ := strings.Cut(value, "=")
 		status = cmp.Or(status, string(corev1.ConditionTrue))
-		return Goal{text: text, endless: true, lacks: func(s sight) (topology.Kind, string) { return "", hasCondition(s, kind, status) }}, nil
+		return Goal{text: text, endless: true, lacks: func(s Sight) (topology.Kind, string) { return "", hasCondition(s, kind, status) }}, nil
 	}
 	return Goal{}, exit.Usagef("--for %q: it has to be one of %s", text, forms)
 }
@@ -67,12 +61,12 @@ func parseReplicas(text, value string) (Goal, error) {
 	case err != nil || n < 0:
 		return Goal{}, exit.Usagef("--for %q: %q is not a number of members; it is written like replicas=tikv=4", text, number)
 	}
-	return Goal{text: text, lacks: func(s sight) (topology.Kind, string) { return kind, hasReplicas(s, kind, n) }}, nil
+	return Goal{text: text, lacks: func(s Sight) (topology.Kind, string) { return kind, hasReplicas(s, kind, n) }}, nil
 }
 
 // NoLeaders is that stores of TiKV lead no regions, as long as they are evicted.
 func NoLeaders(members ...string) Goal {
-	return Goal{text: "no leaders on " + strings.Join(members, ", "), endless: true, lacks: func(s sight) (topology.Kind, string) {
+	return Goal{text: "no leaders on " + strings.Join(members, ", "), endless: true, lacks: func(s Sight) (topology.Kind, string) {
 		for _, name := range members {
 			if lacks := leadersOn(s, name); lacks != "" {
 				return topology.TiKV, named(members, name, lacks)
@@ -90,8 +84,8 @@ func named(members []string, name, text string) string {
 	return name + ": " + text
 }
 
-func leadersOn(s sight, member string) string {
-	m, ok := s.snapshot.Groups[topology.TiKV].Member(member)
+func leadersOn(s Sight, member string) string {
+	m, ok := s.Snapshot.Groups[topology.TiKV].Member(member)
 	switch {
 	case !ok:
 		return member + " is not there"
@@ -110,8 +104,8 @@ func leadersOn(s sight, member string) string {
 // Schedulers is that PD has loaded its schedulers: after a change of its leader it may know none of them
 // yet, and a new one could be lost.
 func Schedulers() Goal {
-	return Goal{text: "PD's schedulers", endless: true, lacks: func(s sight) (topology.Kind, string) {
-		switch pd := s.snapshot.PD; {
+	return Goal{text: "PD's schedulers", endless: true, lacks: func(s Sight) (topology.Kind, string) {
+		switch pd := s.Snapshot.PD; {
 		case !pd.Known():
 			return topology.PD, "unknown: PD does not answer"
 		case pd.SchedulersUnknown:
@@ -123,9 +117,9 @@ func Schedulers() Goal {
 
 // Serving is that members serve, as far as they are still wanted.
 func Serving(members ...string) Goal {
-	return Goal{text: "serving: " + strings.Join(members, ", "), endless: true, lacks: func(s sight) (topology.Kind, string) {
-		for _, g := range s.wanted.Groups {
-			for _, m := range s.snapshot.Groups[g.Kind].Members {
+	return Goal{text: "serving: " + strings.Join(members, ", "), endless: true, lacks: func(s Sight) (topology.Kind, string) {
+		for _, g := range s.Wanted.Groups {
+			for _, m := range s.Snapshot.Groups[g.Kind].Members {
 				if slices.Contains(members, m.Name) && m.Ordinal < g.Active() && !m.Up() {
 					return g.Kind, fmt.Sprintf("%s: %s", m.Name, m.Trouble())
 				}
@@ -135,18 +129,10 @@ func Serving(members ...string) Goal {
 	}}
 }
 
-// isConverged: the gates of the plan say what is missing.
-func isConverged(s sight) (topology.Kind, string) {
-	if s.plan.Outcome != plan.Converged {
-		return "", s.plan.Outcome.String()
-	}
-	return "", ""
-}
-
 // hasVersion: the TidbCluster asks for the version, and all members of components that follow it
 // serve with what it asks for. Components with a version of their own do not count.
-func hasVersion(s sight, version string) (topology.Kind, string) {
-	tc := s.wanted.Cluster.Source
+func hasVersion(s Sight, version string) (topology.Kind, string) {
+	tc := s.Wanted.Cluster.Source
 	if tc.Spec.Version != version {
 		return "", "spec.version is " + cmp.Or(tc.Spec.Version, "empty")
 	}
@@ -154,11 +140,11 @@ func hasVersion(s sight, version string) (topology.Kind, string) {
 	for _, p := range intent.Pinned(tc) {
 		own = append(own, p.Component)
 	}
-	for _, g := range s.wanted.Groups {
+	for _, g := range s.Wanted.Groups {
 		if g.Kind.OwnReleases() || slices.Contains(own, g.Kind) || g.Suspend {
 			continue
 		}
-		got := s.snapshot.Groups[g.Kind]
+		got := s.Snapshot.Groups[g.Kind]
 		var names []string
 		for _, m := range got.Members[:min(g.Size(), len(got.Members))] {
 			if !m.Up() || got.Outdated(m) || g.Set.Drift != desired.None || m.ReportsOther(version) {
@@ -176,8 +162,8 @@ func hasVersion(s sight, version string) (topology.Kind, string) {
 }
 
 // hasReplicas: the spec asks for so many members, all of them serve, and no other one is there.
-func hasReplicas(s sight, k topology.Kind, n int) string {
-	g, ok := s.wanted.Group(k)
+func hasReplicas(s Sight, k topology.Kind, n int) string {
+	g, ok := s.Wanted.Group(k)
 	switch {
 	case !ok && n == 0:
 		return ""
@@ -186,7 +172,7 @@ func hasReplicas(s sight, k topology.Kind, n int) string {
 	case g.Replicas != n:
 		return fmt.Sprintf("spec.%s.replicas is %d", k, g.Replicas)
 	}
-	got := s.snapshot.Groups[k]
+	got := s.Snapshot.Groups[k]
 	var leaving []string
 	for _, m := range got.Members[min(g.Active(), len(got.Members)):] {
 		if m.Pod != nil || m.Database.Presence == state.Present {
@@ -203,8 +189,8 @@ func hasReplicas(s sight, k topology.Kind, n int) string {
 }
 
 // hasCondition: the condition of the TidbCluster is about its present spec; see intent.Load.
-func hasCondition(s sight, kind, status string) string {
-	for _, c := range s.wanted.Cluster.Source.Status.Conditions {
+func hasCondition(s Sight, kind, status string) string {
+	for _, c := range s.Wanted.Cluster.Source.Status.Conditions {
 		switch {
 		case !strings.EqualFold(string(c.Type), kind):
 		case strings.EqualFold(string(c.Status), status):

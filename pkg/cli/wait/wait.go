@@ -21,7 +21,6 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/observe"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
 )
@@ -158,8 +157,8 @@ func (a Awaited) Until(ctx context.Context, f *factory.Factory, s *drive.Session
 	watch, stop := context.WithCancel(ctx)
 	defer stop()
 	w := &waiting{
-		goal: a.Goal, progress: progress, now: f.Clock.Now,
-		look: func(ctx context.Context, live bool) (sight, error) { return look(ctx, s.Observer, live) },
+		goal: a.Goal, progress: progress, now: f.Clock.Now, outages: Outages{Existed: true},
+		look: func(ctx context.Context, live bool) (Sight, error) { return look(ctx, s.Observer, live) },
 		pacer: &reconcile.Pacer{
 			Nudges: observe.Watch(watch, meta, topology.New(tc)), Now: f.Clock.Now, Wake: s.Observer.ReadChanges().Wake,
 		},
@@ -190,30 +189,26 @@ func (a Awaited) ended(err error) error {
 }
 
 // look observes a cluster, and decides what a driver would do.
-func look(ctx context.Context, o *observe.Observer, live bool) (sight, error) {
+func look(ctx context.Context, o *observe.Observer, live bool) (Sight, error) {
 	seen, err := o.Observe(ctx, live)
 	if err != nil {
-		return sight{}, err
+		return Sight{}, err
 	}
 	wanted, err := render.Want(seen)
 	if err != nil {
-		return sight{}, err
+		return Sight{}, err
 	}
-	return sight{wanted: wanted, snapshot: seen.Snapshot, plan: plan.Decide(component.Profiles(), plan.Policy{}, wanted, seen.Snapshot)}, nil
+	return Sight{Wanted: wanted, Snapshot: seen.Snapshot, Plan: plan.Decide(component.Profiles(), plan.Policy{}, wanted, seen.Snapshot)}, nil
 }
-
-// outage is how long the API server may be away before a wait ends, as for a run that drives.
-const outage = 5 * time.Minute
 
 // waiting is a wait that goes on.
 type waiting struct {
 	goal     Goal
 	progress *reconcile.Progress
-	look     func(ctx context.Context, live bool) (sight, error)
+	look     func(ctx context.Context, live bool) (Sight, error)
 	pacer    reconcile.Waiter
 	now      func() time.Time
-
-	seen time.Time // when the cluster was read last
+	outages  Outages
 }
 
 // wait looks until the goal is reached, or waiting does not help. Both are read live before they
@@ -227,14 +222,15 @@ func (w *waiting) wait(ctx context.Context) error {
 				over, end = w.judge(s, nil)
 			}
 		}
-		switch {
-		case ctx.Err() != nil:
+		if ctx.Err() != nil {
 			return context.Cause(ctx)
+		}
+		bearable := w.outages.Bearable(err, w.now())
+		switch {
 		case err == nil:
-			w.seen = w.now()
 			w.report(s)
-		case !w.bearable(err):
-			return w.lost(err)
+		case !bearable:
+			return w.outages.Lost(err)
 		default:
 			over = false
 			w.progress.Failed(err)
@@ -242,51 +238,26 @@ func (w *waiting) wait(ctx context.Context) error {
 		if over {
 			return end
 		}
-		if err := w.pacer.Wait(ctx, s.plan, err); err != nil {
+		if err := w.pacer.Wait(ctx, s.Plan, err); err != nil {
 			return err
 		}
 	}
 }
 
 // judge reports whether a look ends the wait, and how.
-func (w *waiting) judge(s sight, err error) (over bool, end error) {
+func (w *waiting) judge(s Sight, err error) (over bool, end error) {
 	if err != nil {
 		return false, nil
 	}
-	if s.wanted.Cluster.Deleting {
-		return true, exit.With(exit.Aborted, errors.New("the cluster is being deleted"))
-	}
-	if _, lacks := w.goal.lacks(s); lacks == "" {
-		return true, nil
-	}
-	switch {
-	case w.goal.endless:
-	case drive.EndedBy(s.plan) != nil:
-		return true, drive.EndedBy(s.plan)
-	}
-	return false, nil
+	return w.goal.Ended(s)
 }
 
 // report shows a look as a run shows its turns. What is awaited is a gate as well, unless the gates
 // of the plan are all there is to it.
-func (w *waiting) report(s sight) {
-	p := s.plan
+func (w *waiting) report(s Sight) {
+	p := s.Plan
 	if kind, lacks := w.goal.lacks(s); lacks != "" && w.goal.text != converged {
 		p.Gates = append([]plan.Gate{{Component: kind, Reason: plan.GoalReached, Want: w.goal.text, Observed: lacks}}, p.Gates...)
 	}
-	w.progress.Decided(s.wanted, s.snapshot, p)
-}
-
-// bearable reports whether a wait goes on although the cluster could not be read: the API server
-// may be away for a while. The first look says at once what is wrong.
-func (w *waiting) bearable(err error) bool {
-	return exit.Of(err) == exit.Failure && !w.seen.IsZero() && w.now().Sub(w.seen) < outage
-}
-
-// lost is the error of a wait for a cluster that was there when it began.
-func (w *waiting) lost(err error) error {
-	if intent.Gone(err) {
-		return exit.With(exit.Aborted, errors.New("the TidbCluster was deleted"))
-	}
-	return err
+	w.progress.Decided(s.Wanted, s.Snapshot, p)
 }

@@ -62,12 +62,12 @@ func TestFlags(t *testing.T) {
 }
 
 // seen returns what a look shows of a cluster of v8.1.0.
-func seen(c *plantest.Cluster) sight {
+func seen(c *plantest.Cluster) Sight {
 	tc := &v1alpha1.TidbCluster{}
 	tc.Spec.Version = "v8.1.0"
 	tc.Status.Conditions = []v1alpha1.TidbClusterCondition{{Type: "Ready", Status: corev1.ConditionFalse, Reason: "Progressing", Message: "it is being changed"}}
 	c.Wanted.Cluster.Source = tc
-	return sight{wanted: c.Wanted, snapshot: c.Seen, plan: c.Decide()}
+	return Sight{Wanted: c.Wanted, Snapshot: c.Seen, Plan: c.Decide()}
 }
 
 // TestGoals: what is missing until a goal is reached.
@@ -160,7 +160,7 @@ func TestOfSeveral(t *testing.T) {
 // looks is a cluster that is looked at again and again.
 type looks struct {
 	now    time.Time
-	all    []func() (sight, error) // the last one for ever
+	all    []func() (Sight, error) // the last one for ever
 	events []event.Event
 	lives  int
 	waits  int
@@ -198,8 +198,8 @@ func (l *looks) waitFor(t *testing.T, text string) error {
 		t.Fatal(err)
 	}
 	now := func() time.Time { return l.now }
-	w := &waiting{goal: g, progress: reconcile.NewProgress("ns", "t", now, l), now: now, pacer: l}
-	w.look = func(_ context.Context, live bool) (sight, error) {
+	w := &waiting{outages: Outages{Existed: true}, goal: g, progress: reconcile.NewProgress("ns", "t", now, l), now: now, pacer: l}
+	w.look = func(_ context.Context, live bool) (Sight, error) {
 		if live {
 			l.lives++
 		}
@@ -208,12 +208,12 @@ func (l *looks) waitFor(t *testing.T, text string) error {
 	return w.wait(t.Context())
 }
 
-func shows(c *plantest.Cluster) func() (sight, error) {
-	return func() (sight, error) { return seen(c), nil }
+func shows(c *plantest.Cluster) func() (Sight, error) {
+	return func() (Sight, error) { return seen(c), nil }
 }
 
-func fails(err error) func() (sight, error) {
-	return func() (sight, error) { return sight{}, err }
+func fails(err error) func() (Sight, error) {
+	return func() (Sight, error) { return Sight{}, err }
 }
 
 // TestWait: how waits end, and with which exit code.
@@ -229,22 +229,22 @@ func TestWait(t *testing.T) {
 	no := fails(apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("no")))
 	for _, c := range []struct {
 		name, goal string
-		all        []func() (sight, error)
+		all        []func() (Sight, error)
 		code       exit.Code
 		says       string
 	}{
-		{"at once", "converged", []func() (sight, error){rest}, exit.OK, ""},
-		{"later", "converged", []func() (sight, error){rolling, rolling, rest}, exit.OK, ""},
-		{"blocked", "converged", []func() (sight, error){rolling, shows(blocked)}, exit.Refused, "apps.pingcap.com"},
-		{"paused", "version=v8.5.2", []func() (sight, error){rolling, shows(paused)}, exit.Paused, "paused by ann@laptop"},
-		{"deleting", "replicas=tikv=4", []func() (sight, error){rolling, shows(deleting)}, exit.Aborted, "is being deleted"},
-		{"deleted", "replicas=tikv=4", []func() (sight, error){rolling, gone}, exit.Aborted, "was deleted"},
-		{"a condition, blocked and paused", "condition=Ready", []func() (sight, error){shows(blocked), shows(paused)}, exit.Failure, errEndless.Error()},
-		{"forbidden", "converged", []func() (sight, error){no}, exit.Forbidden, "forbidden"},
-		{"never there", "converged", []func() (sight, error){away}, exit.Failure, "connection refused"},
-		{"away for a while", "converged", []func() (sight, error){rolling, away, away, away, rest}, exit.OK, ""},
-		{"away for long", "converged", []func() (sight, error){rolling, away}, exit.Failure, "connection refused"},
-		{"nobody asks for it", "version=v8.5.2", []func() (sight, error){rest}, exit.Failure, errEndless.Error()},
+		{"at once", "converged", []func() (Sight, error){rest}, exit.OK, ""},
+		{"later", "converged", []func() (Sight, error){rolling, rolling, rest}, exit.OK, ""},
+		{"blocked", "converged", []func() (Sight, error){rolling, shows(blocked)}, exit.Refused, "apps.pingcap.com"},
+		{"paused", "version=v8.5.2", []func() (Sight, error){rolling, shows(paused)}, exit.Paused, "paused by ann@laptop"},
+		{"deleting", "replicas=tikv=4", []func() (Sight, error){rolling, shows(deleting)}, exit.Aborted, "is being deleted"},
+		{"deleted", "replicas=tikv=4", []func() (Sight, error){rolling, gone}, exit.Aborted, "was deleted"},
+		{"a condition, blocked and paused", "condition=Ready", []func() (Sight, error){shows(blocked), shows(paused)}, exit.Failure, errEndless.Error()},
+		{"forbidden", "converged", []func() (Sight, error){no}, exit.Forbidden, "forbidden"},
+		{"never there", "converged", []func() (Sight, error){away}, exit.Failure, "connection refused"},
+		{"away for a while", "converged", []func() (Sight, error){rolling, away, away, away, rest}, exit.OK, ""},
+		{"away for long", "converged", []func() (Sight, error){rolling, away}, exit.Failure, "connection refused"},
+		{"nobody asks for it", "version=v8.5.2", []func() (Sight, error){rest}, exit.Failure, errEndless.Error()},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := &looks{all: c.all, now: plantest.Now}
@@ -262,7 +262,7 @@ func TestWait(t *testing.T) {
 // TestNotYet: a goal that a live look does not confirm goes on to be awaited.
 func TestNotYet(t *testing.T) {
 	n := 0
-	l := &looks{now: plantest.Now, all: []func() (sight, error){func() (sight, error) {
+	l := &looks{now: plantest.Now, all: []func() (Sight, error){func() (Sight, error) {
 		if n++; n == 1 || n > 4 {
 			return seen(plantest.New(3, 3, 2)), nil // the first one is from a copy that is old
 		}
@@ -276,7 +276,7 @@ func TestNotYet(t *testing.T) {
 // TestShown: what is awaited is shown like the gates of a run, beside them.
 func TestShown(t *testing.T) {
 	down := shows(plantest.New(3, 3, 2).Down(time.Minute, "t-tikv-1"))
-	l := &looks{all: []func() (sight, error){down, shows(plantest.New(3, 3, 2))}, now: plantest.Now}
+	l := &looks{all: []func() (Sight, error){down, shows(plantest.New(3, 3, 2))}, now: plantest.Now}
 	if err := l.waitFor(t, "replicas=tikv=3"); err != nil {
 		t.Fatal(err)
 	}
@@ -307,7 +307,7 @@ func TestEnded(t *testing.T) {
 // TestTimedOut: after a timeout the gates that are closed are named, what is awaited among them.
 func TestTimedOut(t *testing.T) {
 	var screen bytes.Buffer
-	l := &looks{all: []func() (sight, error){shows(plantest.New(3, 3, 2).Down(time.Minute, "t-tikv-1"))}, now: plantest.Now, timeout: true}
+	l := &looks{all: []func() (Sight, error){shows(plantest.New(3, 3, 2).Down(time.Minute, "t-tikv-1"))}, now: plantest.Now, timeout: true}
 	l.shown = report.New(report.Options{ErrOut: &screen, Mode: report.Plain, Now: func() time.Time { return plantest.Now }})
 	err := l.waitFor(t, "replicas=tikv=4")
 	if exit.Of(err) != exit.TimedOut {
