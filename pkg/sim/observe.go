@@ -321,11 +321,8 @@ func (w *Model) observeStore(k kind, i int) state.Database {
 		return d
 	}
 	s := w.storeAt(k, i)
-	if w.isUnlisted(s) || s == nil && w.anyUnlisted(k) {
+	if w.isUnlisted(s) || s == nil {
 		return w.observeUnlisted(k, i)
-	}
-	if s == nil {
-		return state.Database{Presence: state.Absent}
 	}
 	shown := w.shownState(s)
 	d := state.Database{
