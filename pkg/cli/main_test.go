@@ -49,6 +49,7 @@ func typical(t *testing.T) map[string][]string {
 		"status":            {"basic"},
 		"sync":              {"basic"},
 		"transfer-leader":   {"basic", "basic-pd-0"},
+		"why":               {"basic", "basic-pd-0"},
 		"tls check":         {"basic"},
 		"tls init":          {"basic"},
 		"tls rotate":        {"basic"},

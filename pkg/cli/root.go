@@ -41,6 +41,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/upgrade"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/version"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/wait"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/why"
 )
 
 const long = `Drive TiDB clusters on Kubernetes.
@@ -89,7 +90,7 @@ func NewRoot(f *factory.Factory) *cobra.Command {
 			leader.NewTransfer(f), leader.NewEvict(f), maintenance.New(f), pvc.New(f),
 		}},
 		{Message: "Commands that show and use clusters:", Commands: []*cobra.Command{
-			status.New(f), plan.New(f), list.New(f), doctor.New(f), wait.New(f), logs.New(f), events.New(f), sql.New(f),
+			status.New(f), plan.New(f), why.New(f), list.New(f), doctor.New(f), wait.New(f), logs.New(f), events.New(f), sql.New(f),
 			dashboard.New(f), report.New(f),
 		}},
 		{Message: "Commands for the setup:", Commands: []*cobra.Command{

@@ -104,6 +104,18 @@ func CompleteMember(f *factory.Factory) cobra.CompletionFunc {
 	}
 }
 
+// CompletePod completes the name of one member. The first argument is the cluster.
+func CompletePod(f *factory.Factory) cobra.CompletionFunc {
+	members := CompleteMember(f)
+	return func(cmd *cobra.Command, args []string, begin string) ([]string, cobra.ShellCompDirective) {
+		all, directive := members(cmd, args, begin)
+		if len(args) == 0 {
+			return all, directive
+		}
+		return slices.DeleteFunc(all, func(name string) bool { _, known := topology.ParseKind(name); return known }), directive
+	}
+}
+
 // CompleteMemberFlag completes the value of a flag with names of components, and of members where the
 // cluster is given already.
 func CompleteMemberFlag(f *factory.Factory) cobra.CompletionFunc {

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -36,40 +35,13 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 	if w.Cluster.Paused {
 		return paused(w, s)
 	}
-	if w.Cluster.Deleting {
-		return conclude(wait(Gate{
-			Reason: ClusterBeingDeleted, Want: "the TidbCluster is not being deleted", Blocked: true,
-			Remedy: remedy.Remedy{remedy.Say("wait until it is gone, then create it again")},
-		}), policy, w, s)
-	}
-	if gates := notDriven(w, s); len(gates) > 0 {
-		return conclude(verdict{gates: gates}, policy, w, s)
+	if v := first(beforeComponents(&w, &s), nil); !v.idle() {
+		return conclude(v, policy, w, s)
 	}
 	sum := verdict{steps: applies("", w.Objects)}
 	sum = sum.and(adoptEvictions(w.Cluster, s)).and(endObsolete(w.Cluster, s)).and(adoptDrains(s)).and(endDrains(w.Cluster, s)).and(endIdleDDLPause(w, s))
-	var before holds
 	scopes := scopesOf(&policy, &w, &s)
-	for _, i := range rolloutOrder(profiles, w.Groups) {
-		sc, g := scopes[i], &w.Groups[i]
-		p, hold := profileOf(profiles, g.Kind), before.of(i, g.Kind)
-		var v verdict
-		if g.Suspend {
-			v = sc.suspend(p, w.Groups[:i], w.Groups[i+1:])
-		} else {
-			v = sc.decide(p, hold)
-		}
-		v = sc.adjusted(p, hold, v)
-		v.gates = bounded(v.gates, policy.Waits, &w.Cluster, &s)
-		v = sc.cancelWhileBlocked(v, sum.gates)
-		sum.steps = append(sum.steps, v.steps...)
-		sum.gates = append(sum.gates, v.gates...)
-		before = append(before, earlier{
-			index: i, kind: g.Kind, waits: !v.idle(), needs: !sc.needs(p).idle(), rolling: sc.rolling(), canary: g.Held, awaits: v.awaits(),
-		})
-		disks := sc.volumes()
-		sum.steps = append(sum.steps, disks.steps...)
-		sum.gates = append(sum.gates, disks.gates...)
-	}
+	sum, _ = decideComponents(profiles, &policy, &w, &s, scopes, sum)
 	sum.steps = append(limitMoves(policy, s, sum.steps), sum.steps...)
 	sum.steps = append(sum.steps, endDDLPauseWhileBlocked(w, s, sum)...)
 	if sum.idle() {
@@ -80,6 +52,38 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 	p.Findings = findings(w, s)
 	p.Unapplied = unapplied(w, s)
 	return p
+}
+
+// decideComponents adds to a verdict what each component does and waits for. It returns as well what the others mean for the
+// rollout of each component.
+func decideComponents(
+	profiles []Profile, policy *Policy, w *desired.State, s *state.Snapshot, scopes []Scope, sum verdict,
+) (verdict, []hold) {
+	held := make([]hold, len(scopes))
+	var before holds
+	for _, i := range rolloutOrder(profiles, w.Groups) {
+		sc, g := scopes[i], &w.Groups[i]
+		p, hold := profileOf(profiles, g.Kind), before.of(i, g.Kind)
+		held[i] = hold
+		var v verdict
+		if g.Suspend {
+			v = sc.suspend(p, w.Groups[:i], w.Groups[i+1:])
+		} else {
+			v = sc.decide(p, hold)
+		}
+		v = sc.adjusted(p, hold, v)
+		v.gates = bounded(v.gates, policy.Waits, &w.Cluster, s)
+		v = sc.cancelWhileBlocked(v, sum.gates)
+		sum.steps = append(sum.steps, v.steps...)
+		sum.gates = append(sum.gates, v.gates...)
+		before = append(before, earlier{
+			index: i, kind: g.Kind, waits: !v.idle(), needs: !sc.needs(p).idle(), rolling: sc.rolling(), canary: g.Held, awaits: v.awaits(),
+		})
+		disks := sc.volumes()
+		sum.steps = append(sum.steps, disks.steps...)
+		sum.gates = append(sum.gates, disks.gates...)
+	}
+	return sum, held
 }
 
 // conclude makes the plan out of all verdicts.
@@ -249,22 +253,8 @@ func (sc Scope) next() (state.Member, bool) {
 }
 
 func (sc Scope) decide(p Profile, h hold) verdict {
-	if sc.Got.Set.Terminating {
-		return sc.leaving() // nothing can be created in its place before
-	}
-	if v := sc.create(p); !v.idle() || !sc.Got.Set.Exists {
-		return v
-	}
-	if sc.Want.PutBack.Drift != desired.None {
-		return act(Apply{Component: p.Kind, Object: sc.Want.PutBack})
-	}
-	if !sc.Got.Set.Observed {
-		return wait(Gate{Component: p.Kind, Reason: SpecObserved, Want: "StatefulSet controller has seen the new spec"})
-	}
-	if v := sc.leaderUnreached(p, h); !v.idle() {
-		return v
-	}
-	if v := sc.recall(p); !v.idle() {
+	about := sc.about(p, h, state.Member{})
+	if v := first(beforePhases, about); !v.idle() {
 		return v
 	}
 	repair := sc.repair(p, h)
@@ -275,7 +265,7 @@ func (sc Scope) decide(p Profile, h hold) verdict {
 	if len(ended.steps) > 0 {
 		return ended
 	}
-	if v := sc.needs(p); !v.idle() {
+	if v := isProvided.ask(about); !v.idle() {
 		return v
 	}
 	failing := sc.failover(p)
@@ -298,8 +288,9 @@ func (sc Scope) decide(p Profile, h hold) verdict {
 // member with which nothing is lost is removed: the component may wait for a member that the
 // rollout reaches only after that one.
 func (sc Scope) change(p Profile, h hold) verdict {
-	for _, phase := range []func(Scope, Profile) verdict{Scope.cancelObsolete, Scope.renew, Scope.scaleOut, Scope.scaleIn} {
-		switch v := phase(sc, p); {
+	about := sc.about(p, h, state.Member{})
+	for i := range changes {
+		switch v := changes[i].ask(about); {
 		case len(v.steps) > 0:
 			return v
 		case !v.idle():

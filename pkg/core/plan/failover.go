@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -175,7 +174,7 @@ func (sc Scope) giveUp(p Profile) verdict {
 		case !sc.All.At.Before(c.due(policy)):
 			v.steps = append(v.steps, sc.record(m, slices.Contains(policy.Discard, m.Name) && p.Failover.Keeps))
 		default:
-			v.gates = append(v.gates, sc.untilDeadline(m, "is given up", c.Since, c.due(policy)))
+			v.gates = append(v.gates, sc.notDue(c))
 		}
 		if len(v.steps) > 0 {
 			return v // the next one is decided with this one's record
@@ -307,35 +306,9 @@ func (sc Scope) lostMember(p Profile, m state.Member) (LostMember, bool) {
 
 // spared returns the reason not to give a member up, "" when there is none.
 func (sc Scope) spared(p Profile, m state.Member, since time.Time) string {
-	first, queued := sc.before(m)
-	switch {
-	case p.Failover == nil || sc.Want.MaxFailures == 0:
-		return "failover is switched off: maxFailoverCount is 0"
-	case m.Ordinal >= sc.Want.Replicas && !sc.removedFromPD(p, m):
-		return "it replaces another member, and gets no replacement itself"
-	case sc.usedUp() && !sc.removedFromPD(p, m):
-		return fmt.Sprintf("%d of %d failovers are used up", len(sc.Want.Failures), sc.Want.MaxFailures)
-	case !isDown(m):
-		return "it is not known whether it serves"
-	case m.Database.Answer == state.Answered:
-		return "its own port answers"
-	case sc.hasEnded(p, m):
-		return "its pod has ended, and is recreated first"
-	case queued:
-		return "Kubernetes makes its pod after " + first.Name
-	case removalIrreversible(m):
-		return "it is being removed"
-	}
-	if why := sc.inRollout(m); why != "" && !sc.removedFromPD(p, m) {
-		return why
-	}
-	if why := p.Failover.Spare(sc, m, sc.Policy.Failover.Now); why != "" {
-		return why
-	}
-	if since.IsZero() {
-		return "only one of Kubernetes and the database says that it is down"
-	}
-	return ""
+	s := sc.about(p, hold{}, m)
+	s.lost.Since = since
+	return objection(sparing, s)
 }
 
 // usedUp reports whether no more members may be given up. A voter that PD has removed gets new

@@ -61,16 +61,7 @@ func (sc Scope) keepWithoutPods(_ Profile, _ hold, v verdict) verdict {
 	if len(sc.Want.Lacks) == 0 {
 		return v
 	}
-	var kept verdict
-	for _, l := range sc.Want.Lacks {
-		component := sc.Want.Kind
-		if l.Whole {
-			component = ""
-		}
-		kept.gates = append(kept.gates, Gate{
-			Component: component, Object: l.Object, Blocked: true, Reason: lackReasons[l.Need], Want: l.Want, Observed: l.Observed, Remedy: l.Remedy,
-		})
-	}
+	kept := verdict{gates: sc.missingObjects()}
 	for _, s := range v.steps {
 		switch s := s.(type) {
 		case EvictLeaders: // it prepares for a restart
@@ -85,6 +76,21 @@ func (sc Scope) keepWithoutPods(_ Profile, _ hold, v verdict) verdict {
 		}
 	}
 	return kept
+}
+
+// missingObjects returns a gate for each object that the pods need and that only a person can provide.
+func (sc Scope) missingObjects() []Gate {
+	var gates []Gate
+	for _, l := range sc.Want.Lacks {
+		component := sc.Want.Kind
+		if l.Whole {
+			component = ""
+		}
+		gates = append(gates, Gate{
+			Component: component, Object: l.Object, Blocked: true, Reason: lackReasons[l.Need], Want: l.Want, Observed: l.Observed, Remedy: l.Remedy,
+		})
+	}
+	return gates
 }
 
 // hasPods reports whether the component has pods, which a StatefulSet that is made takes over.

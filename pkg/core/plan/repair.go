@@ -61,7 +61,7 @@ var beforeHarmfulRepair = []condition{
 		},
 	},
 	{
-		want: "all other members serving", because: "a restart takes a member away while no other one is missing", by: ByKubernetes,
+		want: "all other members serving", because: "no member is restarted while another one is missing", by: ByKubernetes,
 		unmet: func(s *subject) string { return s.peersMissing(s.profile, s.member).text() },
 	},
 	{

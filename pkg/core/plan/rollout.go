@@ -25,7 +25,7 @@ const proving = 30 * time.Second
 var beforeRollout = []condition{
 	{want: "no rollout of an earlier component", because: "components are restarted in an order that keeps versions compatible", by: ByTool, waits: (*subject).queued},
 	{want: "configuration and pod template written", because: "a pod that is made now gets them", by: ByTool, waits: (*subject).written},
-	{want: "all other members serving", because: "a restart takes a member away while no other one is missing", by: ByKubernetes, waits: (*subject).peersServing},
+	{want: "all other members serving", because: "no member is restarted while another one is missing", by: ByKubernetes, waits: (*subject).peersServing},
 	{want: StoresElsewhereWanted, because: "stores of other clusters have copies of the same regions", by: ByPerson, waits: (*subject).elsewhere},
 	{want: "StatefulSet shows the finished rollout", because: "members that a user has named come after the rollout", by: ByKubernetes, waits: (*subject).ended},
 	{want: "canary promoted", because: "a person decides whether the other members follow", by: ByPerson, waits: (*subject).canary},

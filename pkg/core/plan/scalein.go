@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -18,7 +19,7 @@ func (sc Scope) scaleIn(p Profile) verdict {
 	if len(open.gates) > going {
 		return open
 	}
-	if v := sc.claimsDeleted("whenScaled", sc.surplus(p) > 0 && sc.Got.Set.DeletesWhenScaled); !v.idle() {
+	if v := sc.about(p, hold{}, state.Member{}).claimsRetained(); !v.idle() {
 		return v
 	}
 	var without []string
@@ -75,14 +76,58 @@ func (sc Scope) leavers(p Profile) int {
 	return max(sc.Want.ScaleIn, 1)
 }
 
+// beforeScaleIn must hold before a scale-in takes a member, in this order.
+var beforeScaleIn = []condition{
+	{want: "member is not wanted", because: "only a person lowers the replicas", by: ByPerson, unmet: (*subject).wanted},
+	{want: "its turn to leave", because: "a StatefulSet removes its pods from the highest ordinal down", by: ByTool, unmet: (*subject).notYetLeaving},
+	{want: "claims stay when their pods go", because: "data is deleted only if a person says so", by: ByPerson, waits: (*subject).claimsRetained},
+}
+
+// Before a removal the others must serve, and then the database must have done without the member.
+var (
+	othersStay = condition{
+		want: "all other members serving", because: "no member is removed while another one is missing", by: ByKubernetes,
+		waits: func(s *subject) verdict {
+			if s.nothingLost(s.profile, s.member) {
+				return verdict{}
+			}
+			return s.missing(s.profile, s.member)
+		},
+	}
+	leftDatabase = condition{
+		because: "the database does without the member before its pod goes", by: ByDatabase,
+		goals: func(p *Profile) []Hook { return p.BeforeRemove },
+	}
+)
+
+// wanted returns by what a member is wanted, "" when it is to be removed.
+func (s *subject) wanted() string {
+	have := s.Got.Set.Replicas
+	is := s.member.Ordinal < have-s.surplus(s.profile)
+	return unless(is, fmt.Sprintf("%d members are wanted", s.Want.Size()))
+}
+
+// notYetLeaving returns how many members leave at the same time, "" where the member is one of them.
+func (s *subject) notYetLeaving() string {
+	_, going := s.leftovers(s.profile)
+	before := s.Got.Set.Replicas - 1 - s.member.Ordinal
+	return unless(before >= s.leavers(s.profile)-going, fmt.Sprintf("members that leave at the same time: at most %d", s.leavers(s.profile)))
+}
+
+// claimsRetained waits while Kubernetes would delete the claims of members that are to be removed.
+func (s *subject) claimsRetained() verdict {
+	return s.claimsDeleted("whenScaled", s.surplus(s.profile) > 0 && s.Got.Set.DeletesWhenScaled)
+}
+
 // release removes a member from the database, while all members that stay serve. Others that are to
 // leave need not serve, nor those that can never serve again: otherwise one of these would prevent
 // the removal of those above it for ever. A removal that costs nothing, or is under way already,
 // waits for no member.
 func (sc Scope) release(p Profile, m state.Member) verdict {
-	v, missing := sc.pursue(p.BeforeRemove, m), sc.missing(p, m)
+	about := sc.about(p, hold{}, m)
+	v, missing := leftDatabase.ask(about), othersStay.ask(about)
 	switch {
-	case missing.idle() || sc.nothingLost(p, m):
+	case missing.idle():
 		return v
 	case v.waiting() && m.Database.Presence == state.Present:
 		return v.and(missing)

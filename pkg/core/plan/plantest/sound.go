@@ -15,6 +15,7 @@ import (
 // the identity that was observed. Otherwise a step could change another object with the name. It
 // panics, so that no test has to call it.
 func (c *Cluster) sound(p plan.Plan) plan.Plan {
+	c.explained(p)
 	for _, s := range slices.Concat(p.Steps, p.Upkeep) {
 		kind, member := s.Target()
 		if _, end := s.(plan.EndPause); end && c.Wanted.Cluster.Paused && len(p.Steps) == 1 && len(p.Upkeep) == 0 {

@@ -33,6 +33,7 @@ func table(t *testing.T, file string, cases []Case, print func(*Cluster) string)
 	t.Helper()
 	var got []string
 	for _, c := range cases {
+		c.Cluster.answers(t, c.Name)
 		got = append(got, "# "+c.Name+"\n"+print(c.Cluster)+"\n")
 	}
 	path := filepath.Join("testdata", file+".golden")

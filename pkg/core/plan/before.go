@@ -1,0 +1,113 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+)
+
+// beforeComponents must hold before anything is decided for a component.
+func beforeComponents(w *desired.State, s *state.Snapshot) []condition {
+	return []condition{
+		{want: "the TidbCluster is not being deleted", because: "nothing is made for a cluster that goes", by: ByPerson, waits: func(*subject) verdict { return deleting(w) }},
+		{
+			want: "pods controlled by StatefulSets of Kubernetes", because: "two controllers would make pods of the same names", by: ByPerson,
+			waits: func(*subject) verdict { return verdict{gates: notDriven(*w, *s)} },
+		},
+	}
+}
+
+// deleting waits for a person where the TidbCluster is being deleted.
+func deleting(w *desired.State) verdict {
+	if !w.Cluster.Deleting {
+		return verdict{}
+	}
+	return wait(Gate{
+		Reason: ClusterBeingDeleted, Want: "the TidbCluster is not being deleted", Blocked: true,
+		Remedy: remedy.Remedy{remedy.Say("wait until it is gone, then create it again")},
+	})
+}
+
+// beforePhases must hold before a component is changed in any way, in this order: first the objects that Kubernetes makes pods
+// of, then what is true of the members.
+var beforePhases = []condition{
+	{want: "StatefulSet not being deleted", because: "nothing can be made in its place before", by: ByKubernetes, waits: (*subject).terminating},
+	{want: "objects made", because: "Services come first, because pods look each other up by them", by: ByTool, waits: func(s *subject) verdict { return s.create(s.profile) }},
+	{want: "pod template is ours", because: "a template that another user has written is put back first", by: ByTool, waits: (*subject).putBack},
+	{want: "StatefulSet controller has seen the new spec", because: "its status is about an older spec before", by: ByKubernetes, waits: (*subject).unseen},
+	{want: "PD's leader reachable from here", because: "PD may serve everybody else, and would lose its quorum", by: ByPerson, waits: func(s *subject) verdict { return s.leaderUnreached(s.profile, s.hold) }},
+	{want: "no pod taken away by others", because: "the database counts on a member whose pod is gone", by: ByTool, waits: func(s *subject) verdict { return s.recall(s.profile) }},
+}
+
+// beforeTakingAway must hold in addition before a step takes a pod away. The engine asks after the decision, in adjustments.
+var beforeTakingAway = []condition{
+	{want: "pods have what they need", because: "a pod that is made without it could not start", by: ByPerson, waits: (*subject).lacking},
+	{want: "no maintenance of another node", because: "that node may go down at any time", by: ByPerson, waits: (*subject).maintained},
+}
+
+// changes must be idle before a rollout, in this order. While one of them waits, a surplus member with which nothing is lost
+// is removed: the component may wait for a member that the rollout reaches only after that one.
+var changes = []condition{
+	{want: "earlier evictions and removals ended", because: "a store that was restarted before gets its leaders back first", by: ByTool, waits: func(s *subject) verdict { return s.cancelObsolete(s.profile) }},
+	{want: "no member waits for new data", because: "it is a member that is missing", by: ByTool, waits: func(s *subject) verdict { return s.renew(s.profile) }},
+	{want: "no scale-out under way", because: "new members are there before others leave", by: ByTool, waits: func(s *subject) verdict { return s.scaleOut(s.profile) }},
+	{want: "no scale-in under way", because: "a member that leaves need not be restarted", by: ByTool, waits: func(s *subject) verdict { return s.scaleIn(s.profile) }},
+}
+
+// isProvided is asked for before all changes. Only repairs come before it.
+var isProvided = condition{
+	want: "what the component needs is there", because: "it could not start without it", by: ByTool,
+	waits: func(s *subject) verdict { return s.needs(s.profile) },
+}
+
+// terminating waits for the end of a StatefulSet that is being deleted.
+func (s *subject) terminating() verdict {
+	if !s.Got.Set.Terminating {
+		return verdict{}
+	}
+	return s.leaving()
+}
+
+// putBack writes the template again that another user has changed.
+func (s *subject) putBack() verdict {
+	if s.Want.PutBack.Drift == desired.None {
+		return verdict{}
+	}
+	return act(Apply{Component: s.profile.Kind, Object: s.Want.PutBack})
+}
+
+// unseen waits until the StatefulSet controller has seen the spec.
+func (s *subject) unseen() verdict {
+	if s.Got.Set.Observed {
+		return verdict{}
+	}
+	return wait(Gate{Component: s.profile.Kind, Reason: SpecObserved, Want: "StatefulSet controller has seen the new spec"})
+}
+
+func (s *subject) lacking() verdict { return verdict{gates: s.missingObjects()} }
+
+// maintained waits for the end of a maintenance that a member is not part of and would be missed in.
+func (s *subject) maintained() verdict {
+	all := underMaintenance(*s.Cluster, *s.All)
+	i := slices.IndexFunc(all, func(o maintained) bool { return !slices.Contains(o.members, s.member.Name) })
+	if i < 0 || s.member.Stopped() {
+		return verdict{}
+	}
+	return wait(all[i].gate(s.Scope, s.member.Name))
+}
+
+// isToRestart and comesNext are what the engine chooses the next member by, in candidate.
+var (
+	isToRestart = condition{
+		want: "pod is to be replaced", because: "it has an old template, or a user has named it", by: ByPerson,
+		unmet: func(s *subject) string {
+			return unless(!s.ToReplace(s.member), "it has the template that is wanted, and nobody has named it")
+		},
+	}
+	comesNext = condition{
+		want: "member comes next", because: "a StatefulSet replaces its pods from the highest ordinal down", by: ByTool,
+		unmet: (*subject).overtaken,
+	}
+)
