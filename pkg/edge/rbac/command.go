@@ -19,6 +19,7 @@ var commands = []Command{
 	{Name: "list", Role: Viewer, only: []string{"pingcap.com/tidbclusters list", "pingcap.com/tidbclusters watch", "/namespaces list"}},
 	{Name: "status", Role: Viewer, except: shows},
 	{Name: "plan", Role: Viewer, except: looksOnly}, // with -f it needs those of apply
+	{Name: "why", Role: Viewer, except: shows},
 	{Name: "wait", Role: Viewer, except: looksOnly},
 	{Name: "logs", Role: Viewer, only: []string{
 		"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "/pods list", readsLogs, "/namespaces list",
