@@ -140,11 +140,11 @@ func TestCommands(t *testing.T) {
 		"/secrets update":                "tls rotate",
 		"/nodes patch":                   "maintenance start maintenance stop",
 		"/pods delete":                   "abort apply config set create edit failover run promote restart rollback scale sync tls rotate upgrade",
-		"/secrets get":                   "abort apply config diff config get config set create dashboard delete doctor edit evict-leader failover failover run maintenance start maintenance stop plan promote pvc list pvc prune report restart rollback scale sql status sync tls check tls init tls rotate transfer-leader upgrade wait",
+		"/secrets get":                   "abort apply config diff config get config set create dashboard delete doctor edit evict-leader failover failover run maintenance start maintenance stop plan promote pvc list pvc prune report restart rollback scale sql status sync tls check tls init tls rotate transfer-leader upgrade wait why",
 		readsIssued:                      "delete tls init",
 		readsBackups:                     "upgrade",
 		readsLogs:                        "logs report",
-		"/pods list":                     "abort apply config diff config get config set create dashboard delete doctor edit evict-leader failover failover run logs maintenance start maintenance stop plan promote pvc list pvc prune report restart rollback scale sql status sync tls check tls rotate transfer-leader upgrade wait",
+		"/pods list":                     "abort apply config diff config get config set create dashboard delete doctor edit evict-leader failover failover run logs maintenance start maintenance stop plan promote pvc list pvc prune report restart rollback scale sql status sync tls check tls rotate transfer-leader upgrade wait why",
 	} {
 		var got []string
 		for _, c := range Commands() {
