@@ -36,6 +36,7 @@ type options struct {
 	allow    string
 	seeds    int
 	list     bool
+	wire     bool
 	only     *regexp.Regexp
 }
 
@@ -52,6 +53,7 @@ func main() {
 	flag.StringVar(&o.allow, "allow", "test/mutate/allowed.txt", "mutants that survive, with the reason")
 	flag.IntVar(&o.seeds, "sim-seeds", 150, "random runs for a mutant that the other tests do not kill, 0 for no simulation")
 	flag.BoolVar(&o.list, "list", false, "list the mutants and test none")
+	flag.BoolVar(&o.wire, "wire", false, "mutants of what speaks to Kubernetes and PD, tested by whole commands as well")
 	flag.Func("only", "test only mutants whose key matches this regular expression", func(text string) (err error) {
 		o.only, err = regexp.Compile(text)
 		return err
@@ -75,7 +77,11 @@ func run(ctx context.Context, o options) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	all, err := Mutants(root, deciding)
+	of, judges := deciding, suites(o.seeds)
+	if o.wire {
+		of, judges = speaking, wire()
+	}
+	all, err := Mutants(root, of)
 	if err != nil {
 		return false, err
 	}
@@ -83,7 +89,10 @@ func run(ctx context.Context, o options) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	stale := allowed.Stale(all)
+	var stale []string
+	if !o.wire { // it has not all mutants that are explained
+		stale = allowed.Stale(all)
+	}
 	chosen := choose(all, o)
 	if o.list {
 		for _, m := range chosen {
@@ -98,7 +107,7 @@ func run(ctx context.Context, o options) (bool, error) {
 		return false, err
 	}
 	defer os.RemoveAll(dir)
-	b := &Bench{Root: root, Dir: dir, Suites: suites(o.seeds), Memory: 3 << 30}
+	b := &Bench{Root: root, Dir: dir, Suites: judges, Memory: 3 << 30}
 	begun := time.Now()
 	fmt.Fprintf(os.Stderr, "%d of %d mutants; compiling them\n", len(chosen), len(all))
 	if err := b.Build(ctx, chosen); err != nil {

@@ -37,14 +37,34 @@ type suite struct {
 // random runs to be worth the time, which end with the first that fails. Without
 // seeds there is no simulation: more mutants survive, in a fraction of the time.
 func suites(seeds int) []suite {
-	var all []suite
-	for _, p := range deciding {
-		all = append(all, suite{of: p})
-	}
+	all := own(deciding)
 	if seeds == 0 {
 		return all
 	}
 	return append(all, suite{of: "pkg/sim", args: []string{"-seeds", strconv.Itoa(seeds), "-enough", "1"}})
+}
+
+// speaking are the packages that carry out what was decided and read answers: the simulation has its own versions of them, and
+// only whole commands run them.
+var speaking = []string{"pkg/edge/act", "pkg/edge/observe", "pkg/edge/lease", "pkg/edge/database/pd"}
+
+// commands is the package whose tests run whole commands against a world in memory.
+const commands = "test/wire"
+
+// wire is what judges a mutant of these packages: their own tests, and then whole commands. Those that compare runs with each
+// other, random runs and daemons take too long. On virtual time a mutant can wait for ever without processor time, so that the
+// tests have a time limit.
+func wire() []suite {
+	return append(own(speaking), suite{of: commands, args: []string{"-test.skip", "TestSeeds|TestRepeat|TestDaemons", "-test.timeout", "10m"}})
+}
+
+// own are the tests of packages.
+func own(packages []string) []suite {
+	var all []suite
+	for _, p := range packages {
+		all = append(all, suite{of: p})
+	}
+	return all
 }
 
 // Bench is where mutants are tested.
@@ -112,6 +132,9 @@ func (b *Bench) Test(ctx context.Context, i int) (Verdict, error) {
 			case ctx.Err() != nil:
 				return 0, ctx.Err()
 			case errors.As(err, &failed):
+				if s.of == commands {
+					fmt.Fprintln(os.Stderr, "killed by whole commands alone:", b.builder.mutants[number].Key)
+				}
 				return Killed, nil
 			default:
 				return 0, fmt.Errorf("%w\n%s", err, out)
