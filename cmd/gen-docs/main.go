@@ -89,7 +89,7 @@ func index(root *cobra.Command) string {
 	return b.String()
 }
 
-// page is the page of a command, with those of its parts below it.
+// page is the page of a command. Subcommands are on the page below the command.
 func page(c *cobra.Command) string {
 	var b strings.Builder
 	b.WriteString(generated)
@@ -115,7 +115,7 @@ func page(c *cobra.Command) string {
 // drives reports whether a command drives a cluster, and so writes events.
 func drives(c *cobra.Command) bool { return c.Flags().Lookup("no-follow") != nil }
 
-// manual writes what a command does, its examples and its flags, below a heading of a level such as "##".
+// manual writes the description, the examples and the flags of a command, below a heading of a level such as "##".
 func manual(b *strings.Builder, level string, c *cobra.Command) {
 	long := c.Long
 	if long == "" {
