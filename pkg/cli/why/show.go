@@ -57,7 +57,8 @@ func (r *result) print(out io.Writer, context string, width int) {
 	}
 }
 
-// details writes what is observed of a condition, and for one that does not hold why it is there, and who can change it.
+// details writes what is observed of a condition. For a condition that does not hold, details also writes the reason of the
+// condition, and who can change what is observed.
 func (r *result) details(out io.Writer, a plan.Answer, context string, width int) {
 	say := func(text string) { fmt.Fprintln(out, report.Fold(indent+text, width, indent)) }
 	if a.Observed != "" {

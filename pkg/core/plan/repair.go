@@ -129,8 +129,8 @@ func (sc Scope) repairable(p Profile, h hold, gates []Gate) verdict {
 }
 
 // worthTrying must hold of a member that is down and might also recover by itself, so that the update revision may help
-// it. If another member has that revision and does not serve, a restart of this one as well could turn a crash of a
-// minute into a lasting loss, so that this comes last: it needs the evidence.
+// the member. If another member has the update revision and does not serve, a restart could turn a crash of a minute into
+// a lasting loss. So the condition that asks for evidence comes last.
 func worthTrying() []condition {
 	return []condition{
 		{
@@ -216,9 +216,8 @@ func (sc Scope) goesNext(p Profile, m state.Member) bool {
 	return sc.renewable(p, m) || removalIrreversible(m) && top && (!sc.Kept(m) || sc.storeForgotten(p, m))
 }
 
-// updateRevisionServes reports whether a member has served with the update revision for a while. A
-// member that fails with it then fails for another reason: PD lets no member join while one that
-// was added has yet to start, and that may be the one that is down.
+// updateRevisionServes reports whether a member has served with the update revision for a while. Then other members fail
+// with the update revision for another reason. PD, for example, lets no member join while an added member has yet to start.
 func (sc Scope) updateRevisionServes() bool {
 	for _, m := range sc.Got.Running() {
 		if !sc.Got.Outdated(m) && m.Up() && !sc.loops(m) &&
@@ -229,8 +228,8 @@ func (sc Scope) updateRevisionServes() bool {
 	return false
 }
 
-// failing returns the members, except one, that have the update revision and do not serve. One that a
-// user has named is among them: it is not known yet whether its restart helps.
+// failing returns the members, except one, that have the update revision and do not serve. A member that a user has named
+// is among them, because nobody knows yet whether the restart helps.
 func (sc Scope) failing(except state.Member) []state.Member {
 	var failing []state.Member
 	for _, m := range sc.Got.Running() {

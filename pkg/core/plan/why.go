@@ -72,7 +72,7 @@ func (s *subject) topics() []answer {
 }
 
 // Why returns what keeps a member from being restarted, repaired, removed and given up, or what does not. The conditions are
-// those that Decide goes through, but none of them is left out after one that does not hold. There is no answer about a
+// those that Decide goes through, and Why goes on after a condition that does not hold. There is no answer about a
 // member that the cluster does not have.
 func Why(profiles []Profile, policy Policy, w desired.State, s state.Snapshot, member string) []Question {
 	scopes := scopesOf(&policy, &w, &s)
@@ -121,7 +121,8 @@ func (s *subject) cluster(w *desired.State, seen *state.Snapshot) []Answer {
 	return all
 }
 
-// answers returns one answer for a condition that holds, and one for each gate and each step of one that does not.
+// answers returns one answer for a condition that holds. For a condition that does not hold, answers returns an answer for
+// each gate, or for the first step where there is no gate.
 func (c *condition) answers(s *subject) []Answer {
 	base := Answer{Want: c.want, Because: c.because, Met: true}
 	switch {

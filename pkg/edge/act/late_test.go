@@ -188,6 +188,24 @@ func TestPeerDownBeforeARemoval(t *testing.T) {
 	})
 }
 
+// TestPeerDownBeforeARestart is the same for a restart whose leaders were evicted.
+func TestPeerDownBeforeARestart(t *testing.T) {
+	w := newFixture(t)
+	w.do(t, evict)
+	step := plan.Restart{Component: topology.TiKV, Member: "basic-tikv-1", StoreID: 2}
+	if err := w.stillEvicting(t.Context(), step); err != nil {
+		t.Fatalf("with all stores Up: %v", err)
+	}
+	w.pd.Update(func(s *pd.FakeState) { s.Stores = append(s.Stores, downStore(99, nil)) })
+	if _, late := errors.AsType[*Stale](w.stillEvicting(t.Context(), step)); !late {
+		t.Error("the restart goes on although store 99 is Down by now")
+	}
+	step.NotUp = []uint64{99}
+	if err := w.stillEvicting(t.Context(), step); err != nil {
+		t.Errorf("with a store that was down before: %v", err)
+	}
+}
+
 func downStore(id uint64, labels map[string]string) pd.Store {
 	return pd.Store{ID: id, Address: "elsewhere-99.other:20160", State: pd.StoreUp, StateName: "Down", Labels: labels}
 }

@@ -69,6 +69,9 @@ func TestSinceWhen(t *testing.T) {
 	if !zero.NotServing.Equal(noon) || !zero.ReportedDown.Equal(noon) || !zero.Refusing.Equal(noon) || !one.Refusing.IsZero() {
 		t.Errorf("not serving since %s, reported since %s, refusing since %s", zero.NotServing, zero.ReportedDown, zero.Refusing)
 	}
+	if !zero.Silent.IsZero() {
+		t.Errorf("a port that refuses connections is silent since %s", zero.Silent)
+	}
 }
 
 // TestMembersAreAsked: each component's members are asked in its own way.
