@@ -22,6 +22,9 @@ func (sc Scope) scaleIn(p Profile) verdict {
 	if v := sc.about(p, hold{}, state.Member{}).claimsRetained(); !v.idle() {
 		return v
 	}
+	if v := sc.downVoterLeaves(p); !v.idle() {
+		return v
+	}
 	var without []string
 	free := 0
 	for i := range min(sc.surplus(p), sc.leavers(p)-going) {
@@ -38,6 +41,22 @@ func (sc Scope) scaleIn(p Profile) verdict {
 		return act(Resize{Component: p.Kind, Basis: sc.basis(), From: have, To: have - free, Without: strings.Join(without, ", ")})
 	}
 	return open
+}
+
+// downVoterLeaves removes from PD a member that is to leave and surely does not serve, before members above it that serve.
+// Its vote counts for the size of a quorum until then, so that PD might have no quorum without a member above it, and no
+// member could ever leave. Its pod goes in its turn. Where no member here is to stay, the last one cannot leave anyway.
+func (sc Scope) downVoterLeaves(p Profile) verdict {
+	have, surplus := sc.Got.Set.Replicas, sc.surplus(p)
+	if p.Kind.Data() != topology.Raft || surplus >= have {
+		return verdict{}
+	}
+	for i := have - 2; i >= have-surplus; i-- {
+		if m := sc.at(i); m.Database.Presence == state.Present && sc.SurelyDown(m) && sc.at(have-1).Database.Healthy {
+			return sc.release(p, m)
+		}
+	}
+	return verdict{}
 }
 
 // surplus returns how many of the highest ordinals are to be removed: those that are not wanted, and a

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -255,5 +256,28 @@ func TestSuspendFor(t *testing.T) {
 	want := plan.DeleteSet{Component: tidb, Name: "t-tidb", Basis: plan.Basis{UID: "set-tidb"}}
 	if len(got) != 1 || got[0] != plan.Step(want) {
 		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// TestDownVoterLeavesFirst: of three members of PD one is wanted, and the one in the middle is down. PD has no quorum without
+// the highest one, so that the member in the middle leaves PD first.
+func TestDownVoterLeavesFirst(t *testing.T) {
+	for _, c := range []struct {
+		name, want string
+		change     func(*plantest.Cluster)
+	}{
+		{"its claims are marked", "mark pd-t-pd-1 as left over", func(*plantest.Cluster) {}},
+		{"then PD removes it", "remove PD member t-pd-1", func(c *plantest.Cluster) { c.Member("t-pd-1").Claims[0].Marked = true }},
+		{"it may serve", "no quorum without it", func(c *plantest.Cluster) {
+			m := c.Member("t-pd-1")
+			m.Pod.Started, m.Pod.Since, m.NotServing, m.ReportedDown = plantest.Now.Add(-time.Hour), plantest.Now, plantest.Now, plantest.Now
+		}},
+	} {
+		w := plantest.New(3, 3, 1).Down(time.Hour, "t-pd-1")
+		w.Want(pd).Replicas = 1
+		c.change(w)
+		if got := w.Text(); !strings.Contains(got, c.want) {
+			t.Errorf("%s: got\n%s\nwant %s", c.name, got, c.want)
+		}
 	}
 }
