@@ -68,13 +68,13 @@ unit: browser ## unit tests, golden files and decision tables, with the race det
 	cd test/node/parts/store && CGO_ENABLED=0 go test -ldflags=-checklinkname=0 ./...
 
 sim: ## the simulation: make sim SEEDS=50000, seeds from the clock unless SEED=1 says; Ctrl-C prints what was found so far
-	go test ./pkg/sim -run TestSeeds -count=1 -v -timeout 0 -seeds $(SEEDS) -seed $(or $(SEED),0)
+	go test ./test/sim -run TestSeeds -count=1 -v -timeout 0 -seeds $(SEEDS) -seed $(or $(SEED),0)
 
 sim-wire: ## the simulation that ends at the wire, with the real commands: make sim-wire SEEDS=100, seeds from the clock unless SEED=1 says
 	go test ./test/wire -run TestSeeds -count=1 -v -timeout 0 -seeds $(SEEDS) -seed $(or $(SEED),0)
 
 sim-exhaustive: ## every golden scenario of the simulation with every fault at every step: FAULTS=2 for pairs as well, which takes half an hour
-	go test ./pkg/sim -run 'TestExhaustive|TestMendAfterKill' -count=1 -v -timeout 0 -exhaustive $(or $(FAULTS),1)
+	go test ./test/sim -run 'TestExhaustive|TestMendAfterKill' -count=1 -v -timeout 0 -exhaustive $(or $(FAULTS),1)
 
 mutate: ## change what decides in one place at a time and see a test fail; some: make mutate SAMPLE=200 SEED=1
 	go run ./test/mutate -sample $(SAMPLE) -seed $(or $(SEED),1) -parallel $(PARALLEL)

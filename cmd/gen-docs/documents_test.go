@@ -46,8 +46,8 @@ func TestDocuments(t *testing.T) {
 func TestWrongDocuments(t *testing.T) {
 	for name, tt := range map[string]struct{ text, want string }{
 		"none": {"# A b-c\n[it](../README.md#test-it), [here](#a-b-c), [there](https://example.com/x)\n" +
-			"`make e2e`, `plan/scale.go`, `pkg/sim/*_test.go`, make sure\n| " + strings.Repeat("wide ", 50) + "|\n" +
-			"```\n" + strings.Repeat("wide ", 50) + "\ngo test ./pkg/sim -run Goldens\n```\n", ""},
+			"`make e2e`, `plan/scale.go`, `test/sim/*_test.go`, make sure\n| " + strings.Repeat("wide ", 50) + "|\n" +
+			"```\n" + strings.Repeat("wide ", 50) + "\ngo test ./test/sim -run Goldens\n```\n", ""},
 		"link":          {"[it](nowhere.md)", "the link nowhere.md leads nowhere"},
 		"anchor":        {"[it](../README.md#nowhere)", "the link ../README.md#nowhere names no heading"},
 		"own anchor":    {"[it](#nowhere)", "the link #nowhere names no heading"},
@@ -55,7 +55,7 @@ func TestWrongDocuments(t *testing.T) {
 		"target, block": {"```\nmake nothing\n```", "make nothing is no target"},
 		"package":       {"`pkg/nothing`", "pkg/nothing does not exist"},
 		"file":          {"`plan/nothing.go`", "plan/nothing.go does not exist"},
-		"test":          {"`go test ./pkg/sim -run Nowhere`", "runs no test"},
+		"test":          {"`go test ./test/sim -run Nowhere`", "runs no test"},
 		"width":         {strings.Repeat("wide ", 25), "a line has 125 characters"},
 	} {
 		t.Run(name, func(t *testing.T) {

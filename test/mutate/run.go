@@ -41,7 +41,7 @@ func suites(seeds int) []suite {
 	if seeds == 0 {
 		return all
 	}
-	return append(all, suite{of: "pkg/sim", args: []string{"-seeds", strconv.Itoa(seeds), "-enough", "1"}})
+	return append(all, suite{of: "test/sim", args: []string{"-seeds", strconv.Itoa(seeds), "-enough", "1"}})
 }
 
 // speaking are the packages that carry out what was decided and read answers: the simulation has its own versions of them, and

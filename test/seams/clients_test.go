@@ -26,7 +26,6 @@ var others = []struct{ file, way, what string }{
 	{"pkg/cli/factory/dialer.go", "dial.NewPods", "the dialer of a command"},
 	{"pkg/cli/factory/dialer.go", "dial.NewDirect", "the dialer of a command"},
 	{"pkg/loop/daemon/daemon.go", "dial.DirectFrom", "the dialer of a daemon"},
-	{"pkg/edge/database/tidb/tidbtest/server.go", "net.Dialer", "a server of tests"},
 }
 
 // TestMembersAreAskedThroughDial: no package makes a client or a connection of its own. One that did could be sent by a

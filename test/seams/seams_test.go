@@ -30,18 +30,21 @@ func TestComponentsAreData(t *testing.T) {
 	}
 }
 
-// sources are the Go files of pkg without its tests.
+// sources are the Go files of pkg and of the simulation without their tests.
 func sources(t *testing.T) []string {
 	t.Helper()
 	var files []string
-	err := filepath.WalkDir("../../pkg", func(name string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
-			files = append(files, filepath.ToSlash(name))
+	for root, least := range map[string]int{"../../pkg": 100, "../sim": 50} {
+		before := len(files)
+		err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() && strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
+				files = append(files, filepath.ToSlash(name))
+			}
+			return err
+		})
+		if found := len(files) - before; err != nil || found < least {
+			t.Fatalf("%s: found %d files: %v", root, found, err)
 		}
-		return err
-	})
-	if err != nil || len(files) < 100 {
-		t.Fatalf("found %d files: %v", len(files), err)
 	}
 	return files
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/sim"
+	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
 
 // TestLeaderOutOfReach: PD's leader cannot be reached from here while PD serves everybody else. A rollout of PD is due, and

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/sim"
+	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
 
 // TestLeaderTransferPaused: PD's leader refuses an evict-leader scheduler, because by its memory the store has one. No further

@@ -3,7 +3,7 @@ package wire
 import (
 	"testing"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/sim"
+	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
 
 // TestLifecycle: a cluster is created, upgraded, scaled out and in, restarted and deleted, without a fault.

@@ -28,8 +28,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/sim"
 	"github.com/kubectl-tidb/kubectl-tidb/test/memoryapi"
+	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 	"github.com/kubectl-tidb/kubectl-tidb/test/wire/database"
 	"github.com/kubectl-tidb/kubectl-tidb/test/wire/kubernetes"
 	"github.com/kubectl-tidb/kubectl-tidb/test/wire/network"

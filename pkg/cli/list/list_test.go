@@ -18,8 +18,8 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
+	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
 var now = time.Date(2026, 1, 10, 0, 0, 0, 0, time.UTC)

@@ -21,8 +21,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tidb/tidbtest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
+	"github.com/kubectl-tidb/kubectl-tidb/test/tidbtest"
 )
 
 // dialer reaches servers by the names of their pods.

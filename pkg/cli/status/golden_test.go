@@ -15,13 +15,13 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	rules "github.com/kubectl-tidb/kubectl-tidb/pkg/core/finding"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
+	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
 // seen returns what status shows of a cluster. The plan is given as well, so that these tests are

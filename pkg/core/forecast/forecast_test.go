@@ -15,12 +15,12 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/forecast"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
-// The order of steps is compared with that of runs in pkg/sim.
+// The order of steps is compared with that of runs in test/sim.
 
 func of(c *plantest.Cluster) forecast.Forecast {
 	return forecast.Of(component.Profiles(), plan.Policy{}, c.Wanted, c.Seen)

@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
 // TestClaimsRetained: where Kubernetes would delete the claims of pods that go, nothing is taken from PD for that.

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
 // TestDDLPauseEnds: a pause of DDL that tidb-operator has recorded ends when no upgrade of TiDB is under way, or when one

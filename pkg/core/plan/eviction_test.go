@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
 // TestEvictionWithoutALimit: where nobody has set a time, leaders may take as long as they go on

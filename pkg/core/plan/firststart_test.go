@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
+	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
 // late makes a member one that PD was bootstrapped without, and whose pod has not run yet.

@@ -9,9 +9,9 @@ import (
 
 	"k8s.io/client-go/kubernetes/fake"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan/plantest"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
+	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
 // TestDDLPaused: the first server that serves is asked, and what cannot be asked is no pause.

@@ -17,7 +17,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tiflash"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tikv"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tiproxy"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/sim"
+	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
 
 // Database is the members of a model as HTTP servers. The handlers are used by one goroutine at a time, as the model is.

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/sim"
+	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
 
 // The HTTP gateway of PD's etcd, which each member serves. It writes numbers of 64 bits as text, and leaves zeros out.

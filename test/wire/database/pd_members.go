@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/sim"
+	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
 
 // asMember returns a member as PD lists its members.

@@ -13,7 +13,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tiflash"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tikv"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/sim"
+	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
 
 // numbers are PD's of the states that it stores.

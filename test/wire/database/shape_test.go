@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/sim"
+	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
 
 // TestShapes: answers have the keys that the real components write and that the real clients read, with values of the same

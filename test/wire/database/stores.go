@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/sim"
+	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
 
 // tikvRoutes are what the status port of a TiKV answers.

@@ -24,8 +24,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/sim"
 	"github.com/kubectl-tidb/kubectl-tidb/test/memoryapi"
+	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
 
 // Flaw is the annotation of a pod template that says what is wrong with it.

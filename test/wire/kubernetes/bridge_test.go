@@ -21,8 +21,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/sim"
 	"github.com/kubectl-tidb/kubectl-tidb/test/memoryapi"
+	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
 
 var clusterResource = schema.GroupVersionResource{Group: "pingcap.com", Version: "v1alpha1", Resource: "tidbclusters"}

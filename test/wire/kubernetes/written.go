@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/sim"
+	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
 
 const gi = 1 << 30

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tidb/tidbtest"
+	"github.com/kubectl-tidb/kubectl-tidb/test/tidbtest"
 )
 
 // serveSQL starts a server, and returns a root that connects to it.

@@ -266,7 +266,7 @@ func TestGoldens(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got != string(want) {
-				t.Errorf("the transcript has changed; if that is intended, run go test ./pkg/sim -run Goldens -update\n%s", difference(string(want), got))
+				t.Errorf("the transcript has changed; if that is intended, run go test ./test/sim -run Goldens -update\n%s", difference(string(want), got))
 			}
 		})
 	}

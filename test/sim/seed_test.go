@@ -143,7 +143,7 @@ func (r *results) report(t *testing.T) {
 	}
 	slices.Sort(failed)
 	for _, seed := range failed[:min(20, len(failed))] {
-		t.Logf("replay: go test ./pkg/sim -run TestSeeds -count=1 -v -seeds 1 -transcript -seed %d", seed)
+		t.Logf("replay: go test ./test/sim -run TestSeeds -count=1 -v -seeds 1 -transcript -seed %d", seed)
 	}
 	if len(failed) > 0 && !*trace {
 		w := Seed(failed[0], true)
