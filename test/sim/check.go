@@ -67,6 +67,7 @@ type sighting struct {
 	byHand   []uint64                // stores that a person has taken offline
 	serving  bool                    // PD serves and reports its stores
 	kept     bool                    // PD is set to evict no leaders
+	records  []record                // of evictions
 	failures [components][]topology.Failure
 	tables   [limit]int  // of captures of TiCDC
 	owns     [limit]bool // it is the owner of TiCDC
@@ -80,7 +81,7 @@ type sighting struct {
 
 func (w *Model) sight() sighting {
 	s := sighting{asks: w.asks, at: w.t, lastUp: w.lastUp, intent: w.Intent, failures: w.failures, quorum: w.hasQuorum(), leader: w.pd.leader, alive: w.aliveMembers()}
-	s.kept = w.keepsLeaders()
+	s.kept, s.records = w.keepsLeaders(), slices.Clone(w.ledger)
 	s.serving, s.evicts = w.serving() && w.storesKnown(), map[uint64]bool{}
 	for id, e := range w.evicts {
 		s.evicts[id] = e.ours

@@ -46,7 +46,7 @@ func (w *Model) judgeLeaders(i int, say sayer) {
 	if limit == 0 && w.Eviction.OnTimeout == plan.Proceed {
 		limit = unmoved
 	}
-	if r, ok := w.recordOf(s.id); ok && limit > 0 && w.Now().Sub(r.Since) >= limit {
+	if r, ok := w.earliestRecord(s.id); ok && limit > 0 && w.Now().Sub(r.Since) >= limit {
 		// A time that is over says nothing where PD shows that it evicts no leaders.
 		if w.seen.kept && w.keepsLeaders() && w.Eviction.OnTimeout == plan.Default && w.seen.leaders[i] > 0 {
 			say("leaders", "%s has %d leaders, which PD was set to keep there", w.names[tikv][i], s.leaders)
@@ -58,6 +58,16 @@ func (w *Model) judgeLeaders(i int, say sayer) {
 	if w.seen.leaders[i] > 0 {
 		say("leaders", "%s has %d leaders", w.names[tikv][i], s.leaders)
 	}
+}
+
+// earliestRecord is the record of the eviction that a step was decided by. Another engine may have begun a new one since.
+func (w *Model) earliestRecord(id uint64) (record, bool) {
+	for _, r := range w.seen.records {
+		if r.StoreID == id {
+			return r, true
+		}
+	}
+	return w.recordOf(id)
 }
 
 // unheardStore reports whether nobody has heard from a store for two minutes: neither Kubernetes from its host, nor PD, and

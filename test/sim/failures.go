@@ -206,7 +206,8 @@ func (w *Model) rolls(k kind) bool {
 // judgeRemoval checks that a member leaves the database because the user does not want
 // it, while no peer is missing; or because it was given up, and then it is down.
 func (w *Model) judgeRemoval(k kind, i int, id uint64, say sayer) {
-	wanted := i < w.seen.intent.Replicas[k] // else the user's wish was the reason, and not that the member was down
+	// Else the user's wish or the deletion of its claim was the reason, and not that the member was down.
+	wanted := i < w.seen.intent.Replicas[k] && !w.seen.going[k][i]
 	if c := w.claims[k][i]; wanted && w.nap.woke && c != nil && c.data == id && !w.seen.serves[k][i] && w.fit(k, i) {
 		say("late", "%s is back", w.names[k][i])
 	}
