@@ -126,7 +126,7 @@ func (w *Model) take(step plan.Step) error {
 	case plan.MoveLeader:
 		return w.moveLeader(s.From, s.To)
 	case plan.RemoveMember:
-		if m := w.pd.member(s.ID); s.Down && m != nil && w.serving() && w.pinged(*m) {
+		if m := w.pd.member(s.ID); s.Down && m != nil && w.serving() && (w.pinged(*m) || w.takesPart(*m)) {
 			return errConflict
 		}
 		return w.removeMember(s.ID)

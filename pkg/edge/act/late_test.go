@@ -156,6 +156,43 @@ func TestBackBeforeItsRemoval(t *testing.T) {
 	w.do(t, store)
 }
 
+// TestVoterBackBeforeItsRemoval: a member of PD that was down when its removal was decided is back. PD's health check may
+// miss the member for a moment, so that the member itself is asked as well.
+func TestVoterBackBeforeItsRemoval(t *testing.T) {
+	down := remove
+	down.Down = true
+	for name, c := range map[string]struct {
+		health, silent, lagging, stale bool
+	}{
+		"PD calls the member healthy":          {health: true, stale: true},
+		"only the member says that it votes":   {stale: true},
+		"the member does not answer":           {silent: true},
+		"the member has not caught up":         {lagging: true},
+		"the member is healthy, but is silent": {health: true, silent: true, stale: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newFixture(t)
+			only := map[string]bool{"basic-pd-2": true}
+			w.pd.Update(func(s *pd.FakeState) {
+				if !c.health {
+					s.Missed = only
+				}
+				if c.silent {
+					s.Silent = only
+				}
+				if c.lagging {
+					s.Lagging = only
+				}
+			})
+			if c.stale {
+				w.isStale(t, down)
+				return
+			}
+			w.do(t, down)
+		})
+	}
+}
+
 // TestPeerDownBeforeARemoval: another store has gone down, or has joined and gone down, since the removal of a store or its
 // restart was decided. The store stays, because regions may have copies on both.
 func TestPeerDownBeforeARemoval(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/voters"
 )
 
 func (a *Actor) moveLeader(ctx context.Context, s plan.MoveLeader) error {
@@ -64,7 +65,7 @@ func (a *Actor) removeMember(ctx context.Context, s plan.RemoveMember) error {
 	if err != nil {
 		return fmt.Errorf("read health of PD members: %w", err)
 	}
-	if s.Down && healthy(health, s.ID) {
+	if s.Down && (healthy(health, s.ID) || a.takesPart(ctx, client, s.Member)) {
 		return stale("PD member "+s.Member, "is healthy by now")
 	}
 	if err := a.quorumWithout(s, members, health); err != nil {
@@ -83,6 +84,16 @@ func (a *Actor) removeMember(ctx context.Context, s plan.RemoveMember) error {
 		return fmt.Errorf("delete PD member %d: PD still lists it", s.ID)
 	}
 	return nil
+}
+
+// takesPart reports whether a member takes part in PD's quorum by its own account. The decision to remove it may be hours
+// old, and PD's health check alone may miss a member that has come back since.
+func (a *Actor) takesPart(ctx context.Context, client pd.Client, member string) bool {
+	ctx, cancel := context.WithTimeout(ctx, pdAnswers)
+	defer cancel()
+	say, err := voters.Live(client, a.kube, a.cluster, a.now).Read(ctx)
+	v, listed := say.Of(member)
+	return err == nil && listed && v.Answered && v.Follows != "" && v.CaughtUp
 }
 
 // quorumWithout fails if PD would have no quorum, or could not be asked, without

@@ -36,6 +36,8 @@ type FakeState struct {
 	// Silent names the members that do not answer us, Refusing those of them on whose ports nothing listens. Where the
 	// leader is silent every call fails with ErrLeaderUnreachable, but Voters.
 	Silent, Refusing map[string]bool
+	// Missed names the members that take part in the quorum, but do not answer the leader's ping.
+	Missed map[string]bool
 	// Lagging names the members that have not applied what is committed.
 	Lagging map[string]bool
 	Stores  []Store

@@ -27,7 +27,7 @@ func (f *Fake) Members(ctx context.Context) (out *Members, err error) {
 func (f *Fake) Health(ctx context.Context) (out []MemberHealth, err error) {
 	err = f.do(ctx, "Health()", func(s *FakeState) error {
 		for _, m := range s.Members {
-			out = append(out, MemberHealth{Name: m.Name, ID: m.ID, ClientURLs: m.ClientURLs, Healthy: !s.Unhealthy[m.Name]})
+			out = append(out, MemberHealth{Name: m.Name, ID: m.ID, ClientURLs: m.ClientURLs, Healthy: !s.Unhealthy[m.Name] && !s.Missed[m.Name]})
 		}
 		return nil
 	})
