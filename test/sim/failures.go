@@ -229,11 +229,14 @@ func (w *Model) judgeRemoval(k kind, i int, id uint64, say sayer) {
 	}
 }
 
-// nothingLeft reports whether a member that has no pod has no data either: it is gone,
-// or PD has added the member and it has never started.
+// nothingLeft reports whether nothing is lost with a member: it has neither a pod nor data, or PD has added the member,
+// and it has never started and is not about to.
 func (w *Model) nothingLeft(k kind, i int) bool {
-	m := w.pd.memberAt(i)
-	return w.pods[k][i] == nil && (w.claims[k][i] == nil || k.data() == topology.Raft && m != nil && !m.started)
+	p := w.pods[k][i]
+	if m := w.pd.memberAt(i); k.data() == topology.Raft && m != nil && !m.started {
+		return p == nil || w.t-p.made >= 600
+	}
+	return p == nil && w.claims[k][i] == nil
 }
 
 // restOfFailures checks that all failovers are over, except those of members that are not

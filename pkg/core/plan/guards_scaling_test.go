@@ -149,6 +149,11 @@ func TestGuardsOfScaling(t *testing.T) {
 			c.Member("t-pd-3").Database.Unstarted, c.Want(pd).Replicas = true, 3
 			return c
 		}()},
+		{Name: "in: a voter that PD waits for has not started for ten minutes, while another one is down", Cluster: func() *plantest.Cluster {
+			c := plantest.New(4, 3, 1).Down(time.Hour, "t-pd-1", "t-pd-3")
+			c.Member("t-pd-3").Database.Unstarted, c.Want(pd).Replicas = true, 3
+			return c
+		}()},
 		{Name: "in: behind a tombstone that upkeep has never labelled, and whose pod is missing", Cluster: many(forgotten("t-tikv-1"), func(c *plantest.Cluster) {
 			m := c.Member("t-tikv-1")
 			m.Pod, m.Database = nil, state.Database{Presence: state.Present, ID: 2, State: state.StoreTombstone}

@@ -166,18 +166,24 @@ func (v verdict) waiting() bool {
 }
 
 // nothingLost reports whether nothing is lost with the member, because the database does not count
-// on it. It never joined, or was removed, or keeps no data and does not serve. Nothing is lost with
-// a member without a pod either, if its data was deleted with its claim or it has never started. As
-// long as PD waits for such a member to start, it lets no other member join, so members that wait
-// to join must not be waited for.
+// on it. It never joined, or was removed, or keeps no data and does not serve. Nothing is lost either with
+// a member that never starts, or with one without a pod whose data was deleted with its claim.
 func (sc Scope) nothingLost(p Profile, m state.Member) bool {
 	switch {
 	case p.Kind.Data() == topology.None:
 		return sc.free(p, m)
-	case countedOn(m) && m.Pod == nil && (m.Database.Unstarted || sc.claimGone(m)):
+	case countedOn(m) && (sc.neverStarts(m) || m.Pod == nil && sc.claimGone(m)):
 		return true
 	}
 	return m.Database.Presence == state.Absent || m.Database.Removed()
+}
+
+// neverStarts reports whether PD has added a member that has never started, and that is not about to: it has no pod, or one
+// that has not changed for ten minutes. As long as PD waits for such a member, it lets no other member join, so members
+// that wait to join must not be waited for.
+func (sc Scope) neverStarts(m state.Member) bool {
+	d := m.Database
+	return d.Unstarted && !d.Healthy && (m.Pod == nil || sc.All.At.Sub(sc.unchangedSince(m)) >= patience)
 }
 
 // claimGone reports whether the claim with a member's data is gone. Without such a claim
