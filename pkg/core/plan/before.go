@@ -11,7 +11,7 @@ import (
 // beforeComponents must hold before anything is decided for a component.
 func beforeComponents(w *desired.State, s *state.Snapshot) []condition {
 	return []condition{
-		{want: "the TidbCluster is not being deleted", because: "nothing is made for a cluster that goes", by: ByPerson, waits: func(*subject) verdict { return deleting(w) }},
+		{want: "the TidbCluster is not being deleted", because: "nothing is made for a cluster that is deleted", by: ByPerson, waits: func(*subject) verdict { return deleting(w) }},
 		{
 			want: "pods controlled by StatefulSets of Kubernetes", because: "two controllers would make pods of the same names", by: ByPerson,
 			waits: func(*subject) verdict { return verdict{gates: notDriven(*w, *s)} },
@@ -33,17 +33,17 @@ func deleting(w *desired.State) verdict {
 // beforePhases must hold before a component is changed in any way, in this order: first the objects that Kubernetes makes pods
 // of, then what is true of the members.
 var beforePhases = []condition{
-	{want: "StatefulSet not being deleted", because: "nothing can be made in its place before", by: ByKubernetes, waits: (*subject).terminating},
+	{want: "StatefulSet not being deleted", because: "a new StatefulSet needs the same name", by: ByKubernetes, waits: (*subject).terminating},
 	{want: "objects made", because: "Services come first, because pods look each other up by them", by: ByTool, waits: func(s *subject) verdict { return s.create(s.profile) }},
 	{want: "pod template is ours", because: "a template that another user has written is put back first", by: ByTool, waits: (*subject).putBack},
-	{want: "StatefulSet controller has seen the new spec", because: "its status is about an older spec before", by: ByKubernetes, waits: (*subject).unseen},
+	{want: "StatefulSet controller has seen the new spec", because: "until then the status is about an older spec", by: ByKubernetes, waits: (*subject).unseen},
 	{want: "PD's leader reachable from here", because: "PD may serve everybody else, and would lose its quorum", by: ByPerson, waits: func(s *subject) verdict { return s.leaderUnreached(s.profile, s.hold) }},
 	{want: "no pod taken away by others", because: "the database counts on a member whose pod is gone", by: ByTool, waits: func(s *subject) verdict { return s.recall(s.profile) }},
 }
 
 // beforeTakingAway must hold in addition before a step takes a pod away. The engine asks after the decision, in adjustments.
 var beforeTakingAway = []condition{
-	{want: "pods have what they need", because: "a pod that is made without it could not start", by: ByPerson, waits: (*subject).lacking},
+	{want: "pods have what they need", because: "a pod without what it needs could not start", by: ByPerson, waits: (*subject).lacking},
 	{want: "no maintenance of another node", because: "that node may go down at any time", by: ByPerson, waits: (*subject).maintained},
 }
 
@@ -51,14 +51,14 @@ var beforeTakingAway = []condition{
 // is removed: the component may wait for a member that the rollout reaches only after that one.
 var changes = []condition{
 	{want: "earlier evictions and removals ended", because: "a store that was restarted before gets its leaders back first", by: ByTool, waits: func(s *subject) verdict { return s.cancelObsolete(s.profile) }},
-	{want: "no member waits for new data", because: "it is a member that is missing", by: ByTool, waits: func(s *subject) verdict { return s.renew(s.profile) }},
+	{want: "no member waits for new data", because: "a member that waits for new data is missing", by: ByTool, waits: func(s *subject) verdict { return s.renew(s.profile) }},
 	{want: "no scale-out under way", because: "new members are there before others leave", by: ByTool, waits: func(s *subject) verdict { return s.scaleOut(s.profile) }},
 	{want: "no scale-in under way", because: "a member that leaves need not be restarted", by: ByTool, waits: func(s *subject) verdict { return s.scaleIn(s.profile) }},
 }
 
 // isProvided is asked for before all changes. Only repairs come before it.
 var isProvided = condition{
-	want: "what the component needs is there", because: "it could not start without it", by: ByTool,
+	want: "components that the component needs serve", because: "the component could not start without them", by: ByTool,
 	waits: func(s *subject) verdict { return s.needs(s.profile) },
 }
 
@@ -101,7 +101,7 @@ func (s *subject) maintained() verdict {
 // isToRestart and comesNext are what the engine chooses the next member by, in candidate.
 var (
 	isToRestart = condition{
-		want: "pod is to be replaced", because: "it has an old template, or a user has named it", by: ByPerson,
+		want: "pod is to be replaced", because: "the pod has an old template, or a user has named the member", by: ByPerson,
 		unmet: func(s *subject) string {
 			return unless(!s.ToReplace(s.member), "it has the template that is wanted, and nobody has named it")
 		},

@@ -11,7 +11,7 @@ import (
 // order: what keeps the component from being changed, then what is known of the member.
 var beforeRepair = []condition{
 	{
-		want: "no rollout of an earlier component under way", because: "its pods would be restarted twice", by: ByTool,
+		want: "no rollout of an earlier component under way", because: "the pods would be restarted twice", by: ByTool,
 		unmet: func(s *subject) string {
 			return unless(s.hold.rolling, "a component that it needs is being rolled out")
 		},
@@ -47,7 +47,7 @@ var beforeHarmfulRepair = []condition{
 		unmet: func(s *subject) string { return unless(s.hold.by != "", "rollout queued behind "+s.hold.by.Title()) },
 	},
 	{
-		want: "what the component needs is there", because: "the restarted member could not start without it", by: ByTool,
+		want: "components that the component needs serve", because: "the restarted member could not start without them", by: ByTool,
 		unmet: func(s *subject) string { return s.needs(s.profile).text() },
 	},
 	{
@@ -55,7 +55,7 @@ var beforeHarmfulRepair = []condition{
 		unmet: func(s *subject) string { return s.cancelObsolete(s.profile).text() },
 	},
 	{
-		want: "membership known", because: "it is not known otherwise what the cluster would lose", by: ByDatabase,
+		want: "membership known", because: "otherwise nobody knows what the cluster would lose", by: ByDatabase,
 		unmet: func(s *subject) string {
 			return unless(!s.replaceable(s.profile, s.member), "its part in the database is not known")
 		},
@@ -134,17 +134,17 @@ func (sc Scope) repairable(p Profile, h hold, gates []Gate) verdict {
 func worthTrying() []condition {
 	return []condition{
 		{
-			want: "no canary holds the member", because: "a person decides when it gets the new template", by: ByPerson,
+			want: "no canary holds the member", because: "a person decides when the member gets the new template", by: ByPerson,
 			unmet: func(s *subject) string { return unless(s.held(s.member), "the canary is not promoted") },
 		},
 		{
-			want: "pod not being deleted", because: "its next pod has the new template anyway", by: ByKubernetes,
+			want: "pod not being deleted", because: "the next pod of the member has the new template anyway", by: ByKubernetes,
 			unmet: func(s *subject) string {
 				return unless(s.member.Pod != nil && s.member.Pod.Terminating, "its pod is being deleted")
 			},
 		},
 		{
-			want: "data not being deleted", because: "its claim would go with its pod", by: ByPerson,
+			want: "data not being deleted", because: "the claim would be deleted with the pod", by: ByPerson,
 			unmet: func(s *subject) string {
 				return unless(dataBeingDeleted(s.profile, s.member), "a claim with its data is being deleted")
 			},
@@ -156,7 +156,7 @@ func worthTrying() []condition {
 			},
 		},
 		{
-			want: "member not removed from PD", because: "with any template it would end again", by: ByTool,
+			want: "member not removed from PD", because: "with any template the pod would end again", by: ByTool,
 			unmet: func(s *subject) string { return unless(s.failsAnyway(), "PD has removed it") },
 		},
 		{

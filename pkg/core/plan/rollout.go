@@ -24,7 +24,7 @@ const proving = 30 * time.Second
 // whole component, then which member is next.
 var beforeRollout = []condition{
 	{want: "no rollout of an earlier component", because: "components are restarted in an order that keeps versions compatible", by: ByTool, waits: (*subject).queued},
-	{want: "configuration and pod template written", because: "a pod that is made now gets them", by: ByTool, waits: (*subject).written},
+	{want: "configuration and pod template written", because: "a pod that is made now gets the new ones", by: ByTool, waits: (*subject).written},
 	{want: "all other members serving", because: "no member is restarted while another one is missing", by: ByKubernetes, waits: (*subject).peersServing},
 	{want: StoresElsewhereWanted, because: "stores of other clusters have copies of the same regions", by: ByPerson, waits: (*subject).elsewhere},
 	{want: "StatefulSet shows the finished rollout", because: "members that a user has named come after the rollout", by: ByKubernetes, waits: (*subject).ended},
@@ -37,7 +37,7 @@ var beforeRollout = []condition{
 var beforeRestart = []condition{
 	{want: "restarted members ready for long enough", because: "spec.minReadySeconds asks for that", by: ByKubernetes, waits: func(s *subject) verdict { return s.minReadyPassed() }},
 	{by: ByDatabase, because: "clients notice the restart as little as possible", goals: func(p *Profile) []Hook { return p.BeforeRestart }},
-	{want: "pod not being replaced already", because: "Kubernetes replaces the pod, since its partition is lowered", by: ByKubernetes, waits: (*subject).underReplacement},
+	{want: "pod not being replaced already", because: "Kubernetes replaces the pod, because the partition is lowered", by: ByKubernetes, waits: (*subject).underReplacement},
 }
 
 // rollout replaces pods one by one, from the highest ordinal down.

@@ -47,7 +47,7 @@ var sparing = []condition{
 		},
 	},
 	{
-		want: "failovers left", because: "spec.maxFailoverCount limits them", by: ByPerson,
+		want: "failovers left", because: "spec.maxFailoverCount limits failovers", by: ByPerson,
 		unmet: func(s *subject) string {
 			return unless(s.usedUp() && !s.removedFromPD(s.profile, s.member), fmt.Sprintf("%d of %d failovers are used up", len(s.Want.Failures), s.Want.MaxFailures))
 		},
@@ -76,7 +76,7 @@ var sparing = []condition{
 		},
 	},
 	{
-		want: "member not being removed", because: "its removal goes on", by: ByTool,
+		want: "member not being removed", because: "the removal of the member goes on", by: ByTool,
 		unmet: func(s *subject) string { return unless(removalIrreversible(s.member), "it is being removed") },
 	},
 	{
@@ -89,7 +89,7 @@ var sparing = []condition{
 		},
 	},
 	{
-		want: "the database has lost the member", because: "each component has its own word for that", by: ByDatabase,
+		want: "the database has lost the member", because: "each component reports in its own way that a member serves", by: ByDatabase,
 		unmet: func(s *subject) string {
 			if s.profile.Failover == nil {
 				return ""
