@@ -32,6 +32,18 @@ func (q Question) Open() []Answer {
 	return slices.DeleteFunc(slices.Clone(q.Answers), func(a Answer) bool { return a.Met })
 }
 
+// add adds answers. Goals are pursued when all conditions before them hold. Until then nobody has to do anything for them, so
+// that their answers come without a remedy.
+func (q *Question) add(answers []Answer, goals bool) {
+	pursued := len(q.Open()) == 0
+	for _, a := range answers {
+		if goals && !pursued {
+			a.Remedy = nil
+		}
+		q.Answers = append(q.Answers, a)
+	}
+}
+
 // Answer is what is known of one condition.
 type Answer struct {
 	Want     string // what must hold
@@ -92,7 +104,7 @@ func Why(profiles []Profile, policy Policy, w desired.State, s state.Snapshot, m
 			}
 			for _, list := range t.lists {
 				for i := range list {
-					q.Answers = append(q.Answers, list[i].answers(about)...)
+					q.add(list[i].answers(about), list[i].goals != nil)
 				}
 			}
 			questions = append(questions, q)

@@ -109,3 +109,25 @@ func TestWhySince(t *testing.T) {
 	}
 	t.Error("nothing waits for the member that is down")
 }
+
+// TestWhyRemedies: as long as nobody restarts a store, nobody has to do anything about the leaders on it.
+func TestWhyRemedies(t *testing.T) {
+	remedies := func(c *plantest.Cluster) int {
+		c.Decide()
+		n := 0
+		for _, q := range c.Why("t-tikv-2") {
+			for _, a := range q.Open() {
+				if q.Topic == plan.ByRollout && a.Want == "leaders evicted" && len(a.Remedy) > 0 {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	if n := remedies(plantest.New(3, 3, 2)); n != 0 {
+		t.Errorf("%d remedies, and nobody restarts the store", n)
+	}
+	if n := remedies(plantest.New(3, 3, 2).Roll(tikv)); n != 1 {
+		t.Errorf("%d remedies while the store is to be restarted, wanted 1", n)
+	}
+}
