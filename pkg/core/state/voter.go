@@ -88,13 +88,24 @@ func (v Voters) Of(name string) (Voter, bool) {
 	return Voter{}, false
 }
 
+// TakesPart reports whether a voter takes part in PD's quorum by its own account: it answers, follows the leader, and has
+// caught up.
+func (v Voters) TakesPart(name string) bool {
+	m, votes := v.Of(name)
+	return votes && m.takesPart(v.Leader())
+}
+
+func (m Voter) takesPart(leader string) bool {
+	return leader != "" && m.Answered && m.CaughtUp && m.Follows == leader
+}
+
 // Spares reports whether PD serves, and goes on without a member: so many other voters answer, follow the
 // same leader and have caught up that they are a quorum, or the member is no voter. A PD of one or two
 // loses its quorum with any restart.
 func (v Voters) Spares(name string) bool {
 	left, leader := 0, v.Leader()
 	for _, m := range v {
-		if m.Name != name && m.Answered && m.CaughtUp && m.Follows == leader {
+		if m.Name != name && m.takesPart(leader) {
 			left++
 		}
 	}

@@ -92,8 +92,7 @@ func (a *Actor) takesPart(ctx context.Context, client pd.Client, member string) 
 	ctx, cancel := context.WithTimeout(ctx, pdAnswers)
 	defer cancel()
 	say, err := voters.Live(client, a.kube, a.cluster, a.now).Read(ctx)
-	v, listed := say.Of(member)
-	return err == nil && listed && v.Answered && v.Follows != "" && v.CaughtUp
+	return err == nil && say.TakesPart(member)
 }
 
 // quorumWithout fails if PD would have no quorum, or could not be asked, without
