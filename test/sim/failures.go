@@ -229,12 +229,15 @@ func (w *Model) judgeRemoval(k kind, i int, id uint64, say sayer) {
 	}
 }
 
+// startTime is how many seconds a new member of PD may take until it has joined.
+const startTime = 600
+
 // nothingLeft reports whether nothing is lost with a member: it has neither a pod nor data, or PD has added the member,
 // and it has never started and is not about to.
 func (w *Model) nothingLeft(k kind, i int) bool {
 	p := w.pods[k][i]
 	if m := w.pd.memberAt(i); k.data() == topology.Raft && m != nil && !m.started {
-		return p == nil || w.t-p.made >= 600
+		return p == nil || w.t-p.made >= startTime
 	}
 	return p == nil && w.claims[k][i] == nil
 }
