@@ -128,11 +128,14 @@ func (w *Model) renewedSince(i int) bool {
 }
 
 // onlineInPD is how many Pumps PD's etcd has online, by what they write there, without those that were asked to close.
-func (w *Model) onlineInPD() int {
+func (w *Model) onlineInPD() int { return w.othersOnline(-1) }
+
+// othersOnline is the same without the Pump of an ordinal.
+func (w *Model) othersOnline(but int) int {
 	n := 0
 	for i, r := range w.pumps {
 		closing := w.pods[pump][i] != nil && w.pods[pump][i].closing
-		if r != nil && r.state == state.PumpOnline && !closing && w.t-r.updated < pumpWrites {
+		if i != but && r != nil && r.state == state.PumpOnline && !closing && w.t-r.updated < pumpWrites {
 			n++
 		}
 	}
@@ -153,6 +156,8 @@ func (w *Model) closePump(s plan.ClosePump) error {
 	case p.closing, r.state == state.PumpOffline:
 		return nil
 	case r.state != state.PumpOnline:
+		return errConflict
+	case w.Binlog && w.anyPodOf(tidb) && w.othersOnline(i) == 0:
 		return errConflict
 	case w.portAnswers(pump, i) != state.Answered:
 		return errPump

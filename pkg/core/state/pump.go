@@ -1,6 +1,13 @@
 package state
 
-import "time"
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
 
 // Pump is what PD's etcd has about a Pump, which registers there.
 type Pump struct {
@@ -30,4 +37,9 @@ const (
 // tombstone, or its Pump is offline.
 func (d Database) Removed() bool {
 	return d.State == StoreTombstone || d.Pump.State == PumpOffline
+}
+
+// WritesBinlog reports whether a container runs a TiDB server that writes its binlog to Pump.
+func WritesBinlog(c corev1.Container) bool {
+	return slices.Contains(c.Env, corev1.EnvVar{Name: topology.EnvBinlog, Value: "true"})
 }

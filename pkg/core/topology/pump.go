@@ -2,6 +2,7 @@ package topology
 
 import (
 	"strings"
+	"time"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"github.com/pingcap/tidb-operator/pkg/apis/util/config"
@@ -98,4 +99,18 @@ func (c Cluster) PumpOrdinal(address, id string) (int, bool) {
 	}
 	pod, _, _ := strings.Cut(id, ":")
 	return c.Ordinal(Pump, pod)
+}
+
+// PumpSilence is after how long without a write to PD's etcd a Pump counts as one that does not serve, where it writes every
+// two seconds. It is as short as can be: another Pump is closed because this one is said to take the binlog.
+const PumpSilence = 20 * time.Second
+
+// PumpSilence returns the same for the cluster's Pumps, which may be configured to write more seldom.
+func (c Cluster) PumpSilence() time.Duration {
+	if set := c.Source.Spec.Pump.Config.Get("heartbeat-interval"); set != nil {
+		if seconds, err := set.AsInt(); err == nil {
+			return max(PumpSilence, 5*time.Duration(seconds)*time.Second)
+		}
+	}
+	return PumpSilence
 }

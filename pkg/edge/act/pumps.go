@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,26 +29,66 @@ func (a *Actor) closePump(ctx context.Context, s plan.ClosePump) error {
 	if err != nil {
 		return err
 	}
-	nodes, err := a.pumpsOf(ctx, s.Member)
+	all, err := a.binlogNodes(ctx)
 	if err != nil {
 		return err
 	}
 	object := fmt.Sprintf("Pump %s of %s", s.Node, s.Member)
-	for _, n := range nodes {
-		switch {
-		case n.ID != s.Node:
-		case n.State == string(state.PumpClosing), n.State == string(state.PumpOffline):
-			return nil
-		case n.State != string(state.PumpOnline):
-			return stale(object, "is %s", n.State)
-		default:
-			if err := a.askToClose(ctx, ordinal, s); err != nil {
-				return err
-			}
-			return a.markClosing(ctx, pod)
+	own := a.pumpsOf(all, s.Member)
+	i := slices.IndexFunc(own, func(n pd.BinlogNode) bool { return n.ID == s.Node })
+	switch {
+	case i < 0:
+		return stale(object, "is not in PD's etcd any more")
+	case own[i].State == string(state.PumpClosing), own[i].State == string(state.PumpOffline):
+		return nil
+	case own[i].State != string(state.PumpOnline):
+		return stale(object, "is %s", own[i].State)
+	}
+	if err := a.notTheLast(ctx, object, s.Node, all); err != nil {
+		return err
+	}
+	if err := a.askToClose(ctx, ordinal, s); err != nil {
+		return err
+	}
+	return a.markClosing(ctx, pod)
+}
+
+// notTheLast fails if TiDB servers write a binlog, and no Pump but the given one takes the binlog. Pods and Pumps are read
+// live, because a step can be sent long after its decision: a TiDB server that has started since then fails at its next
+// write.
+func (a *Actor) notTheLast(ctx context.Context, object, node string, all []pd.BinlogNode) error {
+	pods, err := a.kube.CoreV1().Pods(a.cluster.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return failed("list", "pods", err)
+	}
+	writer, closing := "", map[string]bool{}
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		switch k, _, ok := a.cluster.Member(pod.Name); {
+		case !ok:
+		case k == topology.TiDB && slices.ContainsFunc(pod.Spec.Containers, state.WritesBinlog):
+			writer = pod.Name
+		case k == topology.Pump:
+			closing[pod.Name] = pod.Annotations[topology.AnnotationClosing] != ""
 		}
 	}
-	return stale(object, "is not in PD's etcd any more")
+	takes := func(n pd.BinlogNode) bool {
+		ordinal, ours := a.cluster.PumpOrdinal(n.Host, n.ID)
+		return n.ID != node && !(ours && closing[a.cluster.PodName(topology.Pump, ordinal)]) && a.online(n)
+	}
+	if writer == "" || slices.ContainsFunc(all, takes) {
+		return nil
+	}
+	return stale(object, "is the only Pump that is online by now, and %s writes a binlog", writer)
+}
+
+// online reports whether an entry of PD's etcd is that of a Pump that is online, and renews the entry.
+func (a *Actor) online(n pd.BinlogNode) bool {
+	answered := n.Answered
+	if answered.IsZero() {
+		answered = a.now()
+	}
+	return !n.Drainer && n.State == string(state.PumpOnline) && answered.Sub(n.Updated) < a.cluster.PumpSilence()
 }
 
 // askToClose sends the request. A Pump that tidb-operator has started listens on the address of its pod only, and a
@@ -77,8 +118,8 @@ func (a *Actor) markClosing(ctx context.Context, pod *corev1.Pod) error {
 	}, map[string]any{"uid": string(pod.UID), "annotations": map[string]any{topology.AnnotationClosing: restarts}}, nil)
 }
 
-// pumpsOf returns the Pumps that have registered from a pod.
-func (a *Actor) pumpsOf(ctx context.Context, pod string) ([]pd.BinlogNode, error) {
+// binlogNodes returns the Pumps and drainers that have registered in PD's etcd.
+func (a *Actor) binlogNodes(ctx context.Context) ([]pd.BinlogNode, error) {
 	client, err := a.database()
 	if err != nil {
 		return nil, err
@@ -87,22 +128,27 @@ func (a *Actor) pumpsOf(ctx context.Context, pod string) ([]pd.BinlogNode, error
 	if err != nil {
 		return nil, fmt.Errorf("read Pumps: %w", err)
 	}
+	return all, nil
+}
+
+// pumpsOf returns the Pumps that have registered from a pod.
+func (a *Actor) pumpsOf(all []pd.BinlogNode, pod string) []pd.BinlogNode {
 	var own []pd.BinlogNode
 	for _, n := range all {
 		if ordinal, ok := a.cluster.PumpOrdinal(n.Host, n.ID); ok && !n.Drainer && a.cluster.PodName(topology.Pump, ordinal) == pod {
 			own = append(own, n)
 		}
 	}
-	return own, nil
+	return own
 }
 
 // noPump fails if a Pump has registered from the pod that is not offline.
 func (a *Actor) noPump(ctx context.Context, object, pod string) error {
-	nodes, err := a.pumpsOf(ctx, pod)
+	all, err := a.binlogNodes(ctx)
 	if err != nil {
 		return err
 	}
-	for _, n := range nodes {
+	for _, n := range a.pumpsOf(all, pod) {
 		if n.State != string(state.PumpOffline) {
 			return stale(object, "belongs to %s, whose Pump %s is %s", pod, n.ID, n.State)
 		}

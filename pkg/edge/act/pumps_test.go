@@ -2,11 +2,16 @@ package act
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"testing"
+	"time"
 
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"github.com/pingcap/tidb-operator/pkg/apis/util/config"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -73,6 +78,57 @@ func TestClosePump(t *testing.T) {
 			live, err := w.kube.CoreV1().Pods("db").Get(t.Context(), "basic-pump-1", metav1.GetOptions{})
 			if marked := live.Annotations[topology.AnnotationClosing] == "3"; err != nil || marked != (tt.calls > 0 && !tt.fails) {
 				t.Errorf("marked as closing: %t, %v", marked, err)
+			}
+		})
+	}
+}
+
+// TestClosePumpWhenItIsTheLast: where TiDB writes a binlog, another Pump has to take it when the request is sent.
+func TestClosePumpWhenItIsTheLast(t *testing.T) {
+	entry := func(ordinal int, state string, ago time.Duration) pd.BinlogNode {
+		id := fmt.Sprintf("basic-pump-%d", ordinal)
+		return pd.BinlogNode{ID: id + ":8250", Host: id + ".basic-pump:8250", State: state, Updated: now.Add(-ago), Answered: now}
+	}
+	elsewhere := pd.BinlogNode{ID: "other", Host: "10.0.0.1:8250", State: "online", Updated: now, Answered: now}
+	drainer := elsewhere
+	drainer.Drainer = true
+	undated := elsewhere
+	undated.Answered = time.Time{}
+	marked := pod(topology.Pump, 0)
+	marked.Annotations = map[string]string{topology.AnnotationClosing: "0"}
+	for name, tt := range map[string]struct {
+		others []pd.BinlogNode
+		writes bool
+		pump   *corev1.Pod
+		closed bool
+	}{
+		"no server writes":                     {nil, false, pod(topology.Pump, 0), true},
+		"the only one":                         {nil, true, pod(topology.Pump, 0), false},
+		"another one takes it":                 {[]pd.BinlogNode{entry(0, "online", time.Second)}, true, pod(topology.Pump, 0), true},
+		"another one is offline":               {[]pd.BinlogNode{entry(0, "offline", time.Second)}, true, pod(topology.Pump, 0), false},
+		"another one is silent":                {[]pd.BinlogNode{entry(0, "online", time.Minute)}, true, pod(topology.Pump, 0), false},
+		"another one was asked to close":       {[]pd.BinlogNode{entry(0, "online", time.Second)}, true, marked, false},
+		"one of another Kubernetes cluster":    {[]pd.BinlogNode{elsewhere}, true, marked, true},
+		"PD does not say when it has answered": {[]pd.BinlogNode{undated}, true, marked, true},
+		"a drainer takes none":                 {[]pd.BinlogNode{drainer}, true, pod(topology.Pump, 0), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			calls := 0
+			server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
+				calls++
+				_, _ = io.WriteString(out, `{"code":200}`)
+			}))
+			defer server.Close()
+			db := pod(topology.TiDB, 0)
+			db.Spec.Containers = []corev1.Container{{Name: "slowlog"}, {Name: "tidb", Env: []corev1.EnvVar{{Name: topology.EnvBinlog, Value: strconv.FormatBool(tt.writes)}}}}
+			w := newFixture(t, pod(topology.Pump, 1), tt.pump, db)
+			w.cluster.Source = &v1alpha1.TidbCluster{Spec: v1alpha1.TidbClusterSpec{Pump: &v1alpha1.PumpSpec{Config: config.New(map[string]any{})}}}
+			w.pd.Update(func(s *pd.FakeState) { s.Binlog = append([]pd.BinlogNode{entry(1, "online", 0)}, tt.others...) })
+			w.OnPump(func(topology.Cluster, int) *pump.Client { return &pump.Client{HTTP: server.Client(), URL: server.URL} })
+			err := w.Do(t.Context(), closeB)
+			var old *Stale
+			if closed := calls == 1; closed != tt.closed || (err == nil) != closed || err != nil && !errors.As(err, &old) {
+				t.Errorf("%d requests: %v", calls, err)
 			}
 		})
 	}

@@ -2,7 +2,6 @@ package observe
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -87,7 +86,7 @@ func podState(k topology.Kind, p *corev1.Pod) *state.Pod {
 	for _, c := range p.Spec.Containers {
 		if c.Name == string(k) {
 			out.Version = topology.Tag(c.Image)
-			out.Binlog = slices.Contains(c.Env, corev1.EnvVar{Name: topology.EnvBinlog, Value: "true"})
+			out.Binlog = state.WritesBinlog(c)
 		}
 	}
 	out.Ready = state.Ready(p)

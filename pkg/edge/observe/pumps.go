@@ -13,20 +13,6 @@ import (
 // A Pump itself is not asked whether it serves: one that tidb-operator has started listens on the address of its pod only,
 // which connections through the API server do not reach. Its readiness probe does.
 
-// pumpSilent is after how long without a write to PD's etcd a Pump counts as one that does not serve, where it writes every
-// two seconds. It is as short as can be: the other Pump is closed because this one is said to take the binlog.
-const pumpSilent = 20 * time.Second
-
-// silentAfter returns the same for a Pump that is configured to write more seldom.
-func silentAfter(c topology.Cluster) time.Duration {
-	if set := c.Source.Spec.Pump.Config.Get("heartbeat-interval"); set != nil {
-		if seconds, err := set.AsInt(); err == nil {
-			return max(pumpSilent, 5*time.Duration(seconds)*time.Second)
-		}
-	}
-	return pumpSilent
-}
-
 // Pump returns a client of the Pump in a member's pod.
 func (o *Observer) Pump(c topology.Cluster, ordinal int) *pump.Client {
 	return &pump.Client{HTTP: o.http, URL: c.MemberURL(topology.Pump, ordinal, topology.PumpPort)}
@@ -38,7 +24,7 @@ func (o *Observer) readPumps(ctx context.Context, client pd.Client, c topology.C
 	if _, has := c.Group(topology.Pump); !has {
 		return
 	}
-	a.pumpsSilent = silentAfter(c)
+	a.pumpsSilent = c.PumpSilence()
 	a.binlog, a.binlogErr = client.BinlogNodes(ctx)
 	a.binlogAt = o.now()
 }

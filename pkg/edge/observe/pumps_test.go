@@ -56,7 +56,7 @@ func TestPumps(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := basic
-			a := answers{members: &pd.Members{}, replication: &pd.ReplicationConfig{}, binlog: tt.nodes, binlogAt: noon, pumpsSilent: pumpSilent}
+			a := answers{members: &pd.Members{}, replication: &pd.ReplicationConfig{}, binlog: tt.nodes, binlogAt: noon, pumpsSilent: topology.PumpSilence}
 			d := a.sort(c)
 			got := d.member(topology.Pump, 0, tt.pod, tt.born)
 			if got.Presence != tt.want || got.Pump.State != tt.state || got.Healthy != tt.healthy || d.state.OtherPumps != tt.online || !d.state.PumpsKnown {
@@ -71,7 +71,7 @@ func TestPumps(t *testing.T) {
 
 // TestPumpsUnknown: without an answer they are unknown, and not absent.
 func TestPumpsUnknown(t *testing.T) {
-	a := answers{members: &pd.Members{}, replication: &pd.ReplicationConfig{}, binlogErr: errors.New("404"), binlogAt: noon, pumpsSilent: pumpSilent}
+	a := answers{members: &pd.Members{}, replication: &pd.ReplicationConfig{}, binlogErr: errors.New("404"), binlogAt: noon, pumpsSilent: topology.PumpSilence}
 	d := a.sort(basic)
 	if got := d.member(topology.Pump, 0, nil, noon); got.Presence != state.Unknown || !strings.Contains(got.Problem, "404") || d.state.PumpsKnown {
 		t.Errorf("%+v", got.Database)
@@ -91,7 +91,7 @@ func TestPumpsClock(t *testing.T) {
 		"minutes ahead":          {-10 * time.Minute, 7*time.Second + 10*time.Minute},
 		"minutes ahead, and cut": {-10*time.Minute + time.Second, 7*time.Second + 10*time.Minute},
 	} {
-		a := answers{binlogAt: noon, pumpsSilent: pumpSilent}
+		a := answers{binlogAt: noon, pumpsSilent: topology.PumpSilence}
 		got := a.pumpOf(pd.BinlogNode{State: "online", Updated: noon.Add(-5 * time.Second), Answered: noon.Add(-c.behind)})
 		if ago := noon.Sub(got.heartbeat); ago != c.want {
 			t.Errorf("%s: %s ago, want %s", name, ago, c.want)
@@ -104,7 +104,7 @@ func TestReader(t *testing.T) {
 	drainer := func(id, s string, ago time.Duration) pd.BinlogNode {
 		return pd.BinlogNode{ID: id, State: s, Drainer: true, Written: noon.Add(-ago)}
 	}
-	a := answers{binlogAt: noon, pumpsSilent: pumpSilent, binlog: []pd.BinlogNode{
+	a := answers{binlogAt: noon, pumpsSilent: topology.PumpSilence, binlog: []pd.BinlogNode{
 		drainer("first", "online", time.Minute), drainer("last", "paused", 2*time.Minute), drainer("gone", "offline", time.Hour), drainer("done", "online", -time.Minute),
 	}}
 	if got := a.pumpOf(pd.BinlogNode{Written: noon}).Pump; got.Reader != "last" || got.Behind != 2*time.Minute {
@@ -127,7 +127,7 @@ func TestSilentAfter(t *testing.T) {
 		if seconds, err := strconv.ParseInt(interval, 10, 64); err == nil {
 			c.Source.Spec.Pump.Config.Set("heartbeat-interval", seconds)
 		}
-		if got := silentAfter(c); got != want {
+		if got := c.PumpSilence(); got != want {
 			t.Errorf("with an interval of %q s: %s, want %s", interval, got, want)
 		}
 	}
@@ -188,7 +188,7 @@ func TestWhichPumpCounts(t *testing.T) {
 		"one elsewhere that is silent":      {[]pd.BinlogNode{entry("x", other, "online", time.Hour), entry("a", own, "paused", time.Hour)}, "a", 0},
 	} {
 		for range 2 {
-			a := answers{members: &pd.Members{}, replication: &pd.ReplicationConfig{}, binlog: tt.nodes, binlogAt: noon, pumpsSilent: pumpSilent}
+			a := answers{members: &pd.Members{}, replication: &pd.ReplicationConfig{}, binlog: tt.nodes, binlogAt: noon, pumpsSilent: topology.PumpSilence}
 			d := a.sort(basic)
 			got := d.member(topology.Pump, 0, nil, time.Time{})
 			if got.Pump.Node != tt.want || got.Pump.Host != own || d.state.OtherPumps != tt.others {
@@ -201,7 +201,7 @@ func TestWhichPumpCounts(t *testing.T) {
 
 // TestSilentPump: a Pump that is online and does not write is told, and no other.
 func TestSilentPump(t *testing.T) {
-	a := answers{binlogAt: noon, pumpsSilent: pumpSilent}
+	a := answers{binlogAt: noon, pumpsSilent: topology.PumpSilence}
 	for name, tt := range map[string]struct {
 		state string
 		ago   time.Duration
@@ -220,7 +220,7 @@ func TestSilentPump(t *testing.T) {
 // TestPumpWithoutATime: an entry that does not say when it was written is no proof that its process has ended, or that its
 // data is another one.
 func TestPumpWithoutATime(t *testing.T) {
-	a := answers{binlogAt: noon, pumpsSilent: pumpSilent}
+	a := answers{binlogAt: noon, pumpsSilent: topology.PumpSilence}
 	for _, s := range []state.PumpState{state.PumpOnline, state.PumpOffline} {
 		got := a.pumpOf(pd.BinlogNode{State: string(s), Answered: noon}).ofPump(nil, time.Time{})
 		if got.Presence != state.Present || got.Pump.State != s || got.Healthy || !got.heartbeat.IsZero() || !got.Since.IsZero() {
