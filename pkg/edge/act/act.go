@@ -1,14 +1,13 @@
 // Package act takes steps: one switch over plan.Step, and one method for each
 // that makes API calls and decides nothing.
 //
-// Every step first checks with live reads that the cluster is still as it was when the step was
-// decided: by UID, id, replicas or partition. If not, it changes nothing and fails with a *Stale,
-// and the loop observes again. A step that was done already succeeds, so that it can be repeated
-// when only its answer was lost.
+// Every step first checks with live reads that the cluster is still as it was when the step was decided. What is
+// compared is a UID, an id, replicas or a partition. If not, it changes nothing and fails with a *Stale, and the
+// loop observes again. A step that was done already succeeds, so that it can be repeated when only its answer was
+// lost.
 //
-// Writes to Kubernetes are conditional on what was read. On a conflict the object is read and
-// checked again: to write the old decision onto the new object would undo the change of another
-// writer.
+// Writes to Kubernetes are conditional on what was read. On a conflict the object is read and checked again. To
+// write the old decision onto the new object would undo the change of another writer.
 package act
 
 import (
@@ -32,9 +31,8 @@ import (
 // fieldManager is the name under which the API server records what we wrote.
 const fieldManager = "kubectl-tidb"
 
-// Actor takes the steps of one cluster. It implements reconcile.Actor. It is for
-// one TidbCluster and not for its name: what it creates belongs to the UID in
-// topology.Cluster, and is deleted with it.
+// Actor takes the steps of one cluster. It implements reconcile.Actor. It is for one TidbCluster and not for a name.
+// What an Actor creates belongs to the UID in topology.Cluster, and is deleted with that TidbCluster.
 type Actor struct {
 	kube    kubernetes.Interface
 	intent  PauseEnder
@@ -154,7 +152,8 @@ func (a *Actor) OnPump(client func(c topology.Cluster, ordinal int) *pump.Client
 	return a
 }
 
-// OnTiDB sets what returns a client that logs in to a TiDB server as root; with is nil for without TLS.
+// OnTiDB sets the function that returns a client for a TiDB server. The client logs in as root; with is nil for a
+// connection without TLS.
 func (a *Actor) OnTiDB(client func(addr string, with *tls.Config) Root) *Actor {
 	a.tidb = client
 	return a

@@ -55,9 +55,9 @@ func (a *Actor) unmarkClaims(ctx context.Context, s plan.UnmarkClaims) error {
 	return nil
 }
 
-// deleteClaim deletes data, which cannot be taken back. So it checks everything
-// once more: it is the same claim and still marked, no pod uses it or will use it
-// soon, and the database knows no member that it could belong to.
+// deleteClaim deletes data, which cannot be taken back. So everything is checked once more: the claim is the same
+// and still marked, and no pod uses it or will use it soon. The database must know no member to which the claim
+// could belong.
 func (a *Actor) deleteClaim(ctx context.Context, s plan.DeleteClaim) error {
 	object := "persistentvolumeclaim " + s.Name
 	claim, err := a.same(ctx, plan.Claim{Name: s.Name, UID: s.UID})

@@ -18,8 +18,8 @@ type DDLPauses interface {
 	ForgetDDLPause(ctx context.Context, tc *v1alpha1.TidbCluster) error
 }
 
-// DDL asks the TiDB server in a member's pod whether it can pause DDL, and to begin or to end a pause. Notice reports that
-// servers are restarted without a pause.
+// DDL asks the TiDB server in a member's pod whether a pause is possible, and begins or ends one. Notice reports
+// that servers are restarted without a pause.
 type DDL struct {
 	CanPause, Pause, Resume func(ctx context.Context, c topology.Cluster, ordinal int) error
 	Notice                  func(text string)
@@ -31,10 +31,10 @@ func (a *Actor) OnDDL(d DDL) *Actor {
 	return a
 }
 
-// beginDDLPause writes the record, and then asks TiDB: in the other order nothing would tell the next run of the pause, if
-// this process ended in between. An upgrade never fails because of the pause: what keeps it from beginning is a notice. Only
-// where TiDB says that it does not pause DDL, the record is removed; in all other cases DDL may be paused, and
-// the pause is ended with the upgrade.
+// beginDDLPause writes the record, and then asks TiDB. In the other order nothing would tell the next run of the
+// pause, if this process ended in between. An upgrade never fails because of the pause: what keeps it from beginning
+// is a notice. Only where TiDB says that it does not pause DDL, the record is removed. In all other cases DDL may be
+// paused, and the pause is ended with the upgrade.
 func (a *Actor) beginDDLPause(ctx context.Context, s plan.BeginDDLPause) error {
 	_, ordinal, known := a.cluster.Member(s.By)
 	if !known {
@@ -94,8 +94,8 @@ func (a *Actor) pauseDDL(ctx context.Context, ordinal int) error {
 	return a.intent.ForgetDDLPause(ctx, tc)
 }
 
-// endDDLPause asks TiDB first, and then removes the record: in the other order nothing would tell the next run of a pause
-// that TiDB still has, if this process ended in between.
+// endDDLPause asks TiDB first, and then removes the record. In the other order nothing would tell the next run of a
+// pause that TiDB still has, if this process ended in between.
 func (a *Actor) endDDLPause(ctx context.Context, s plan.EndDDLPause) error {
 	_, ordinal, known := a.cluster.Member(s.Member)
 	if !known {

@@ -55,10 +55,10 @@ type readDeleter[T object] interface {
 	Get(ctx context.Context, name string, opts metav1.GetOptions) (T, error)
 }
 
-// deleteIf deletes an object if check accepts it as it is in the moment of the deletion. After any change
-// in between it is read and checked again: this process may have stopped for hours after a check, and a
-// pod that failed then may serve now. check returns false where nothing is to be deleted. deleted is false
-// in that case, and where there is no such object.
+// deleteIf deletes an object if check accepts it as it is in the moment of the deletion. After any change in between
+// the object is read and checked again. This process may have stopped for hours after a check, and a pod that failed
+// then may serve now. check returns false where nothing is to be deleted. deleted is false in that case, and where
+// there is no such object.
 func deleteIf[T object](ctx context.Context, client readDeleter[T], name string, d toDelete, check func(live T) (bool, error)) (live T, deleted bool, err error) {
 	d.unchanged = true
 	for range conflicts.Steps {
@@ -84,8 +84,8 @@ func deleteIf[T object](ctx context.Context, client readDeleter[T], name string,
 	return live, false, stale(d.object, "changes all the time")
 }
 
-// replacePod deletes a pod, so that its StatefulSet recreates it, if check accepts it. Where the pod has
-// another UID already, or is being deleted, that has been done.
+// replacePod deletes a pod if check accepts the pod, so that its StatefulSet recreates it. Where the pod has another
+// UID already, or is being deleted, that has been done.
 func (a *Actor) replacePod(ctx context.Context, name, uid string, check func(live *corev1.Pod) error) error {
 	pods := a.kube.CoreV1().Pods(a.cluster.Namespace)
 	_, _, err := deleteIf(ctx, pods, name, toDelete{object: "pod " + name}, func(live *corev1.Pod) (bool, error) {

@@ -16,8 +16,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/ledger"
 )
 
-// drainCapture writes the record before it asks TiCDC: with the time of its start, the wait for a drain ends also where
-// TiCDC never answers. The answer is written afterwards: nothing else says how many tables are left.
+// drainCapture writes the record before it asks TiCDC. The record has the time of the start, so that the wait for a
+// drain ends also where TiCDC never answers. The answer is written afterwards: nothing else says how many tables are
+// left.
 func (a *Actor) drainCapture(ctx context.Context, s plan.DrainCapture) error {
 	_, ordinal, known := a.cluster.Member(s.Member)
 	if !known {
@@ -73,8 +74,8 @@ func (a *Actor) askedDrain(ctx context.Context, s plan.DrainCapture) (state.Drai
 	return d, a.rememberDrain(ctx, d)
 }
 
-// owner notes in a record which capture is the owner, and checks that this has not changed: TiCDC does not drain its
-// owner, and another capture must not be made to resign.
+// owner notes in a record which capture is the owner, and checks that the owner has not changed. TiCDC does not
+// drain its owner, and another capture must not be made to resign.
 func owner(ctx context.Context, client *ticdc.Client, s plan.DrainCapture, d *state.Drain) error {
 	captures, err := client.Captures(ctx)
 	if errors.Is(err, ticdc.ErrBusy) {

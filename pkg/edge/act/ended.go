@@ -16,8 +16,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
 )
 
-// replaceEnded deletes a pod in a final phase. It reads both kinds of evidence once more: the status of the pod, and
-// whether its kubelet is heard, or else what PD says of the member.
+// replaceEnded deletes a pod in a final phase. Both kinds of evidence are read once more. One is the status of the
+// pod; the other is whether its kubelet is heard, or else what PD says of the member.
 func (a *Actor) replaceEnded(ctx context.Context, s plan.ReplaceEnded) error {
 	object := "pod " + s.Member
 	return a.replacePod(ctx, s.Member, s.UID, func(live *corev1.Pod) error {

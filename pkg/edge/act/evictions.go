@@ -16,8 +16,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/ledger"
 )
 
-// evictLeaders writes the record before it asks PD, so that no scheduler of ours is
-// ever without a record, even if this process is killed in between.
+// evictLeaders writes the record before it asks PD. So no scheduler of ours is ever without a record, even if this
+// process is killed in between.
 func (a *Actor) evictLeaders(ctx context.Context, s plan.EvictLeaders) error {
 	if s.PodUID != "" {
 		if _, err := a.samePod(ctx, s.Member, s.PodUID); err != nil {
@@ -31,8 +31,8 @@ func (a *Actor) evictLeaders(ctx context.Context, s plan.EvictLeaders) error {
 	if store.State != pd.StoreUp {
 		return stale(storeName(s.StoreID), "is %s by now", store.State)
 	}
-	// Before anything is written: as long as PD has not loaded its schedulers
-	// nothing can be done, and the time of the eviction must not start.
+	// This comes before anything is written. As long as PD has not loaded its schedulers nothing can be done, and
+	// the time of the eviction must not start.
 	evicting, err := isEvicting(ctx, client, s.StoreID)
 	if err != nil {
 		return err
@@ -101,9 +101,9 @@ func (e *pausedError) Unwrap() error { return e.err }
 // Final implements reconcile.Final: it is so until PD's leader changes.
 func (e *pausedError) Final() bool { return true }
 
-// moveLeadersAgain corrects an evict-leader scheduler that moves 0 leaders at a time, as PD makes one of it that was made
-// before an upgrade to v8.5.0, v8.5.1 or v8.5.2. It does so only if all stores of the scheduler are there because of us,
-// since a scheduler of others is theirs.
+// moveLeadersAgain corrects an evict-leader scheduler that moves 0 leaders at a time. PD makes that of a scheduler
+// from before an upgrade to v8.5.0, v8.5.1 or v8.5.2. It does so only if all stores of the scheduler are there
+// because of us, since a scheduler of others is theirs.
 func (a *Actor) moveLeadersAgain(ctx context.Context, client pd.Client, storeID uint64) error {
 	got, err := client.Scheduling(ctx)
 	if err != nil {
@@ -127,11 +127,11 @@ func (a *Actor) moveLeadersAgain(ctx context.Context, client pd.Client, storeID 
 	return nil
 }
 
-// record returns the record to write, given the old one. The start of the same eviction is kept: PD
-// may lose the scheduler, more than once, and with a new start each time the timeout would never
-// pass. But the start of an eviction that another run left behind, and that has ended since, is not
-// kept: its timeout would pass before this eviction begins. The number of leaders before the
-// eviction is kept too: an interrupted eviction has already reduced it.
+// record returns the record to write, given the old one. The start of the same eviction is kept, because PD may lose
+// the scheduler more than once. With a new start each time the timeout would never pass. But the start of an
+// eviction that another run left behind, and that has ended since, is not kept. Its timeout would pass before this
+// eviction begins. The number of leaders before the eviction is kept too: an interrupted eviction has already
+// reduced it.
 func (a *Actor) record(s plan.EvictLeaders, old ledger.Record, known, evicting bool) ledger.Record {
 	r := ledger.Record{Member: s.Member, Since: a.now(), Owner: a.owner, Leaders: max(s.Leaders, 0)}
 	same := known && old.Member == s.Member && old.Ended.IsZero()
@@ -147,10 +147,9 @@ func (a *Actor) record(s plan.EvictLeaders, old ledger.Record, known, evicting b
 	return r
 }
 
-// adoptEviction writes the record of an eviction that tidb-operator began, and then
-// removes tidb-operator's mark from the pod, so that one of them exists at any
-// moment. A record that cannot be read is not replaced: it is unknown who made the
-// scheduler.
+// adoptEviction writes the record of an eviction that tidb-operator began. Then it removes tidb-operator's mark from
+// the pod, so that the record or the mark exists at any moment. A record that cannot be read is not replaced: it is
+// unknown who made the scheduler.
 func (a *Actor) adoptEviction(ctx context.Context, s plan.AdoptEviction) error {
 	pod, err := a.samePod(ctx, s.Member, s.PodUID)
 	if err != nil {
@@ -228,9 +227,9 @@ func (a *Actor) endEviction(ctx context.Context, storeID uint64) error {
 	return nil
 }
 
-// stillEvicting fails if the eviction that a restart relies on has ended. Another process that has not noticed yet that it
-// does not drive any more may have ended it after the decision, and the store has its leaders again. The other stores must
-// serve as they did.
+// stillEvicting fails if the eviction that a restart relies on has ended. Another process may have ended the
+// eviction after the decision, because it has not noticed yet that it does not drive any more. Then the store has
+// its leaders again. The other stores must serve as they did.
 func (a *Actor) stillEvicting(ctx context.Context, s plan.Restart) error {
 	storeID := s.StoreID
 	if storeID == 0 {

@@ -61,9 +61,9 @@ func requested(claim *corev1.PersistentVolumeClaim) topology.Size {
 	return topology.SizeOf(*claim.Spec.Resources.Requests.Storage())
 }
 
-// recreateSet deletes a StatefulSet without its pods and recreates it in the same step, so that the
-// pods have no controller only for a moment, and what others have added to the StatefulSet is kept.
-// If the run is killed in between, the next one creates a StatefulSet that adopts the pods.
+// recreateSet deletes a StatefulSet without its pods and recreates it in the same step. So the pods have no
+// controller only for a moment, and what other writers have added to the StatefulSet is kept. If the run is killed
+// in between, the next one creates a StatefulSet that adopts the pods.
 func (a *Actor) recreateSet(ctx context.Context, s plan.RecreateSet) error {
 	wanted, ok := s.Object.Manifest.(*appsv1.StatefulSet)
 	if !ok {
@@ -88,10 +88,10 @@ func (a *Actor) recreateSet(ctx context.Context, s plan.RecreateSet) error {
 	return nil
 }
 
-// orphan deletes the StatefulSet without its pods and returns it as it was, nil if nothing is left
-// to do. Claims stay, also where its persistentVolumeClaimRetentionPolicy has whenDeleted: Delete
-// and it owns them: Kubernetes removes the owner references to it before it is deleted. Its
-// controller writes its status often; after a conflict everything is checked again.
+// orphan deletes the StatefulSet without its pods and returns what the StatefulSet was. It returns nil if nothing is
+// left to do. Claims stay, also where the StatefulSet owns them because its persistentVolumeClaimRetentionPolicy has
+// whenDeleted: Delete. Kubernetes removes the owner references before the StatefulSet is deleted. Its controller
+// writes its status often; after a conflict everything is checked again.
 func (a *Actor) orphan(ctx context.Context, s plan.RecreateSet, wanted *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
 	object := "statefulset " + s.Name
 	client := a.kube.AppsV1().StatefulSets(a.cluster.Namespace)
@@ -121,8 +121,8 @@ func (a *Actor) orphan(ctx context.Context, s plan.RecreateSet, wanted *appsv1.S
 	return live, nil
 }
 
-// replaceable fails if the StatefulSet has unfinished work, or if a claim has not been asked to
-// grow to the size in the new StatefulSet.
+// replaceable fails if the StatefulSet has unfinished work. It also fails if a claim has not been asked to grow to
+// the size in the new StatefulSet.
 func (a *Actor) replaceable(ctx context.Context, s plan.RecreateSet, live, wanted *appsv1.StatefulSet) error {
 	object := "statefulset " + s.Name
 	rolls := live.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType
@@ -174,8 +174,8 @@ func (a *Actor) waitUntilGone(ctx context.Context, s plan.RecreateSet) error {
 	return err
 }
 
-// takesAll fails if a StatefulSet to create has fewer replicas than there are pods: Kubernetes
-// would delete the pods above its replicas.
+// takesAll fails if a StatefulSet to create has fewer replicas than there are pods. Kubernetes would delete the pods
+// above its replicas.
 func (a *Actor) takesAll(ctx context.Context, k topology.Kind, set *appsv1.StatefulSet) error {
 	pods, err := a.kube.CoreV1().Pods(a.cluster.Namespace).List(ctx, metav1.ListOptions{
 		LabelSelector: labels.SelectorFromSet(a.cluster.Labels(k)).String(), // which is the set's selector

@@ -64,8 +64,8 @@ func merge(uid, version string, set state.Identity) map[string]any {
 	return meta
 }
 
-// patched applies a merge patch of the given parts, and returns a *Stale where the
-// object has changed or is another one.
+// patched applies a merge patch of the given parts. It returns a *Stale where the object has changed or has been
+// replaced.
 func patched(object string, apply func(body []byte) error, meta, spec map[string]any) error {
 	parts := map[string]any{"metadata": meta}
 	if spec != nil {

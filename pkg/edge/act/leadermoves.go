@@ -8,8 +8,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// limitingVersion is the first release of which it is known that PD keeps a limit of leader moves for a while.
-// Older ones may answer that they do, and keep their own.
+// limitingVersion is the first release of which it is known that PD limits leader moves for a while. Older ones may
+// answer that they do, and keep their own.
 const limitingVersion = "v6.1.0"
 
 // limitLeaderMoves needs no record: PD ends the limit by itself.

@@ -56,8 +56,9 @@ func (a *Actor) removalOver(ctx context.Context, storeID uint64) error {
 	return nil
 }
 
-// ledger returns the ledger without records about another PD cluster, nil when there is none yet. It fails where PD does not
-// say which cluster it is, since a record that is about another one would let a scheduler of somebody else look like ours.
+// ledger returns the ledger without records about another PD cluster, nil when there is none yet. It fails where PD
+// does not say which cluster it is. A record about another cluster would let a scheduler of somebody else look like
+// ours.
 func (a *Actor) ledger(ctx context.Context) (*corev1.ConfigMap, error) {
 	book, err := a.book(ctx)
 	if err != nil || !ledger.TiesTo(book) {
@@ -95,9 +96,9 @@ func (a *Actor) book(ctx context.Context) (*corev1.ConfigMap, error) {
 }
 
 // remember writes a record of what is about to be done in PD. From then on the ledger has no owner, so that the
-// ledger outlives the TidbCluster. A cluster may be deleted with its data kept, and Kubernetes deletes an object together
-// with the owner. Without the ledger, the scheduler would look like the work of another user to the next TidbCluster on the
-// same data, and would stay for ever.
+// ledger outlives the TidbCluster. A cluster may be deleted with its data kept, and Kubernetes deletes an object
+// together with the owner. Without the ledger, the next TidbCluster on the same data would take the scheduler for
+// the work of another user. The scheduler would stay for ever.
 func (a *Actor) remember(
 	ctx context.Context, book *corev1.ConfigMap, of state.Record, storeID uint64, r ledger.Record,
 ) error {
@@ -124,8 +125,8 @@ func (a *Actor) remember(
 // order the template would be in use without a record, and an older version would
 // roll it back.
 //
-// A record that another process has written since the observation is not replaced: it
-// may be that of a newer version, whose template would then be without one.
+// A record that another process has written since the observation is not replaced. It may be the record of a newer
+// version, whose template would then be without one.
 func (a *Actor) recordTemplate(ctx context.Context, s plan.Apply) error {
 	if s.Object.Record == (state.Template{}) {
 		return nil

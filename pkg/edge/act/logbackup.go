@@ -15,12 +15,12 @@ import (
 const (
 	// flushLimit is how long a store may take to flush its log backup. TiKV does so by itself every three minutes.
 	flushLimit = 3 * time.Minute
-	// flushedAtOnce is how long a flush may take for the restart to go on as it was decided. After a longer one others may
-	// have ceased to serve, so it is decided again.
+	// flushedAtOnce is how long a flush may take for the restart to go on as it was decided. After a longer flush
+	// other members may have ceased to serve, so the restart is decided again.
 	flushedAtOnce = 2 * time.Second
 )
 
-// LogBackups is how stores are asked to flush their log backup, and how it is reported that one has not.
+// LogBackups has stores flush their log backup, and reports a store that has not done so.
 type LogBackups struct {
 	Flush  func(ctx context.Context, c topology.Cluster, ordinal int) ([]tikv.Flushed, error)
 	Notice func(text string)
@@ -76,8 +76,8 @@ func (a *Actor) hasLogBackup(ctx context.Context) bool {
 	return err != nil || len(tasks) > 0
 }
 
-// notFlushed returns why a log backup was not flushed, "" where it was, and where this version of TiKV never does that
-// when it is asked.
+// notFlushed returns why a log backup was not flushed. It returns "" where the log backup was flushed, and where
+// this version of TiKV never flushes when it is asked.
 func notFlushed(tasks []tikv.Flushed, err error) string {
 	if errors.Is(err, tikv.ErrNoFlush) {
 		return ""

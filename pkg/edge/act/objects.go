@@ -20,8 +20,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 )
 
-// conflicts is how often an edit is repeated: the controller of a StatefulSet writes its status
-// often, each time with a new version, so conflicts are common and harmless.
+// conflicts is how often an edit is repeated. The controller of a StatefulSet writes its status often, each time
+// with a new version, so conflicts are common and harmless.
 var conflicts = wait.Backoff{Steps: 8, Duration: pause}
 
 // pause is the time between two attempts.
@@ -60,8 +60,8 @@ func (a *Actor) apply(ctx context.Context, s plan.Apply) error {
 	return fmt.Errorf("apply %s %s: a %T cannot be applied", s.Object.Kind, s.Object.Name, s.Object.Manifest)
 }
 
-// unchanged fails with a *Stale where a component's StatefulSet has been changed since it was
-// observed, perhaps by a newer version of this program.
+// unchanged fails with a *Stale where a component's StatefulSet has changed since it was observed. A newer version
+// of this program may have changed it.
 func (a *Actor) unchanged(ctx context.Context, s plan.Apply) error {
 	name := a.cluster.SetName(s.Component)
 	live, err := a.kube.AppsV1().StatefulSets(a.cluster.Namespace).Get(ctx, name, metav1.GetOptions{})
@@ -144,9 +144,8 @@ func change[T object](ctx context.Context, a *Actor, client objects[T], kind, na
 	})
 }
 
-// ours fails if an object may not be changed. An object without a controller is
-// taken over if it has the labels of this cluster: it was orphaned when its
-// TidbCluster was deleted without its objects.
+// ours fails if an object may not be changed. An object without a controller is taken over if it has the labels of
+// this cluster. Such an object was orphaned when its TidbCluster was deleted and the objects were left.
 func (a *Actor) ours(object string, live metav1.Object) error {
 	if live.GetDeletionTimestamp() != nil {
 		return stale(object, "is being deleted")

@@ -22,10 +22,10 @@ type Root interface {
 	SetPassword(ctx context.Context, password string) error
 }
 
-// setPassword gives root a password that is in a Secret. The Secret is written first, and a Secret
-// that is there is used: if this process ends in between, the next one sets the same password, and
-// nobody is locked out. A password that root has is kept, unless it is set in the same moment: access
-// is denied then, and that is recorded. That is also how a step is repeated of which only the answer was lost.
+// setPassword gives root a password that is in a Secret. The Secret is written first, and a Secret that is there is
+// used. If this process ends in between, the next one sets the same password, and nobody is locked out. A password
+// that root has is kept, unless it is set in the same moment: access is denied then, and that is recorded. That is
+// also how a step is repeated of which only the answer was lost.
 func (a *Actor) setPassword(ctx context.Context, s plan.SetPassword) error {
 	_, ordinal, known := a.cluster.Member(s.Member)
 	if !known {

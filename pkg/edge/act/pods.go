@@ -11,9 +11,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// deletePod deletes a pod that cannot serve any more with its data. It checks once more that PD
-// does not count on the member, and that its claims are being deleted already: otherwise the new
-// pod would get the old data, and would fail in the same way.
+// deletePod deletes a pod that cannot serve any more with its data. It checks once more that PD does not count on
+// the member, and that its claims are being deleted already. Otherwise the new pod would get the old data, and would
+// fail in the same way.
 func (a *Actor) deletePod(ctx context.Context, s plan.DeletePod) error {
 	object := "pod " + s.Member
 	return a.replacePod(ctx, s.Member, s.UID, func(live *corev1.Pod) error {
@@ -48,7 +48,7 @@ func (a *Actor) claimsBeingDeleted(ctx context.Context, pod *corev1.Pod) error {
 	return nil
 }
 
-// samePod returns the pod of that name, and fails if it is not the one that the step was decided on.
+// samePod returns the pod of that name. It fails if the step was decided on another pod.
 func (a *Actor) samePod(ctx context.Context, name, uid string) (*corev1.Pod, error) {
 	pod, err := a.kube.CoreV1().Pods(a.cluster.Namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {

@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 )
 
-// PruneClaim deletes a claim that a person wants to lose, and never one that has changed since it was
-// read, as its version says: it may belong to a member again.
+// PruneClaim deletes a claim that a person wants to lose. A claim of another version than the one that was read is
+// not deleted, because it may belong to a member again.
 func PruneClaim(ctx context.Context, kube kubernetes.Interface, namespace string, c plan.Claim, version string) error {
 	live := &metav1.ObjectMeta{Name: c.Name, UID: types.UID(c.UID), ResourceVersion: version}
 	_, err := deleteObject(ctx, kube.CoreV1().PersistentVolumeClaims(namespace), toDelete{object: "persistentvolumeclaim " + c.Name, live: live, unchanged: true})

@@ -53,9 +53,9 @@ func (a *Actor) closePump(ctx context.Context, s plan.ClosePump) error {
 	return a.markClosing(ctx, pod)
 }
 
-// notTheLast fails if TiDB servers write a binlog, and no Pump but the given one takes the binlog. Pods and Pumps are read
-// live, because a step can be sent long after its decision: a TiDB server that has started since then fails at its next
-// write.
+// notTheLast fails if TiDB servers write a binlog, and no Pump but the given one takes the binlog. Pods and Pumps
+// are read live, because a step can be sent long after its decision. A TiDB server that has started since then fails
+// at its next write.
 func (a *Actor) notTheLast(ctx context.Context, object, node string, all []pd.BinlogNode) error {
 	pods, err := a.kube.CoreV1().Pods(a.cluster.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {

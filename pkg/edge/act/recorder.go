@@ -26,15 +26,13 @@ type StatusWriter interface {
 // Recorder writes what was observed into the status of the TidbCluster. It
 // implements reconcile.Recorder.
 //
-// TidbClusters have no status subresource: a write of the status writes the whole
-// object, gives it a new version and generation, and wakes all who watch it, this
-// process too. So only differences are written.
+// TidbClusters have no status subresource, so a write of the status writes the whole object. The object gets a new
+// version and generation, and all who watch it wake, this process too. So only differences are written.
 //
-// Each write contains status.observedGeneration, with the generation that this
-// write itself makes. After a later change of the spec the status is of an earlier
-// generation, and "kubectl wait" and intent.Load see that: they do not trust a
-// Ready from before the change. For this the write is conditional on the version of
-// the TidbCluster that was observed.
+// Each write contains status.observedGeneration, with the generation that this write itself makes. After a later
+// change of the spec the status is of an earlier generation. "kubectl wait" and intent.Load see that, and do not
+// trust a Ready from before the change. For this the write is conditional on the version of the TidbCluster that was
+// observed.
 type Recorder struct {
 	intent Intent
 
@@ -49,10 +47,9 @@ func NewRecorder(intent Intent) *Recorder { return &Recorder{intent: intent} }
 // the same TidbCluster.
 const recordings = 3
 
-// Record implements reconcile.Recorder. When the spec has changed since the
-// observation, nothing is written and there is no error: what was observed is about
-// the former spec, and the status is of an earlier generation, which its readers
-// see.
+// Record implements reconcile.Recorder. When the spec has changed since the observation, nothing is written and
+// there is no error. What was observed is about the former spec, and readers see that the status is of an earlier
+// generation.
 func (r *Recorder) Record(ctx context.Context, o state.Observation, w desired.State, p plan.Plan) error {
 	tc := w.Cluster.Source
 	for attempt := 1; ; attempt++ {
@@ -84,10 +81,9 @@ func (r *Recorder) Record(ctx context.Context, o state.Observation, w desired.St
 	}
 }
 
-// recordPatch returns the merge patch that writes a status into the version of the
-// TidbCluster that was observed and into no later one, nil when nothing differs. A
-// CRD without observedGeneration drops that field; this is not a difference, and so
-// no reason to write again.
+// recordPatch returns the merge patch that writes a status into the version of the TidbCluster that was observed.
+// Into a later version the patch writes nothing. It is nil when nothing differs. A CRD without observedGeneration
+// drops that field; this is not a difference, and so no reason to write again.
 func recordPatch(tc *v1alpha1.TidbCluster, status v1alpha1.TidbClusterStatus) ([]byte, error) {
 	difference, err := statusPatch(tc.Status, status)
 	if err != nil || difference == nil {

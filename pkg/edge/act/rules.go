@@ -7,9 +7,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/ledger"
 )
 
-// enableRules has PD place copies by its placement rules. The record is written afterwards: it says that PD
-// had them enabled, and that a person has disabled them if they are not. If this process ends in between,
-// there is none, and they are enabled once more at most.
+// enableRules has PD place copies by its placement rules. The record is written afterwards. It says that PD had
+// placement rules enabled, so that a person must have disabled rules that are disabled later. If this process ends
+// in between, there is no record, and the rules are enabled once more at most.
 func (a *Actor) enableRules(ctx context.Context) error {
 	client, err := a.database()
 	if err != nil {

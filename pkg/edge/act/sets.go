@@ -35,8 +35,8 @@ func (a *Actor) edit(ctx context.Context, k topology.Kind, on plan.Basis, edit f
 	})
 }
 
-// sameSpec fails with a *Stale where a StatefulSet is another one, or its spec has changed, since a step
-// was decided. The status of a StatefulSet changes often, and does not matter.
+// sameSpec fails with a *Stale where a StatefulSet has been replaced since a step was decided, or its spec has
+// changed. The status of a StatefulSet changes often, and does not matter.
 func sameSpec(object string, live *appsv1.StatefulSet, on plan.Basis) error {
 	switch {
 	case string(live.UID) != on.UID:
@@ -144,8 +144,8 @@ func readyMeanwhile(s plan.Restart, pod *corev1.Pod) error {
 	return nil
 }
 
-// comesBack fails unless Kubernetes makes another pod of the revision that was decided on: a user who has
-// named a member has not asked for a change of it.
+// comesBack fails unless Kubernetes makes another pod of the revision that was decided on. A user who has named a
+// member has not asked for a change of that member.
 func (a *Actor) comesBack(ctx context.Context, s plan.Restart) error {
 	name := a.cluster.SetName(s.Component)
 	object := "statefulset " + name
@@ -190,8 +190,8 @@ func (a *Actor) pod(ctx context.Context, s plan.Restart) (*corev1.Pod, error) {
 	return pod, nil
 }
 
-// keepsClaims fails if a member would lose its data with its pod while PD counts on
-// it: PD would wait for that member for ever.
+// keepsClaims fails if a member would lose its data with its pod while PD counts on the member. PD would wait for
+// that member for ever.
 func (a *Actor) keepsClaims(ctx context.Context, k topology.Kind, member string, pod *corev1.Pod) error {
 	for _, v := range pod.Spec.Volumes {
 		if v.PersistentVolumeClaim == nil || !strings.HasSuffix(v.PersistentVolumeClaim.ClaimName, "-"+pod.Name) {
@@ -225,8 +225,8 @@ func partition(set *appsv1.StatefulSet) int {
 	return 0
 }
 
-// deleteSet deletes a StatefulSet in the foreground: it stays until all of its pods
-// are deleted, so that the component is not reported as suspended before.
+// deleteSet deletes a StatefulSet in the foreground. So the StatefulSet stays until all of its pods are deleted, and
+// the component is not reported as suspended before.
 func (a *Actor) deleteSet(ctx context.Context, s plan.DeleteSet) error {
 	object := "statefulset " + s.Name
 	client := a.kube.AppsV1().StatefulSets(a.cluster.Namespace)

@@ -7,9 +7,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tidb"
 )
 
-// sqlTLS returns how an SQL client connects to a TiDB server, nil for without TLS. It trusts the
-// authorities in the Secrets of TiDB and of its clients, those of the system where these Secrets have
-// none, and shows the certificate of clients where there is one.
+// sqlTLS returns how an SQL client connects to a TiDB server, nil for without TLS. The client trusts the authorities
+// in the Secrets of TiDB and of its clients, or the system's authorities where the Secrets have none. It shows the
+// certificate of clients where there is one.
 func (a *Actor) sqlTLS(ctx context.Context, host string) (*tls.Config, error) {
 	own, err := tidb.ReadCredentials(ctx, a.kube, a.cluster)
 	if err != nil {

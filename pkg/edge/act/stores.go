@@ -13,8 +13,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/ledger"
 )
 
-// removeStore writes the record before it asks PD, so that no removal of ours is
-// ever without a record: only removals with a record are taken back.
+// removeStore writes the record before it asks PD, so that no removal of ours is ever without a record. Only
+// removals with a record are taken back.
 func (a *Actor) removeStore(ctx context.Context, s plan.RemoveStore) error {
 	client, store, err := a.store(ctx, s.Member, s.StoreID)
 	if err != nil {
@@ -45,8 +45,8 @@ func (a *Actor) removeStore(ctx context.Context, s plan.RemoveStore) error {
 	return nil
 }
 
-// peersUp fails if PD does not call a store Up by now that it called Up, or did not know, when the step was decided. A
-// laptop that sleeps may send the request hours later, and regions would lose their quorum with both stores away.
+// peersUp fails if PD does not call a store Up any more that was Up, or unknown, when the step was decided. A laptop
+// that sleeps may send the request hours later, and regions would lose their quorum with both stores away.
 func peersUp(ctx context.Context, client pd.Client, id uint64, notUp []uint64) error {
 	stores, err := client.Stores(ctx, pd.StoreUp)
 	if err != nil {
@@ -89,9 +89,9 @@ func (a *Actor) restoreStore(ctx context.Context, s plan.RestoreStore) error {
 	return a.forget(ctx, book, state.RecordRemoval, s.StoreID)
 }
 
-// store reads a store and checks that it belongs to the member. Ids are never used
-// twice, but the id in the step may come from a wrong match of addresses, and a
-// store that is taken offline by mistake loses one replica of each of its regions.
+// store reads a store and checks that it belongs to the member. Ids are never used twice, but the id in the step may
+// come from a wrong match of addresses. A store that is taken offline by mistake loses one replica of each of its
+// regions.
 func (a *Actor) store(ctx context.Context, member string, id uint64) (pd.Client, *pd.Store, error) {
 	client, err := a.database()
 	if err != nil {

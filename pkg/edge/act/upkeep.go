@@ -11,9 +11,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 )
 
-// remakePod deletes a pod that waits for a claim which does not exist. It checks
-// once more that the pod has no node and that the claim is still missing: if the
-// claim exists now, the pod will start.
+// remakePod deletes a pod that waits for a claim which does not exist. It checks once more that the pod has no node
+// and that the claim is still missing. If the claim exists now, the pod will start.
 func (a *Actor) remakePod(ctx context.Context, s plan.RemakePod) error {
 	object := "pod " + s.Member
 	pod, err := a.kube.CoreV1().Pods(a.cluster.Namespace).Get(ctx, s.Member, metav1.GetOptions{})

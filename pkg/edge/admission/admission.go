@@ -1,6 +1,6 @@
 // Package admission asks the API server whether it takes the objects of a cluster, before anything is written. The
-// definition of TidbCluster takes almost any text in the fields that become part of a StatefulSet, a Service or a pod, so
-// without this the first object that the API server refuses is found after others have been made.
+// definition of TidbCluster takes almost any text in the fields that become part of a StatefulSet, a Service or a
+// pod. So without this the first object that the API server refuses is found after other objects have been made.
 package admission
 
 import (
@@ -141,8 +141,8 @@ type objects[T object] interface {
 	Update(context.Context, T, metav1.UpdateOptions) (T, error)
 }
 
-// write asks about a write of an object as it will be done, and returns the object before and after it; the second is
-// zero where the write cannot be asked about.
+// write asks about a write of an object as it will be done. It returns the object before and after the write; the
+// second is zero where the write cannot be asked about.
 func write[T object](ctx context.Context, q *question, client objects[T], wanted T) (before, next T) {
 	if q.object.Drift == desired.Missing {
 		next = wanted.DeepCopyObject().(T)
@@ -238,10 +238,10 @@ func (q *question) invalid(kind string, o runtime.Object, status metav1.Status) 
 }
 
 var (
-	// undecided matches answers that say nothing about the object: a right for the dry run is missing, a webhook has
+	// undecided matches answers that say nothing about the object. A right for the dry run is missing, a webhook has
 	// effects outside of the API server, or something is not known yet.
 	undecided = regexp.MustCompile(`cannot (create|update|get) resource|not support dry ?run|status unknown for quota|being terminated|not yet ready|failed calling webhook`)
-	// passing matches refusals of what may come or go without a change of the spec: a quota has room again, and a
+	// passing matches refusals of what may come or go without a change of the spec. A quota has room again, or a
 	// service account is made by another manifest.
 	passing = regexp.MustCompile(`exceeded quota|(?i)service ?account.* not found|error looking up service account`)
 	// begins matches how a refusal names the object, which has a name that no user has seen.

@@ -36,9 +36,9 @@ type Backups struct {
 	Everywhere bool
 }
 
-// List reads the Backups of all namespaces, since the Backup of a cluster may be in another one, or
-// those of one namespace where that is not permitted. It fails with a *NoResourceError if the API
-// server does not know Backups.
+// List reads the Backups of all namespaces, since the Backup of a cluster may be in another namespace. Where that is
+// not permitted, List reads the Backups of one namespace. It fails with a *NoResourceError if the API server does
+// not know Backups.
 func List(ctx context.Context, dyn dynamic.Interface, namespace string) (Backups, error) {
 	all, err := list(ctx, dyn.Resource(Resource))
 	if denial.Missing(err) {

@@ -1,8 +1,7 @@
-// Package bundle writes an archive of what people need to find out what is wrong with a cluster, to
-// be sent to others. The values of the Secrets that it reads, those with the cluster's certificates and
-// the one with the first password of root, are taken out of every file, whatever has printed them. Values
-// under six characters stay, since they are parts of other words. Objects of Kubernetes also lose what
-// has the name of a secret, wherever its value comes from.
+// Package bundle writes an archive about a cluster, for the people who find out what is wrong with it. The values of
+// the Secrets that it reads are taken out of every file, whatever has printed the values. These Secrets hold the
+// cluster's certificates and the first password of root. Values under six characters stay, since they are parts of
+// other words. Objects of Kubernetes also lose what has the name of a secret, wherever its value comes from.
 package bundle
 
 import (

@@ -13,8 +13,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// shortest is the length of the shortest value that is taken out of files: shorter ones are parts of
-// other words.
+// shortest is the length of the shortest value that is taken out of files. Shorter values are parts of other words.
 const shortest = 6
 
 // Hide takes the values of a Secret out of all files that are added from now on.
@@ -82,8 +81,8 @@ const (
 	quoted = `"(?:[^"\\]|\\.)*"|'[^']*'`
 )
 
-// assigned match what gives a secret a value in a text: the rest of a line that begins with its name,
-// name = value, "name": "value", and the last of these in JSON that is a text in JSON itself.
+// assigned match what gives a secret a value in a text. That is the rest of a line that begins with the secret's
+// name, name = value, and "name": "value". The last is the same in JSON that is a text in JSON.
 var assigned = []*regexp.Regexp{
 	regexp.MustCompile(`(?m)^(\s*"?` + confidential + `"?\s*[=:]\s*)\S.*()$`),
 	regexp.MustCompile(`("?` + confidential + `"?\s*=\s*)(?:` + quoted + `|[^\s=,"'{}\[\]][^\s,"'{}\[\]]*)()`),
@@ -124,8 +123,8 @@ func tidy(value any) any {
 // naming matches fields that say where a secret is, such as secretName.
 var naming = regexp.MustCompile(`(?i)(name|namespace|file|path)$`)
 
-// left reports whether a field is left out: what tools keep about an object for themselves, and a spec
-// of before, which is JSON in a text.
+// left reports whether a field is left out. Such a field is what tools keep about an object for themselves, or a
+// spec of before, which is JSON in a text.
 func left(field string) bool {
 	return field == "managedFields" || field == topology.AnnotationLastChange || strings.HasSuffix(field, "last-applied-configuration")
 }

@@ -1,6 +1,5 @@
-// Package crd holds the CustomResourceDefinition of TidbCluster, for clusters
-// that have none. It is generated from the API types, by a module of its own in
-// gen; "make generate" or "go generate ./pkg/edge/crd" does it.
+// Package crd holds the CustomResourceDefinition of TidbCluster, for clusters that have none. It is generated from
+// the API types by the module in gen, with "make generate" or "go generate ./pkg/edge/crd".
 package crd
 
 import (
@@ -15,9 +14,8 @@ import (
 //go:embed tidbclusters.json
 var tidbClusters []byte
 
-// TidbClusters is the definition of tidbclusters.pingcap.com. It is decoded on
-// every call, since it has half a megabyte: most runs do not need it, and should
-// not be slower at their start.
+// TidbClusters is the definition of tidbclusters.pingcap.com. It is decoded on every call, since it has half a
+// megabyte. Most runs do not need the definition, and should not be slower at their start.
 //
 // Apply it with server-side apply: the annotation that a client-side apply makes
 // would be too big.

@@ -1,14 +1,12 @@
-// Command gen writes the CustomResourceDefinition of TidbCluster, generated
-// from the API types, as compact JSON to the file that its argument names.
+// Command gen generates the CustomResourceDefinition of TidbCluster from the API types. It writes compact JSON to
+// the file that its argument names.
 //
-// It does what "controller-gen crd:maxDescLen=0,crdVersions=v1,
-// allowDangerousTypes=true" does, in its own module, so that none of its
-// dependencies become the plugin's, and with the versions of Kubernetes' types and
-// of the generator that tidb-operator v1.6.6 uses. With later ones the schema has
-// more defaults, such as an empty service of a gRPC probe. An API server writes
-// them into every TidbCluster that it hands out, and the pods would restart for
-// them. Descriptions are left out: they are two thirds of the size, and applying
-// them needs more than an annotation can hold.
+// It does what "controller-gen crd:maxDescLen=0,crdVersions=v1, allowDangerousTypes=true" does. The command has its
+// own module, so that no dependency of the command becomes one of the plugin. The versions of Kubernetes' types and
+// of the generator are those that tidb-operator v1.6.6 uses. With later ones the schema has more defaults, such as
+// an empty service of a gRPC probe. An API server writes such defaults into every TidbCluster that it hands out, and
+// pods would restart because of them. Descriptions are left out: they are two thirds of the size, and applying them
+// needs more than an annotation can hold.
 package main
 
 import (
@@ -58,10 +56,9 @@ func run(target string) error {
 	return os.WriteFile(target, append(compact, '\n'), 0o644)
 }
 
-// extend adds status.observedGeneration, which the types do not have, to the
-// schema: without it "kubectl wait" cannot know that a condition speaks of a spec
-// from before the last change. Clients that have only the types drop the field
-// with the status that they write, and then nothing wrong is left.
+// extend adds status.observedGeneration, which the types do not have, to the schema. Without that field "kubectl
+// wait" cannot know that a condition speaks of a spec from before the last change. Clients that have only the types
+// drop the field with the status that they write, and then nothing wrong is left.
 func extend(manifest []byte) ([]byte, error) {
 	var definition map[string]any
 	if err := json.Unmarshal(manifest, &definition); err != nil {
