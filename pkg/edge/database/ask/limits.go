@@ -9,8 +9,9 @@ import (
 	"io"
 )
 
-// Limits bound what an answer may be. A limit of bytes is not enough: an element of three bytes becomes a thousand in
-// memory, so that an answer of a few megabytes could take all the memory of a daemon, and end it for all clusters.
+// Limits bound what an answer may be. A limit of bytes is not enough, because an element of three bytes becomes a
+// thousand in memory. So an answer of a few megabytes could take all the memory of a daemon, and end the daemon for
+// all clusters.
 type Limits struct {
 	Bytes int64
 	// Elements is how many elements all lists in the answer may have together.
@@ -25,7 +26,7 @@ var Small = Limits{Bytes: 1 << 20, Elements: 1000, Keys: 20_000}
 // ErrTooLarge means that an answer has more than its limits allow. To ask again would give the same.
 var ErrTooLarge = errors.New("the answer is too large")
 
-// Reader counts what a JSON text has while it is read, and fails with ErrTooLarge before more of it is decoded.
+// Reader counts what a JSON text has while it is read. It fails with ErrTooLarge before more of the text is decoded.
 type Reader struct {
 	from    io.Reader
 	limits  Limits

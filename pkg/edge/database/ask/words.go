@@ -9,8 +9,9 @@ import (
 // longest is how many characters of a member's message are shown.
 const longest = 200
 
-// Words returns the message of a member in an error, fit to be shown: its first line, cut off at 200 characters, without
-// what cannot be printed. Errors become Kubernetes Events, which other people read than those who may ask the member.
+// Words returns the message of a member in an error, fit to be shown. That is its first line, cut off at 200
+// characters, without what cannot be printed. Errors become Kubernetes Events, which other people read than those
+// who may ask the member.
 func Words(message string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(message), "\n")
 	var kept strings.Builder
@@ -29,8 +30,8 @@ func Words(message string) string {
 	return strings.TrimSpace(kept.String())
 }
 
-// Message returns the message in an answer that is a JSON object with such a field, and "" for an answer of any other kind.
-// The body itself is never part of an error: it may be the page of something that is no member.
+// Message returns the message in an answer that is a JSON object with such a field. Message returns "" for an answer
+// of any other kind. The body itself is never part of an error: it may be the page of something that is no member.
 func Message(body []byte, field string) string {
 	var answer map[string]any
 	if json.Unmarshal(body, &answer) != nil {
@@ -40,8 +41,8 @@ func Message(body []byte, field string) string {
 	return Words(text)
 }
 
-// Text returns the message in an answer that is a JSON string, or a plain text that begins with one of those that the
-// component is known to answer. It is "" for an answer of any other kind.
+// Text returns the message in an answer that is a JSON string. It also takes a plain text that begins with one of
+// the known texts of the component. It is "" for an answer of any other kind.
 func Text(body []byte, known ...string) string {
 	var text string
 	if json.Unmarshal(body, &text) == nil {

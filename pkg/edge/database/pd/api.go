@@ -85,8 +85,8 @@ type storeStatus struct {
 	LastHeartbeatTS time.Time `json:"last_heartbeat_ts"`
 }
 
-// get returns what a member answers about a path. Each answer is decoded on its own, so that nothing of an earlier one
-// that was cut off stays in it.
+// get returns what a member answers about a path. Each answer is decoded on its own, so that nothing stays of an
+// earlier answer that was cut off.
 func get[T any](ctx context.Context, m member, path string) (T, error) {
 	var out T
 	err := m.raw(ctx, request{method: http.MethodGet, path: path, out: &out})

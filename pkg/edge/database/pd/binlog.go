@@ -20,8 +20,8 @@ type BinlogNode struct {
 	State   string // online, pausing, paused, closing or offline
 	// Written is up to when a Pump has a binlog, or a drainer has read it, by PD's clock.
 	Written time.Time
-	// Updated is when it last wrote this, by PD's clock, and Answered when PD answered by that of the answering member,
-	// cut to seconds and zero when PD does not say so.
+	// Updated is when the node last wrote this, by PD's clock. Answered is when PD answered, by the clock of the
+	// answering member. Answered is cut to seconds, and zero when PD does not say so.
 	Updated, Answered time.Time
 }
 
@@ -30,7 +30,8 @@ const (
 	binlogEnd    = "/tidb-binlog/v10"
 )
 
-// etcdRange are the paths of a range of keys in PD's etcd: that of etcd from 3.4 on, and that of 3.3.
+// etcdRange are the paths of a range of keys in PD's etcd. The first is that of etcd from 3.4 on, the second that of
+// 3.3.
 var etcdRange = [...]string{"/v3/kv/range", "/v3beta/kv/range"}
 
 // etcdEntry is a key in PD's etcd, and its value.
@@ -39,9 +40,9 @@ type etcdEntry struct {
 	Value []byte `json:"value"`
 }
 
-// etcdEntries returns a range of keys in PD's etcd, and when PD answered by the clock of the answering member. PD has no
-// API for what others write into its etcd, so this asks the HTTP gateway of etcd, which each member of PD serves on its
-// client port. etcd answers with what its leader has.
+// etcdEntries returns a range of keys in PD's etcd, and when PD answered by the clock of the answering member. PD
+// has no API for what other programs write into its etcd. So this asks the HTTP gateway of etcd, which each member
+// of PD serves on its client port. etcd answers with what its leader has.
 func (c *client) etcdEntries(ctx context.Context, op, from, to string) (all []etcdEntry, answered time.Time, err error) {
 	// encoding/json writes bytes as etcd reads them.
 	body := map[string][]byte{"key": []byte(from), "range_end": []byte(to)}

@@ -12,8 +12,8 @@ import (
 const (
 	firstPause = 100 * time.Millisecond
 	longPause  = time.Second
-	// patience multiplies the time limit of one attempt, for calls in which PD asks its members one
-	// by one, three seconds each.
+	// patience multiplies the time limit of an attempt, for calls in which PD asks its members one by one, three
+	// seconds each.
 	patience = 3
 )
 
@@ -65,8 +65,8 @@ func (c *client) ask(ctx context.Context, attempt time.Duration, f func(context.
 	return err
 }
 
-// abandon cancels a slow request when its member does not confirm any more that it leads: otherwise a leader that hangs
-// would use up the whole time limit. The function that it returns ends this check.
+// abandon cancels a slow request when its member does not confirm any more that it leads. Otherwise a leader that
+// hangs would use up the whole time limit. The function that it returns ends this check.
 func (c *client) abandon(ctx context.Context, cancel context.CancelFunc, m member) func() {
 	done := make(chan struct{})
 	go func() {

@@ -1,10 +1,10 @@
 // Package pd talks to PD, the placement driver of a TiDB cluster, over HTTP.
 //
-// It exists because github.com/tikv/pd/client/http is written for a process that lives beside PD: it fans a refused
-// write out to every member, reports the last member's error instead of the leader's, logs to standard output, and
-// lacks calls that operations need (deleting a member, setting a store's state, listing tombstones). This package asks
-// one member per request, and itself finds the leader, tries other members, repeats requests and classifies errors. ADR
-// 36 says why it does not have the library send them.
+// It exists because github.com/tikv/pd/client/http is written for a process that lives beside PD. That library sends
+// a refused write to every member, and reports the last member's error instead of the leader's. It logs to standard
+// output, and lacks calls that operations need (deleting a member, setting a store's state, listing tombstones).
+// This package asks one member per request, and itself finds the leader, tries other members, repeats requests and
+// classifies errors. ADR 36 says why it does not have the library send them.
 //
 // The contract of every method of Client:
 //

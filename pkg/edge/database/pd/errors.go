@@ -117,9 +117,10 @@ func (e *LeaderError) Error() string {
 func (e *LeaderError) Unwrap() error { return e.Err }
 
 // SchedulersNotLoadedError reports that PD has not loaded its own schedulers yet. This is so for a moment after the
-// cluster was bootstrapped, and with PD before v7.3 also after each leader change, for seconds and sometimes for
-// exactly five minutes. Until then its answers about schedulers are wrong: a scheduler that is deleted then comes back,
-// and one that is added then makes PD forget the stores it had before. So no change is attempted; call again later.
+// cluster was bootstrapped. With PD before v7.3 it is so also after each leader change, for seconds and sometimes
+// for exactly five minutes. Until then its answers about schedulers are wrong. A scheduler that is deleted then
+// comes back, and one that is added then makes PD forget the stores of the scheduler from before. So no change is
+// attempted; call again later.
 type SchedulersNotLoadedError struct {
 	// Running is what PD lists, Configured how many schedulers its configuration enables.
 	Running    []string
@@ -202,8 +203,8 @@ func (e *StatusError) routeMissing() bool {
 		e.Code == http.StatusNotFound && strings.HasPrefix(e.Message, "404 page not found")
 }
 
-// objectMissing reports whether an object does not exist. PD has three forms of that: 404, a 500 with etcd's text for a
-// member deleted by id, and a 500 for a scheduler on a store that does not exist.
+// objectMissing reports whether an object does not exist. PD has three forms of that. The first is 404. A 500 with
+// etcd's text answers for a member deleted by id, and a 500 for a scheduler on a store that does not exist.
 func (e *StatusError) objectMissing() bool {
 	return e.Code == http.StatusNotFound && !e.routeMissing() ||
 		e.Code == http.StatusInternalServerError &&

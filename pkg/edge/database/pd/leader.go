@@ -76,9 +76,9 @@ func (c *client) remember(url string) {
 	c.mu.Unlock()
 }
 
-// findLeader asks all members at the same time who leads, and returns the one that names itself. The others may name a
-// leader that died seconds ago, and a request that a follower forwards hangs when the leader hangs: so each member is
-// asked only for what it has in memory.
+// findLeader asks all members at the same time who leads, and returns the one that names itself. The others may name
+// a leader that died seconds ago, and a request that a follower forwards hangs when the leader hangs. So each member
+// is asked only for what it has in memory.
 func (c *client) findLeader(ctx context.Context) (member, *memberInfo, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.attempt)
 	s := &search{
@@ -147,8 +147,8 @@ func (s *search) ask(urls ...string) {
 	}
 }
 
-// take reports whether the answer settles the search. A leader that was not asked yet is asked
-// next: the seed may be a service, or write the name of a member in another way.
+// take reports whether the answer settles the search. A leader that was not asked yet is asked next. The seed may be
+// a service, or write the name of a member in another way.
 func (s *search) take(a answer) bool {
 	if a.err != nil {
 		s.fail(a)

@@ -128,8 +128,9 @@ func (c *client) TransferLeader(ctx context.Context, toName string) error {
 	}
 }
 
-// DeleteMember implements Client. PD allows to delete the leader: the cluster then has no leader for four seconds, and
-// the process of the deleted member runs on without a cluster (measured on v8.1). So it is refused here.
+// DeleteMember implements Client. PD allows to delete the leader. The cluster then has no leader for four seconds,
+// and the process of the deleted member runs on without a cluster (measured on v8.1). So a delete of the leader is
+// refused here.
 func (c *client) DeleteMember(ctx context.Context, id uint64) error {
 	op := fmt.Sprintf("delete PD member %d", id)
 	t, cancel := c.begin(ctx, op)

@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// Ping asks one member whether its process answers, as PD's leader does for its
-// health check. The leader may have missed a ping; this is a second report.
+// Ping asks one member whether its process answers, with the request of the health check of PD's leader. The leader
+// may have missed a ping; this is a second report.
 func Ping(ctx context.Context, client *http.Client, url string) error {
 	req, err := request{method: http.MethodGet, path: "/pd/api/v1/ping", local: true}.build(ctx, url)
 	if err != nil {

@@ -38,9 +38,9 @@ type LabelConstraint struct {
 	Values []string `json:"values"`
 }
 
-// PlacementRules implements Client. It reads the rules with their groups in one request, since a group may override
-// others. The library's types refuse keys that are not encoded as TiDB does it, but PD accepts them. There may be
-// thousands, so one request may take longer than others.
+// PlacementRules implements Client. The rules and their groups are read in one request, since a group may override
+// other groups. The library's types refuse keys that are not encoded as TiDB does it, but PD accepts them. There may
+// be thousands of rules, so one request may take longer than others.
 func (c *client) PlacementRules(ctx context.Context) ([]RuleGroup, error) {
 	const op = "list placement rules"
 	var groups []RuleGroup

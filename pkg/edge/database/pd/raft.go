@@ -11,12 +11,14 @@ import (
 type Raft struct {
 	Member uint64 // its own id
 	Leader uint64 // the id of the member that leads the log, 0 while it hears from none
-	// Committed is the last entry of which it knows that a majority has it, and Applied the last one that it has applied.
+	// Committed is the last entry of which the member knows that a majority has it. Applied is the last entry that
+	// the member has applied.
 	Committed, Applied uint64
 }
 
-// AskRaft asks one member for its part in the quorum, through the HTTP gateway of its etcd. PD's health check may miss a
-// member for a while, for example while another one has an old address for its name; this is a report of the member itself.
+// AskRaft asks one member for its part in the quorum, through the HTTP gateway of the member's etcd. PD's health
+// check may miss a member for a while, for example while another one has an old address for its name. This is a
+// report of the member itself.
 func AskRaft(ctx context.Context, client *http.Client, url string) (Raft, error) {
 	op := fmt.Sprintf("ask PD member %s for its raft status", url)
 	req, err := request{method: http.MethodPost, path: "/v3/maintenance/status", body: struct{}{}}.build(ctx, url)

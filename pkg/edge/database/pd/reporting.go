@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// reportingClient is a Client that reports how each call ended. It wraps the client, so that one
-// call is reported once, however many requests it sends, with the name of its method, which
-// contains no id.
+// reportingClient is a Client that reports how each call ended. It wraps the client, so that a call is reported
+// once, however many requests the client sends. The report has the name of the call's method, which contains no id.
 type reportingClient struct {
 	to     Client
 	onCall func(call string, took time.Duration, err error)

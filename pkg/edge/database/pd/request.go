@@ -59,13 +59,13 @@ type decodeError struct {
 func (e *decodeError) Error() string { return fmt.Sprintf("decode answer of %s: %v", e.url, e.err) }
 func (e *decodeError) Unwrap() error { return e.err }
 
-// streamed is an answer that is decoded while it is read, as it would take too much memory as a whole.
+// streamed is an answer that is decoded while it is read. As a whole the answer would take too much memory.
 type streamed interface {
 	decode(from *json.Decoder) error
 }
 
-// readResponse decodes an answer. It reads the whole body of an answer that can be
-// used: otherwise the connection cannot be reused, and over a port-forward other streams of the pod would block.
+// readResponse decodes an answer. It reads the whole body of an answer that can be used. Otherwise the connection
+// cannot be reused, and over a port-forward other streams of the pod would block.
 func readResponse(resp *http.Response, out any) error {
 	defer resp.Body.Close()
 	asked := resp.Request.URL
@@ -105,8 +105,8 @@ func readResponse(resp *http.Response, out any) error {
 	return &decodeError{url: asked.String(), err: err}
 }
 
-// whole notes why a body could not be read up to its end: the same request may succeed then, other than where its text is
-// wrong.
+// whole notes why a body could not be read up to its end. The same request may succeed then, while a request whose
+// text is wrong does not.
 type whole struct {
 	from io.Reader
 	err  error
@@ -128,10 +128,10 @@ func ended(from *json.Decoder) error {
 	return errors.New("there is more after the answer")
 }
 
-// messageOf returns PD's message in an error body. That is a JSON string, which schedulers encode twice, and plain text
-// for an unknown path; from v5.4 to v7.1 a refused scheduler is answered by two JSON strings, the second of which
-// claims success. So only the first value counts, and what is no JSON is taken as it is. That is foreign, unless it is one
-// of the texts that PD writes so: what else answers with a page of its own is no PD.
+// messageOf returns PD's message in an error body. That is a JSON string, which schedulers encode twice, and plain
+// text for an unknown path. From v5.4 to v7.1 a refused scheduler is answered by two JSON strings, the second of
+// which claims success. So only the first value counts, and what is no JSON is taken as it is. Such a text is
+// foreign, unless PD writes it without JSON. What else answers with a page of its own is no PD.
 func messageOf(body []byte) (message string, foreign bool) {
 	text := strings.TrimSpace(string(body))
 	foreign = true
@@ -151,7 +151,7 @@ func messageOf(body []byte) (message string, foreign bool) {
 	return text, foreign
 }
 
-// plain reports whether a text is one that PD or its etcd answers as it is, without JSON.
+// plain reports whether PD or its etcd answers a text as it is, without JSON.
 func plain(text string) bool {
 	line, _, _ := strings.Cut(text, "\n")
 	if line == "404 page not found" || strings.HasPrefix(line, "[PD:") {

@@ -19,9 +19,9 @@ func (c *client) Schedulers(ctx context.Context) ([]string, error) {
 	return running, err
 }
 
-// loadedSchedulers comes before every other call about schedulers: it returns them only when PD runs as many as its
-// configuration enables. PD has its configuration at once after a leader change, but not its schedulers. It returns that
-// configuration as well.
+// loadedSchedulers comes before every other call about schedulers. It returns the schedulers only when PD runs as
+// many as PD's configuration enables. PD has its configuration at once after a leader change, but not its
+// schedulers. The configuration is returned as well.
 func (c *client) loadedSchedulers(ctx context.Context) (running []string, conf map[string]any, err error) {
 	err = c.call(ctx, "list schedulers", func(ctx context.Context, m member) (err error) {
 		running, err = get[[]string](ctx, m, pathSchedulers)
@@ -83,9 +83,9 @@ type eviction struct {
 	batch int
 }
 
-// evictions returns PD's configuration and the evict-leader scheduler. It calls loadedSchedulers again when PD does not
-// know the scheduler: after a leader change in between PD does not know it for a while, and the answer must not be
-// "none" then.
+// evictions returns PD's configuration and the evict-leader scheduler. It calls loadedSchedulers again when PD does
+// not know the scheduler. After a leader change in between PD does not know the scheduler for a while, and the
+// answer must not be "none" then.
 func (c *client) evictions(ctx context.Context) (conf map[string]any, scheduler eviction, err error) {
 	running, conf, err := c.loadedSchedulers(ctx)
 	if err != nil {
@@ -141,8 +141,8 @@ func (c *client) AddEvictLeader(ctx context.Context, storeID uint64) error {
 	})
 }
 
-// RemoveEvictLeader implements Client. "Not found" from PD does not count as success, because a PD that has not loaded
-// the scheduler says so too, and has it again seconds later. The list after the write decides.
+// RemoveEvictLeader implements Client. "Not found" from PD does not count as success. A PD that has not loaded the
+// scheduler says so too, and has the scheduler again seconds later. The list after the write decides.
 func (c *client) RemoveEvictLeader(ctx context.Context, storeID uint64) error {
 	op := fmt.Sprintf("end leader eviction from store %d", storeID)
 	return c.changeEviction(ctx, op, storeID, false, func(ctx context.Context, m member) error {

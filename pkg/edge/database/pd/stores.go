@@ -101,8 +101,8 @@ func known(t time.Time) time.Time {
 	return t
 }
 
-// DeleteStore implements Client. It never uses force: with it PD makes a store with regions a tombstone at once, which
-// loses their copies. PD reads even force=false as true.
+// DeleteStore implements Client. It never uses force, because with force PD makes a store with regions a tombstone
+// at once. The copies of those regions would be lost. PD reads even force=false as true.
 func (c *client) DeleteStore(ctx context.Context, id uint64) error {
 	err := c.call(ctx, fmt.Sprintf("delete store %d", id), func(ctx context.Context, m member) error {
 		return m.remove(ctx, pathStore(id))

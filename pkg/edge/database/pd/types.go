@@ -87,8 +87,8 @@ type Store struct {
 
 	LeaderCount int
 	RegionCount int
-	// Capacity is the size of the store's disk, or what the store's configuration lets it use, and Available what is
-	// free of it, in bytes, as the store last reported. Both are 0 where PD does not know.
+	// Capacity is the size of the store's disk, or what the store's configuration lets the store use. Available is
+	// what is free of it. Both are in bytes, as the store last reported. Both are 0 where PD does not know.
 	Capacity, Available int64
 	// LastHeartbeat is zero when PD has got no heartbeat from the store since its leader changed. PD dates it by the
 	// clock of the host of its leader, which may be wrong.
@@ -103,8 +103,8 @@ type Store struct {
 // Healthy reports whether the store is Up and its heartbeats arrive.
 func (s *Store) Healthy() bool { return s.State == StoreUp && s.StateName == "Up" }
 
-// Columnar reports whether the store is one of TiFlash: one with copies of tables, which do not vote, or a compute node,
-// which has none. Neither can replace a store of TiKV.
+// Columnar reports whether the store is one of TiFlash. Such a store has copies of tables, which do not vote, or is
+// a compute node, which has none. Neither can replace a store of TiKV.
 func (s *Store) Columnar() bool {
 	return s.Labels["engine"] == "tiflash" || s.Labels["engine"] == "tiflash_compute"
 }

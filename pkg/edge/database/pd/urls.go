@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// address returns the URL of a member as it may be put before a path, false for a URL with more than a scheme, a host and a
-// port. Members report their URLs themselves: a path or a query of theirs would come before ours, so that a request would
-// ask for anything that the member wants.
+// address returns the URL of a member as it may be put before a path. It returns false for a URL with more than a
+// scheme, a host and a port. Members report their URLs themselves. A path or a query of such a URL would come before
+// ours, so that a request would ask for anything that the member wants.
 func address(reported string) (string, bool) {
 	u, err := url.Parse(reported)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

@@ -17,7 +17,7 @@ import (
 // counts as silent, which proves nothing.
 const voterAnswers = 2 * time.Second
 
-// Voter is one voter of PD's etcd, as the members list it that answer, with what it says itself.
+// Voter is one voter of PD's etcd. The members that answer list the voter, and Raft is what the voter says itself.
 type Voter struct {
 	// Name is empty for a member that was added and has not started.
 	Name                 string
@@ -75,7 +75,7 @@ func (p *poll) silent() error {
 	return e
 }
 
-// poll asks members one by one what they know themselves.
+// poll asks each member what the member knows itself.
 type poll struct {
 	c *client
 
@@ -127,7 +127,8 @@ func (p *poll) ask(ctx context.Context, url string) {
 	}
 }
 
-// behind returns the members that had not applied what another one knew to be committed, and lets them be asked again.
+// behind returns the members that had not applied what another member knew to be committed. behind lets these
+// members be asked again.
 func (p *poll) behind() []string {
 	var urls []string
 	committed := p.committed()
@@ -149,8 +150,8 @@ func (p *poll) committed() uint64 {
 	return last
 }
 
-// voters joins what is listed with what each member says. A member that lists voters which others do not list knows an
-// older or a newer membership: all of them count, so that silent ones are rather too many.
+// voters joins what is listed with what each member says. A member that lists voters which other members do not list
+// knows an older or a newer membership. All of these voters count, so that silent ones are rather too many.
 func (p *poll) voters() []Voter {
 	all := make([]Voter, 0, len(p.listed))
 	for id, v := range p.listed {

@@ -1,7 +1,7 @@
 // Package pump asks a Pump to close.
 //
-// A Pump that is closed takes no more binlog, waits until all drainers have read what it has, writes into PD's etcd that
-// it is offline, and ends.
+// A Pump that is closed takes no more binlog and waits until all drainers have read what the Pump has. Then it
+// writes into PD's etcd that it is offline, and ends.
 package pump
 
 import (
@@ -30,8 +30,9 @@ type Client struct {
 	URL  string
 }
 
-// Close asks the Pump with an id to close. It answers before that is done. If another Pump has the address by now, its id is
-// another one, and it refuses. One that was asked before refuses as well, since it is closing, which is no error here.
+// Close asks the Pump with an id to close. It answers before that is done. If another Pump has the address by now,
+// its id differs, and that Pump refuses. A Pump that was asked before refuses as well, since it is closing, which is
+// no error here.
 func (c *Client) Close(ctx context.Context, id string) error {
 	var answer struct {
 		Message string `json:"message"`

@@ -1,7 +1,7 @@
 // Package running asks members which configuration they run with, and changes what PD keeps of it.
 //
-// It exists because a configuration in the spec need not be the one in effect: a member reads it when it
-// starts, and PD keeps some settings itself since the cluster was made.
+// It exists because a configuration in the spec need not be the one in effect. A member reads the spec's
+// configuration when it starts, and PD keeps some settings itself since the cluster was made.
 package running
 
 import (

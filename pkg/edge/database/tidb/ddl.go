@@ -11,8 +11,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/ask"
 )
 
-// DDLPaused reports whether DDL statements of users are paused for an upgrade, as a tool asks for it that begins one.
-// The server on host is asked to show that, which changes nothing. One that is too old to know of it says no.
+// DDLPaused reports whether DDL statements of users are paused for an upgrade. A tool asks TiDB for such a pause
+// when the upgrade begins. The server on host is asked to show that, which changes nothing. One that is too old to
+// know of it says no.
 func (c *Client) DDLPaused(ctx context.Context, host string) (bool, error) {
 	answer, err := c.port().Post(ctx, host, "/upgrade/show", nil)
 	if err != nil {
@@ -29,7 +30,7 @@ func (c *Client) DDLPaused(ctx context.Context, host string) (bool, error) {
 	return answer.Code == http.StatusOK && known && progress.Upgraded != nil, nil
 }
 
-// paused are the answers of TiDB to a request to pause DDL: it has done that, or DDL was paused already.
+// paused are the answers of TiDB to a request to pause DDL. TiDB has paused DDL, or DDL was paused already.
 var paused = []string{"success!", "It's a duplicated operation and the cluster is already in upgrading state."}
 
 // RefusedError says that TiDB has answered a request to pause DDL, and does not pause it.
@@ -39,8 +40,8 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("TiDB %s does not pause DDL: it answered %s", e.host, e.said)
 }
 
-// CanPauseDDL returns an error if the server on host knows no request for a pause of DDL, a *RefusedError, or does not
-// answer. It changes nothing. Such a server could not end a pause either.
+// CanPauseDDL returns a *RefusedError if the server on host knows no request for a pause of DDL. Such a server could
+// not end a pause either. CanPauseDDL also returns an error if the server does not answer. It changes nothing.
 func (c *Client) CanPauseDDL(ctx context.Context, host string) error {
 	answer, err := c.port().Post(ctx, host, "/upgrade/show", nil)
 	switch {
@@ -52,9 +53,9 @@ func (c *Client) CanPauseDDL(ctx context.Context, host string) error {
 	return nil
 }
 
-// PauseDDL pauses the DDL statements of users. A *RefusedError means that they are not paused. After any other error they
-// may be: TiDB first notes the pause, then waits for the server that runs DDL jobs, and answers with an error if that server
-// is slow. So an answer that is no success is checked.
+// PauseDDL pauses the DDL statements of users. A *RefusedError means that they are not paused. After any other error
+// they may be paused. TiDB first notes the pause, then waits for the server that runs DDL jobs, and answers with an
+// error if that server is slow. So an answer that is no success is checked.
 func (c *Client) PauseDDL(ctx context.Context, host string) error {
 	answer, err := c.port().Post(ctx, host, "/upgrade/start", nil)
 	if err != nil {
@@ -73,7 +74,7 @@ func (c *Client) PauseDDL(ctx context.Context, host string) error {
 	return &RefusedError{host, ask.With(answer.Status, said)}
 }
 
-// resumed are the answers of TiDB to a request to end a pause of DDL: it has done that, or there was none.
+// resumed are the answers of TiDB to a request to end a pause of DDL. TiDB has ended the pause, or there was none.
 var resumed = []string{"success!", "It's a duplicated operation and the cluster is already in normal state."}
 
 // ResumeDDL ends a pause of the DDL statements of users. An answer by which TiDB may still have the pause is an error.

@@ -19,8 +19,8 @@ var ErrPasswordSet = errors.New("root of TiDB has a password already")
 // sqlTimeout bounds each part of a login: a server that does not answer is asked again in a later turn.
 const sqlTimeout = 5 * time.Second
 
-// denials are the errors with which a server refuses a login as such, and not because it cannot
-// serve: a wrong password, the same without one, a locked account.
+// denials are the errors with which a server refuses a login as such, and not because it cannot serve. A password is
+// wrong, a password is missing, or the account is locked.
 var denials = []uint16{1045, 1698, 3118}
 
 // weak is the error for a password that validate_password does not accept.

@@ -1,7 +1,8 @@
 // Package tidb asks a TiDB server whether it serves.
 //
 // It exists because a Ready pod only says that the port is open. A server is healthy when its status page answers
-// below 400: the rule that tidb-operator uses for the member's health, and with it for rollouts and failover.
+// below 400. That is the rule that tidb-operator uses for the member's health, and with it for rollouts and
+// failover.
 package tidb
 
 import (

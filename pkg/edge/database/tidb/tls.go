@@ -75,8 +75,8 @@ func (c *Credentials) Config(host string) (*tls.Config, error) {
 	return config, nil
 }
 
-// verifies returns a check of the certificate of a TiDB server: it must name the pod, or the Service
-// by which SQL clients connect, since a user's certificate may name only that.
+// verifies returns a check of the certificate of a TiDB server. The certificate must name the pod, or the Service by
+// which SQL clients connect, since a user's certificate may name only that.
 func verifies(roots *x509.CertPool, service, host string) func(tls.ConnectionState) error {
 	return func(s tls.ConnectionState) error {
 		if len(s.PeerCertificates) == 0 {

@@ -1,7 +1,7 @@
 // Package tiflash asks a TiFlash store whether it serves.
 //
-// It exists because PD hears of a store from the part of TiFlash that copies regions, also while the part that
-// answers queries does not run yet.
+// It exists because PD hears of a store from the part of TiFlash that copies regions. That part runs also while the
+// part that answers queries does not run yet.
 package tiflash
 
 import (
@@ -27,7 +27,8 @@ type Client struct {
 	Scheme string
 }
 
-// State returns the state of the store on host, "" where its version does not report one: those before v5.1.2 do not.
+// State returns the state of the store on host. It is "" where the store's version does not report a state, which is
+// so before v5.1.2.
 func (c *Client) State(ctx context.Context, host string) (string, error) {
 	port := ask.Port{HTTP: c.HTTP, Scheme: c.Scheme, Number: StatusPort, Body: ask.Body{Max: maxBody}}
 	answer, err := port.Get(ctx, host, "/tiflash/store-status")

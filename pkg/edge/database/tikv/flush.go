@@ -30,10 +30,10 @@ type Flushed struct {
 	Problem string
 }
 
-// Flush has a store upload what its log backup (point-in-time recovery) has not uploaded yet, and returns what became of
-// each task; none where there is no task. base is the address of the store, such as
-// http://basic-tikv-0.basic-tikv-peer.db.svc:20160. TiKV serves this with gRPC only: one request with an empty message
-// over HTTP/2, and trailers with the status. The transport is used for nothing else.
+// Flush has a store upload what its log backup (point-in-time recovery) has not uploaded yet. It returns what became
+// of each task; none where there is no task. base is the address of the store, such as
+// http://basic-tikv-0.basic-tikv-peer.db.svc:20160. TiKV serves this with gRPC only: one request with an empty
+// message over HTTP/2, and trailers with the status. The transport is used for nothing else.
 func Flush(ctx context.Context, over *http.Transport, base string) ([]Flushed, error) {
 	over.Protocols = new(http.Protocols)
 	over.Protocols.SetHTTP2(true)
@@ -74,8 +74,8 @@ func Flush(ctx context.Context, over *http.Transport, base string) ([]Flushed, e
 
 var errMalformed = errors.New("the answer cannot be read")
 
-// decodeFlushed decodes the answer: a frame of gRPC with a message whose field 1 is repeated, and has the name of a task
-// (1), whether it was flushed (2), and why it was not (3).
+// decodeFlushed decodes the answer, which is a frame of gRPC with a message whose field 1 is repeated. Field 1 has
+// the name of a task (1), whether the task was flushed (2), and why it was not (3).
 func decodeFlushed(body []byte) ([]Flushed, error) {
 	if len(body) < frameHeader || body[0] != 0 || int64(binary.BigEndian.Uint32(body[1:])) != int64(len(body)-frameHeader) {
 		return nil, errMalformed
@@ -107,8 +107,8 @@ func decodeFlushed(body []byte) ([]Flushed, error) {
 	return all, err
 }
 
-// fields calls with each field of a message of protobuf: its number, and its value, or its text. Numbers of fixed size do
-// not occur.
+// fields calls with the number of each field of a message of protobuf, and with its value or text. Numbers of fixed
+// size do not occur.
 func fields(message []byte, with func(number, value uint64, text []byte) error) error {
 	for len(message) > 0 {
 		key, n := binary.Uvarint(message)

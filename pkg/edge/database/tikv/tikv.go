@@ -1,8 +1,8 @@
 // Package tikv asks a TiKV store how many region leaders and regions it holds.
 //
-// It exists because PD's counts are as old as the store's last heartbeat, up to ten seconds, and a store must not be
-// restarted while it leads regions: the store itself knows the current number. The contract: a number is returned only
-// when the store has reported it; a metric that is missing is an error, never zero.
+// It exists because PD's counts are as old as the store's last heartbeat, up to ten seconds. A store must not be
+// restarted while it leads regions, and the store itself knows the current number. The contract: a number is
+// returned only when the store has reported it; a metric that is missing is an error, never zero.
 package tikv
 
 import (

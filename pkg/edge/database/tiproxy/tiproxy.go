@@ -1,7 +1,7 @@
 // Package tiproxy asks a TiProxy whether it serves.
 //
-// TiProxy's health page answers 200 while it takes new connections. While it drains its connections before it ends it
-// answers 502 with the same body, so only the code says whether it is healthy.
+// TiProxy's health page answers 200 while it takes new connections. While TiProxy drains its connections before it
+// ends, the page answers 502 with the same body. So only the code says whether TiProxy is healthy.
 package tiproxy
 
 import (
@@ -30,7 +30,7 @@ type Health int
 const (
 	// Failing: it answers with an error, and does not say that it drains.
 	Failing Health = iota
-	// Draining: it takes no new clients, and serves those that are connected until it ends.
+	// Draining: it takes no new clients, and serves those that are connected until TiProxy ends.
 	Draining
 	// Healthy: it takes new clients.
 	Healthy
