@@ -1,6 +1,6 @@
 // Package component describes each component of a TiDB cluster to package plan: one Profile each,
-// which is data. It says what a component needs, what must hold before one of its members is
-// restarted or removed, and how that is read; package plan does the rest.
+// which is data. A Profile says what a component needs, what must hold before a member is restarted
+// or removed, and how that is read. Package plan does the rest.
 package component
 
 import (

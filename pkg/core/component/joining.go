@@ -7,10 +7,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// notJoining holds before a removal. A process that runs but is not in PD may be about to
-// register, with or without being Ready. If its pod were removed just then, PD would keep
-// a member that never serves, and its claims could be those of a member that PD counts
-// on.
+// notJoining holds before a removal. A process that runs but is not in PD may be about to register,
+// with or without being Ready. If its pod were removed just then, PD would keep a member that never
+// serves. The claims of the pod could belong to a member that PD counts on.
 var notJoining = plan.Hook{
 	Reason: plan.MemberJoined, Want: "registered in PD",
 	Done: func(_ plan.Scope, m state.Member) bool {

@@ -14,8 +14,8 @@ const (
 	// removeEvictTimeout is short, since PD moves the leaders of a store that is taken offline in
 	// any case. To evict them before only saves clients a short wait.
 	removeEvictTimeout = 5 * time.Minute
-	// manyLeaders is how many leaders a store must have had for clients to notice that it has none
-	// for a while. The number is tidb-operator's, and so are the time that leaders may take to come
+	// manyLeaders is how many leaders a store must have had for clients to notice a while without
+	// leaders. The number is tidb-operator's, and so are the time that leaders may take to come
 	// back, and the share of them that has to.
 	manyLeaders    = 200
 	returnTimeout  = 400 * time.Second
@@ -90,8 +90,8 @@ func restartHelp(sc plan.Scope, m state.Member) remedy.Remedy {
 	return append(help, remedy.Run(with, sc.Cluster.Plugin("sync", "--on-evict-timeout=proceed")))
 }
 
-// evictTimeout returns how long leaders may take to leave a store, if that is limited: a flag comes before
-// what is usual.
+// evictTimeout returns how long leaders may take to leave a store, if that is limited. A flag comes before what is
+// usual.
 func evictTimeout(sc plan.Scope, usual *time.Duration) (limit time.Duration, limited bool) {
 	switch t := sc.Policy.Eviction.Timeout; {
 	case t > 0:
@@ -150,15 +150,16 @@ func followers(sc plan.Scope) bool {
 	return false
 }
 
-// drained reports whether PD has a scheduler for the store, so that no leader comes back,
-// and the store has no leaders. Our own record is no evidence: PD may have lost the
+// drained reports whether PD has a scheduler for the store, and the store has no leaders. The
+// scheduler keeps leaders from coming back. Our own record is no evidence: PD may have lost the
 // scheduler.
 func drained(m state.Member) bool {
 	return m.Database.Evicting && m.Database.Leaders == 0
 }
 
-// evict asks for a scheduler where PD has none. It asks for a record where others have created the
-// scheduler, or the record cannot be read: without a time of its start the wait would have no end.
+// evict asks for a scheduler where PD has none. Where others have created the scheduler, or the
+// record cannot be read, evict asks for a record. Without the time of its start the wait would have
+// no end.
 func evict(sc plan.Scope, m state.Member) plan.Step {
 	e, recorded := sc.All.OpenEviction(m.Database.ID)
 	idle := sc.All.PD.Scheduling.NoBatch && scheduling.Ours(*sc.All) // the step has our own scheduler move leaders again
@@ -187,8 +188,8 @@ func leadersToMove(_ plan.Scope, m state.Member) plan.Quantity {
 	return plan.Quantity{Number: int64(m.Database.Leaders), Unit: plan.Leaders}
 }
 
-// evictingSince is zero while PD has no scheduler: the record of a run that was
-// interrupted long ago must not set the timeout of a new one.
+// evictingSince is zero while PD has no scheduler. The record of a run that was interrupted long
+// ago must not set the timeout of a new run.
 func evictingSince(sc plan.Scope, m state.Member) time.Time {
 	if !m.Database.Evicting {
 		return time.Time{}
@@ -215,7 +216,7 @@ var leadersAllowed = plan.Hook{
 
 // leadersBack holds before the next restart: a store that was restarted before has most of its
 // leaders again. Otherwise the stores that are not restarted yet would lead more and more regions,
-// and the last one all of them.
+// and the last store all regions.
 var leadersBack = plan.Hook{
 	Reason: plan.LeadersReturned, Want: "leaders of another store back",
 	Done: func(sc plan.Scope, m state.Member) bool { _, _, open := returning(sc, m); return !open },
@@ -237,16 +238,16 @@ func returning(sc plan.Scope, except state.Member) (state.Member, state.Eviction
 	return state.Member{}, state.Eviction{}, false
 }
 
-// back reports whether there are no more leaders to wait for: enough of them are back, the
-// scheduler of another user keeps them away, or their time is over.
+// back reports whether there are no more leaders to wait for. Either enough leaders are back, or
+// the scheduler of another user keeps them away, or the time for their return is over.
 func back(sc plan.Scope, m state.Member, e state.Eviction) bool {
 	return e.Ended.IsZero() || m.Database.Evicting ||
 		float64(m.Database.Leaders) >= shareReturning*float64(e.Leaders) ||
 		sc.All.At.Sub(e.Ended) >= returnTimeout
 }
 
-// evictionForgotten deletes a record that waits for leaders when they are back, or when
-// nothing is to be restarted that would have to wait for them.
+// evictionForgotten deletes a record that waits for leaders, when the leaders are back. It also
+// does when nothing is to be restarted that would have to wait for them.
 var evictionForgotten = plan.Hook{
 	Reason: plan.EvictionForgotten, Want: "eviction record deleted",
 	Done: func(sc plan.Scope, m state.Member) bool {

@@ -9,7 +9,7 @@ import (
 )
 
 // offlineByOthers does not hold if another user or tool has taken a store offline in PD, for
-// example with pd-ctl. The store still serves the regions that it has, but PD gives it no new ones,
+// example with pd-ctl. The store still serves its regions, but PD gives the store no new regions,
 // so it does not count as a peer. It is not brought back.
 var offlineByOthers = offlineUnless(nowhereToGo)
 

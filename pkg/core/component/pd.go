@@ -21,9 +21,9 @@ func PD() plan.Profile {
 			return 1, "the last member holds the cluster's metadata", nil
 		},
 		BeforeRestart: []plan.Hook{quorumStays, leaderElsewhere, leaderAhead},
-		// Claims are marked before the member is removed. In the other order, a
-		// scale-in that is cancelled in between would leave a pod whose data PD has
-		// forgotten, and it would look like a pod that is about to join.
+		// Claims are marked before the member is removed. In the other order, a scale-in that is
+		// cancelled in between would leave a pod whose data PD has forgotten. Such a pod would look
+		// like a pod that is about to join.
 		BeforeRemove:  []plan.Hook{notTheLast, quorumRemains, successorThere, leaderMoved, plan.LeftoverMarked, memberRemoved},
 		BeforeRenew:   []plan.Hook{plan.LeftoverMarked},
 		BeforeSuspend: []plan.Hook{claimsKept, evictionsEnded},
@@ -38,9 +38,9 @@ func PD() plan.Profile {
 // spareMember returns the reason not to give a member up. PD cannot remove a member that it
 // does not know, and without a quorum it cannot remove any.
 //
-// An initial member that has yet to start for the first time is not lost as long as
-// Kubernetes keeps its process from running. A user who knows that it will never start,
-// for example because its disk is lost, need not wait.
+// An initial member that has never started is not lost as long as Kubernetes keeps its process from
+// running. A user who knows that it will never start, for example because its disk is lost, need
+// not wait.
 func spareMember(sc plan.Scope, m state.Member, now bool) string {
 	switch {
 	case !sc.All.PD.Serving():
@@ -67,8 +67,8 @@ func spareMember(sc plan.Scope, m state.Member, now bool) string {
 	return ""
 }
 
-// unstartedBehind returns a member of PD that has never started, and whose pod Kubernetes
-// creates only when another one is Ready.
+// unstartedBehind returns a member of PD that has never started, and waits for the given member.
+// Kubernetes creates its pod only when the pod of the given member is Ready.
 func unstartedBehind(sc plan.Scope, m state.Member) (state.Member, bool) {
 	for _, o := range sc.Got.Members {
 		if o.Database.Presence == state.Present && o.Database.Unstarted && sc.WaitsFor(o, m) {
@@ -78,8 +78,8 @@ func unstartedBehind(sc plan.Scope, m state.Member) (state.Member, bool) {
 	return state.Member{}, false
 }
 
-// firstStartAwaited reports whether an initial member of PD has yet to run for the first
-// time, because Kubernetes has not started its container.
+// firstStartAwaited reports whether an initial member of PD has never run because Kubernetes has
+// not started its container.
 func firstStartAwaited(m state.Member) bool {
 	return m.Database.Unstarted && m.Database.Name != "" && m.Pod != nil && !m.Pod.Ran
 }
@@ -105,7 +105,8 @@ func pdState(sc plan.Scope) string {
 }
 
 // quorumStays also counts members of the same PD in other Kubernetes clusters, which no other rule
-// does. It does not apply to a PD of one or two, which loses its quorum with any restart.
+// does. The goal does not apply to a PD with two members or fewer, which loses its quorum with any
+// restart.
 var quorumStays = plan.Hook{
 	Reason: plan.QuorumWithoutMember, Want: "quorum without it",
 	Done: func(sc plan.Scope, m state.Member) bool {
@@ -131,11 +132,11 @@ var leaderElsewhere = plan.Hook{
 	Observed: leaderMoved.Observed,
 }
 
-// leaderAhead is the goal that the leader moves to where it stays as soon as a member there was
-// restarted, and not when its own turn comes: a new leader schedules nothing before it has heard of
-// most regions, and it hears of them while the other members restart. It does not move to the member
-// that restarts first, the one with the highest ordinal, while another one restarts before its own
-// turn: from there it would have to move twice in the next rollout.
+// leaderAhead is the goal that PD's leader moves as soon as a member was restarted on which
+// leadership can stay. The move does not wait for the leader's own turn. A new leader schedules
+// nothing before it has heard of most regions, and hears of regions while the other members
+// restart. The member with the highest ordinal restarts first. Leadership does not move to this
+// member before the leader's own turn, because in the next rollout it would have to move twice.
 var leaderAhead = plan.Hook{
 	Reason: plan.PDLeaderRestarted, Want: "PD led by a restarted member",
 	Done: func(sc plan.Scope, m state.Member) bool {
@@ -191,9 +192,9 @@ var leaderMoved = plan.Hook{
 	},
 }
 
-// successor returns the member to lead next: one that was restarted already, if there is one, so
-// that the leader does not have to move again; else the one that will be restarted last. Members
-// that are about to be removed do not count.
+// successor returns the member to lead next. A member that was restarted already comes first, so
+// that the leader does not have to move again. Without such a member, the member that will be
+// restarted last leads next. Members that are about to be removed do not count.
 func successor(sc plan.Scope, m state.Member) (state.Member, bool) {
 	var best state.Member
 	found := false
@@ -225,8 +226,8 @@ var notTheLast = plan.Hook{
 	Remedy: remedy.Remedy{remedy.Say("keep it"), remedy.Say("to replace it, scale PD out first"), remedy.Say("delete the cluster")},
 }
 
-// quorumRemains must hold before a member is removed: with those that stay PD has a quorum, and not
-// only between two crashes of one of them.
+// quorumRemains must hold before a member is removed: with the members that stay PD has a quorum. A
+// quorum that PD has only between two crashes of a member does not count.
 var quorumRemains = plan.Hook{
 	Reason: plan.QuorumWithoutMember, Want: "quorum without it",
 	Refuse: func(sc plan.Scope, m state.Member) string {

@@ -9,8 +9,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// rulesKept does not hold if PD's placement rules leave no place for some of the store's regions:
-// PD would wait for one for ever.
+// rulesKept does not hold if PD's placement rules leave no place for some of the store's regions.
+// PD would wait for a place for ever.
 var rulesKept = plan.Hook{
 	Reason: plan.PlacementPossible, Want: "place for copies on other stores",
 	Refuse: func(sc plan.Scope, m state.Member) string {
@@ -42,10 +42,10 @@ func rulesHelp(sc plan.Scope, m state.Member) remedy.Remedy {
 	return s.Help(sc.PDCtl)
 }
 
-// shortage returns which placement rules PD could not keep without the member's store.
-// Stores that others take offline, and those with a higher ordinal that leave as well, do
-// not count. A store that is Down takes no regions; it counts only where the one that
-// leaves does not serve either, as in enoughStores.
+// shortage returns which placement rules PD could not keep without the member's store. Stores that
+// others take offline, and those with a higher ordinal that leave as well, do not count. A store
+// that is Down takes no regions. It counts only where the store that leaves does not serve either,
+// as in enoughStores.
 func shortage(sc plan.Scope, m state.Member) (placement.Shortage, bool) {
 	return shortWithout(sc, m, m.Database.State != state.StoreUp)
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Pump's members get the binlog of TiDB and keep it until drainers have read it. Drainers wait for each
-// that is not offline, so one that goes away with what they have not read stops them for ever: it is
-// closed first, and waited for. Drainers themselves are not driven.
+// Pump's members get the binlog of TiDB and keep it until drainers have read it. Drainers wait for each Pump that is
+// not offline. A Pump that goes away with binlog that drainers have not read stops the drainers for ever. So a Pump is
+// closed first, and removed when it is offline. Drainers themselves are not driven.
 func Pump() plan.Profile {
 	return plan.Profile{
 		Kind:          topology.Pump,
@@ -70,8 +70,8 @@ var binlogReceived = plan.Hook{
 	},
 }
 
-// writersRestarted holds before the last Pump is closed where TiDB is to write no binlog any more: its
-// servers do until they are restarted. Where it is to write one, binlogReceived has refused.
+// writersRestarted holds before the last Pump is closed where TiDB is to write no binlog any more. TiDB servers write
+// their binlog until they are restarted. Where TiDB is to write a binlog, binlogReceived has refused.
 var writersRestarted = plan.Hook{
 	Reason: plan.BinlogReceived, Want: "TiDB restarted without a binlog", Awaits: topology.TiDB,
 	Done: func(sc plan.Scope, m state.Member) bool {
@@ -143,8 +143,8 @@ var pumpOffline = plan.Hook{
 	Help:     pumpHelp,
 }
 
-// startsLater returns a Pump that is to leave and has no pod to be closed in, "" where there is none. With OrderedReady
-// Kubernetes makes its pod only while those before it are Ready, and one that was closed is not.
+// startsLater returns a Pump that is to leave and has no pod to be closed in, or "". With OrderedReady Kubernetes makes
+// its pod only while the pods with lower ordinals are Ready. The pod of a Pump that was closed is not Ready.
 func startsLater(sc plan.Scope, m state.Member) string {
 	for _, o := range sc.Got.Members {
 		if sc.Got.Set.Ordered && o.Ordinal > m.Ordinal && o.Pod == nil && !leftPump(o) && len(o.Claims) > 0 {

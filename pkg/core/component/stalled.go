@@ -8,8 +8,8 @@ import (
 )
 
 // onRestartTimeout is onEvictTimeout for a store that is to be restarted. Where PD itself shows that it evicts no
-// leaders, a time that is over says nothing: the store would restart with all of its leaders, and only a person who asks
-// for that may want it.
+// leaders, a time that is over says nothing. The store would restart with all of its leaders. That happens only if a
+// person asks for it.
 func onRestartTimeout(sc plan.Scope) plan.Lapse {
 	if _, stalls := scheduling.Leaders(*sc.All, movesLimited(sc)); stalls && onEvictTimeout(sc) == plan.Default {
 		return plan.Fail
@@ -22,8 +22,8 @@ func nothingToEvict(_ plan.Scope, m state.Member) bool {
 	return m.Stopped() || leaving(m) || drained(m)
 }
 
-// stalled returns what keeps PD from evicting the leaders of a store; the empty cause where nothing does, and where the
-// store has none.
+// stalled returns what keeps PD from evicting the leaders of a store. The cause is empty where nothing does, and where
+// the store has no leaders.
 func stalled(sc plan.Scope, m state.Member) scheduling.Cause {
 	cause, stalls := scheduling.Leaders(*sc.All, movesLimited(sc))
 	if !stalls || m.Database.Leaders == 0 || nothingToEvict(sc, m) || leadersBound(sc, m) != "" {
@@ -45,8 +45,8 @@ func leadersKept(sc plan.Scope, m state.Member) string {
 	return cause.Text
 }
 
-// evictOnce is evict, but leaders do not begin to leave a store before what keeps some of them there has passed: the
-// store would have few of them for as long as an import takes.
+// evictOnce is evict, but an eviction does not begin while a cause that passes keeps some leaders on the store.
+// Otherwise the store would have few leaders for as long as an import takes.
 func evictOnce(sc plan.Scope, m state.Member) plan.Step {
 	if cause := stalled(sc, m); cause.Passes && !m.Database.Evicting && onEvictTimeout(sc) != plan.Proceed {
 		return nil

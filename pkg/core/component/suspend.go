@@ -15,10 +15,10 @@ func pdTrouble(sc plan.Scope, _ state.Member) string {
 	return pdState(sc)
 }
 
-// pdCannotAnswer reports whether PD does not answer and none of its members is expected to: it has no
-// leader by the word of its members, or their processes do not run. A cluster without a quorum may be
-// suspended as well; requests that PD could not answer are recorded, and are made when PD is back. A PD
-// that only we cannot reach, or of which Kubernetes hears nothing, goes on serving, with our schedulers.
+// pdCannotAnswer reports whether PD does not answer and none of its members is expected to. Either the members
+// themselves say that PD has no leader, or their processes do not run. A cluster without a quorum may be suspended as
+// well. Requests that PD could not answer are recorded, and are made when PD is back. A PD that only we cannot reach,
+// or of which Kubernetes hears nothing, goes on serving, with our schedulers.
 func pdCannotAnswer(sc plan.Scope) bool {
 	switch pd := sc.All.PD; {
 	case pd.Known() || len(pd.Unreached) > 0:
@@ -34,9 +34,8 @@ func pdCannotAnswer(sc plan.Scope) bool {
 	return true
 }
 
-// evictionsEnded holds before the stores are suspended, and again before PD is: PD keeps
-// a scheduler over any restart, and would move leaders away from a store that has just
-// come back.
+// evictionsEnded holds before the stores are suspended, and again before PD is. PD keeps a
+// scheduler over any restart, and would move leaders away from a store that has just come back.
 var evictionsEnded = plan.Hook{
 	Reason: plan.EvictionsEnded, Want: "evictions ended",
 	Done:      func(sc plan.Scope, _ state.Member) bool { return len(sc.All.Evictions) == 0 || pdCannotAnswer(sc) },
@@ -51,9 +50,9 @@ var evictionsEnded = plan.Hook{
 	Observed: pdTrouble,
 }
 
-// claimsKept takes back the mark of a removal that PD was not asked for yet. When nothing
-// runs any more, only the marks distinguish a member whose data counts from one that was
-// removed, and PD may have no quorum without it.
+// claimsKept takes back the mark of a removal that PD was not asked for yet. When nothing runs any
+// more, only the marks distinguish a member whose data counts from a member that was removed. PD
+// may have no quorum without a member whose data counts.
 var claimsKept = plan.Hook{
 	Reason: plan.ClaimsUnmarked, Want: "claims not marked as left over",
 	Done: func(sc plan.Scope, m state.Member) bool {
@@ -94,7 +93,7 @@ var claimsKept = plan.Hook{
 
 // removalsSettled deletes the record of a removal that PD was never asked for. The removal begins
 // again when the component is resumed. With the record, a store that a person takes offline during
-// the suspension would look like one that we took offline, and would be brought back.
+// the suspension would look like a store that we took offline. Then it would be brought back.
 var removalsSettled = plan.Hook{
 	Reason: plan.RemovalsForgotten, Want: "removal record deleted",
 	Done: func(sc plan.Scope, m state.Member) bool {
@@ -115,8 +114,8 @@ func anyMarked(m state.Member) bool {
 	return false
 }
 
-// tombstoneMarked holds where claimsKept does not apply: a store that is a tombstone was
-// removed, and its data must not come back.
+// tombstoneMarked holds where claimsKept does not apply. A store that is a tombstone was removed,
+// and its data must not come back.
 var tombstoneMarked = plan.Hook{
 	Reason: plan.ClaimsMarked, Want: plan.LeftoverMarked.Want,
 	Done: func(sc plan.Scope, m state.Member) bool {

@@ -11,10 +11,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// TiCDC's members are captures: each sends the changes of some tables to where changefeeds say, and one
-// of them, the owner, gives out the tables. One that ends with its tables stops their changefeeds until
-// the others have noticed that, so its tables leave it before it is restarted or removed. They keep
-// nothing themselves: what has been sent is recorded in PD.
+// TiCDC's members are captures: each sends the changes of some tables to where changefeeds say. One capture, the owner,
+// gives out the tables. A capture that ends with its tables stops their changefeeds until other captures have noticed
+// the end. So tables leave before a capture is restarted or removed. Captures keep nothing themselves: what has been
+// sent is recorded in PD.
 func TiCDC() plan.Profile {
 	return plan.Profile{
 		Kind:          topology.TiCDC,
@@ -26,8 +26,8 @@ func TiCDC() plan.Profile {
 }
 
 const (
-	// askAgain is how often TiCDC is asked for a drain that is under way: only its answer says how many
-	// tables are left, and a new owner knows nothing of it.
+	// askAgain is how often TiCDC is asked for a drain that is under way. Only the answer says how many tables are
+	// left, and a new owner does not know of the drain.
 	askAgain = 5 * time.Second
 	// askUnknown is the same while TiCDC does not answer.
 	askUnknown = time.Minute
@@ -117,8 +117,8 @@ var feedsServed = plan.Hook{
 	},
 }
 
-// othersTake reports whether another capture can continue what this one does. TiCDC lists a capture for some
-// seconds after its process has ended: the members here count only where one of them serves.
+// othersTake reports whether another capture can continue what this one does. TiCDC lists a capture for some seconds
+// after its process has ended. So the members here count only where another member serves.
 func othersTake(sc plan.Scope, m state.Member) bool {
 	c, old := m.Database.Capture, m.Database.Capture.Drains == state.CannotDrain
 	for _, o := range sc.Got.Members {
@@ -139,8 +139,8 @@ func staying(sc plan.Scope) string {
 	return ""
 }
 
-// idle reports whether a capture surely has no tables: its process does not run, or TiCDC has no
-// changefeeds for it.
+// idle reports whether a capture surely has no tables. Either its process does not run, or TiCDC
+// has no changefeeds for it.
 func idle(sc plan.Scope, m state.Member) bool {
 	c := m.Database.Capture
 	return ended(sc, m) || c.Drains == state.CanDrain && c.Feeds == 0
@@ -171,15 +171,16 @@ func saidEmpty(sc plan.Scope, m state.Member) bool {
 		!d.Empty.IsZero() && d.Asked.Sub(d.Empty) >= confirmed
 }
 
-// surprisingly reports whether that is no proof: TiCDC has never said that there were any, and its version answers so
-// without moving any where it runs in its new architecture. In the former one the same version drains.
+// surprisingly reports whether the answer that no tables are left is no proof. TiCDC has never said that there were
+// tables, and in its new architecture this version answers so without moving a table. In the former architecture the
+// same version drains.
 func surprisingly(sc plan.Scope, m state.Member) bool {
 	d, _ := draining(sc, m)
 	return d.Most <= 0 && movesNone(m.Database.Version)
 }
 
-// movesNone reports whether a version answers a drain, in its new architecture, and moves nothing: v8.5.4 to v8.5.6,
-// also where they have a suffix, and v9.0.0 before its release.
+// movesNone reports whether a version, in its new architecture, answers a drain and moves nothing. Such versions are
+// v8.5.4 to v8.5.6, with or without a suffix, and v9.0.0 before its release.
 func movesNone(version string) bool {
 	before, err := topology.IsDowngrade("v8.5.4", version)
 	fixed, failed := topology.IsDowngrade("v8.5.7", version)
@@ -224,9 +225,9 @@ func tablesLeft(sc plan.Scope, m state.Member) plan.Quantity {
 	return plan.Quantity{Number: int64(d.Tables), Unit: plan.Tables}
 }
 
-// drain asks TiCDC, again and again, for the owner to resign or for tables to leave. While it does not
-// answer, only the record is written: with the time of its start the wait has an end. That of a drain which
-// tidb-operator began is taken over first.
+// drain asks TiCDC, again and again, for the owner to resign or for tables to leave. While TiCDC does not answer, only
+// the record is written: with the time of its start the wait has an end. The record of a drain which tidb-operator
+// began is taken over first.
 func drain(sc plan.Scope, m state.Member) plan.Step {
 	if !m.Pod.DrainBegun.IsZero() {
 		return nil

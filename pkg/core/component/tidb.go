@@ -49,10 +49,9 @@ var tikvServes = plan.Need{
 	},
 }
 
-// firstPasswordSet is the goal that root has the first password that the user asks for. The first
-// server that is up sets it for all. It comes after a rollout and a change of the number of servers: those
-// that cannot be connected to may need just that, and a step that fails comes before the next one of its
-// component.
+// firstPasswordSet is the goal that root has the first password that the user asks for. The first server that is up
+// sets it for all. The step comes after a rollout and a change of the number of servers. Servers that cannot be
+// connected to may need just such a change. A step that fails would hold back the next step of its component.
 var firstPasswordSet = plan.Hook{
 	Reason: plan.FirstPasswordSet, Want: "first password of root set",
 	Done: func(sc plan.Scope, m state.Member) bool {

@@ -11,9 +11,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// TiFlash's members hold copies of tables, in columns. They vote for nothing and lead nothing, so
-// that nothing has to leave one before it restarts. Before one is removed, its copies must have
-// another place: a table may ask for as many as there are stores.
+// TiFlash's members hold copies of tables, in columns. A member does not vote and does not lead, so
+// nothing has to leave a member before its restart. Before a member is removed, its copies must
+// have another place, because a table may ask for as many copies as there are stores.
 func TiFlash() plan.Profile {
 	return plan.Profile{
 		Kind:     topology.TiFlash,
@@ -45,9 +45,9 @@ var tikvJoined = plan.Need{
 	Observed: func(plan.Scope) string { return "PD is not bootstrapped" },
 }
 
-// rulesEnabled is what TiFlash needs of PD's settings: without placement rules PD refuses its stores.
-// PD has them enabled unless it once was of a version before v5.0, or somebody has disabled them. A PD
-// that is not bootstrapped refuses to enable them.
+// rulesEnabled is what TiFlash needs of PD's settings: without placement rules PD refuses its stores. PD has placement
+// rules enabled unless it once was of a version before v5.0, or somebody has disabled them. A PD that is not
+// bootstrapped refuses to enable placement rules.
 var rulesEnabled = plan.Need{
 	Reason: plan.PlacementRulesEnabled, Want: "placement rules enabled in PD",
 	Holds: func(sc plan.Scope) bool {
@@ -67,8 +67,8 @@ var rulesEnabled = plan.Need{
 	},
 }
 
-// pdLetsGo holds where PD does not refuse to take a store offline: it asks for as many other stores,
-// of whatever component, as there are copies of each region.
+// pdLetsGo holds where PD does not refuse to take a store offline. PD asks for as many other
+// stores, of whatever component, as there are copies of each region.
 var pdLetsGo = plan.Hook{
 	Reason: plan.EnoughStores, Want: enoughStores.Want,
 	Refuse: func(sc plan.Scope, m state.Member) string {
@@ -89,8 +89,8 @@ var pdLetsGo = plan.Hook{
 	Remedy: remedy.Remedy{remedy.Say("ask for more replicas of TiKV"), remedy.Say("lower max-replicas in PD first")},
 }
 
-// stateKnown waits for a new leader of PD, which calls all stores Disconnected or Down before it has
-// got their heartbeats: a store that serves would look like one that does not.
+// stateKnown waits for a new leader of PD, which calls stores Disconnected or Down before it has
+// their heartbeats. A store that serves would look like a store that does not.
 var stateKnown = plan.Hook{
 	Reason: plan.EnoughStores, Want: enoughStores.Want,
 	Done: func(sc plan.Scope, m state.Member) bool {
@@ -101,9 +101,9 @@ var stateKnown = plan.Hook{
 	},
 }
 
-// tablesKept is rulesKept for stores of TiFlash. Others that leave later need not serve, and one whose
-// data is gone is Disconnected in PD for half an hour: those that are not Up count only where the one
-// that leaves surely does not serve either.
+// tablesKept is rulesKept for stores of TiFlash. A store that leaves later need not serve. A store whose data is gone
+// is Disconnected in PD for half an hour. So a store that is not Up counts only where the store that leaves surely does
+// not serve either.
 var tablesKept = plan.Hook{
 	Reason: rulesKept.Reason, Want: rulesKept.Want,
 	Refuse: func(sc plan.Scope, m state.Member) string {

@@ -11,8 +11,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// TiKV's members hold the data: leaders leave a store before it restarts, and all of its regions
-// before it is removed.
+// TiKV's members hold the data. Leaders leave a store before a restart, and all regions before a
+// removal.
 func TiKV() plan.Profile {
 	return plan.Profile{
 		Kind:          topology.TiKV,
@@ -80,8 +80,8 @@ var storeRestored = plan.Hook{
 	Observed: storeObserved,
 }
 
-// newStoresHeard waits, before a store is taken offline, until PD has heard of all stores that are new:
-// PD calls them Down for ten seconds, so that it would seem that there are too few.
+// newStoresHeard waits, before a store is taken offline, until PD has heard of all stores that are new. PD calls a new
+// store Down for ten seconds, so that there would seem to be too few stores.
 var newStoresHeard = plan.Hook{
 	Reason: plan.EnoughStores, Want: enoughStores.Want,
 	Done: func(sc plan.Scope, m state.Member) bool { return leaving(m) || newStore(sc) == "" },
@@ -102,10 +102,10 @@ func newStore(sc plan.Scope) string {
 	return ""
 }
 
-// enoughStores holds before a store is taken offline: PD would never finish moving regions away
-// from a store that it needs for a full set of replicas. Stores with a higher ordinal that leave as
-// well do not count. PD itself also counts stores that are Down and not Offline; for a store that
-// surely does not serve no more than that is required. A store of which PD has missed a heartbeat
+// enoughStores holds before a store is taken offline. PD would never finish moving regions away
+// from a store that PD needs for a full set of replicas. Stores with a higher ordinal that leave as
+// well do not count. PD itself also counts stores that are Down and not Offline. For a store that
+// surely does not serve, no more than that is required. A store of which PD has missed a heartbeat
 // may serve, and have one of three copies.
 var enoughStores = plan.Hook{
 	Reason: plan.EnoughStores, Want: "enough other stores",
@@ -129,8 +129,8 @@ var enoughStores = plan.Hook{
 	Remedy: remedy.Remedy{remedy.Say("ask for more replicas"), remedy.Say("lower max-replicas in PD first")},
 }
 
-// upBeside returns how many stores are up, without the given one and those with a higher ordinal
-// that leave as well. Members of ours for which count returns false are left out.
+// upBeside returns how many stores are up, without the given store and stores with a higher ordinal
+// that leave. Members of ours for which count returns false are left out.
 func upBeside(sc plan.Scope, m state.Member, count func(state.Member) bool) int {
 	others := sc.All.PD.UpStores
 	for _, o := range sc.Got.Members {
@@ -142,8 +142,9 @@ func upBeside(sc plan.Scope, m state.Member, count func(state.Member) bool) int 
 	return others
 }
 
-// othersRun waits for stores that PD still calls Up although their processes have ended: PD notices
-// that 20 s later. One of them may have one of three copies, and the store that leaves another one.
+// othersRun waits for stores that PD still calls Up although their processes have ended. PD notices
+// such an end 20 s later. Such a store may have one of three copies, and the store that leaves
+// another copy.
 var othersRun = plan.Hook{
 	Reason: plan.EnoughStores, Want: enoughStores.Want,
 	Done: func(sc plan.Scope, m state.Member) bool {
@@ -158,8 +159,8 @@ var othersRun = plan.Hook{
 	},
 }
 
-// storesElsewhereUp waits, before a store that may serve is taken offline, for the stores of other clusters that PD
-// counts, as a restart does.
+// storesElsewhereUp waits for the stores of other clusters that PD counts, before a store that may serve is taken
+// offline. A restart waits for them as well.
 var storesElsewhereUp = plan.Hook{
 	Reason: plan.StoresElsewhereUp, Want: plan.StoresElsewhereWanted,
 	Done: func(sc plan.Scope, m state.Member) bool {
@@ -229,8 +230,9 @@ func regionsToMove(_ plan.Scope, m state.Member) plan.Quantity {
 	return plan.Quantity{Number: int64(m.Database.Regions), Unit: plan.Regions}
 }
 
-// callOff returns how a scale-in is called off. A store that leaves because its data was given up,
-// or its claim is being deleted, is one of those that are wanted: it would leave all the same.
+// callOff returns how a scale-in is called off. A store may also leave because its data was given
+// up, or because its claim is being deleted. Such a store leaves also after a scale-out, because
+// its member is wanted already.
 func callOff(sc plan.Scope, m state.Member) remedy.Remedy {
 	if sc.Kept(m) {
 		return nil
