@@ -1,8 +1,8 @@
 // Package backup decides whether a cluster has a backup that is complete, whole and new enough, from
 // the Backups of tidb-operator.
 //
-// It is pure. What is asked is whether the cluster could be restored as it was a short time ago, since
-// an upgrade cannot be taken back; so a Backup of which that is not certain does not count.
+// It is pure. The question is whether the cluster could be restored as it was a short time ago,
+// because an upgrade cannot be taken back. A Backup does not count where that is not certain.
 package backup
 
 import (

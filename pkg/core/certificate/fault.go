@@ -125,8 +125,8 @@ func distrust(s, by Secret, server bool, err error) string {
 		subject(s.Leaf), s.Name, issuer(s.Leaf), topology.KeyCA, by.Name)
 }
 
-// unaccepted returns which component does not accept the name of a certificate: its configuration
-// can list those that it accepts.
+// unaccepted returns which component does not accept the name of a certificate, because its
+// configuration can list the accepted names.
 func unaccepted(c topology.Cluster, w topology.Certificate, s Secret) string {
 	if w.Circle != topology.MembersCircle {
 		return ""

@@ -1,5 +1,5 @@
-// Package certificate says what is wrong with the certificates of a cluster: before a pod is made or
-// restarted, since a process that cannot show a valid one does not come back.
+// Package certificate says what is wrong with the certificates of a cluster. It does so before a pod is
+// made or restarted, because a process without a valid certificate does not come back.
 //
 // It is pure. Private keys are looked at when a Secret is parsed and are not kept.
 package certificate
@@ -101,8 +101,8 @@ type outdated struct{ *x509.Certificate }
 func (o outdated) Error() string { return "not valid now: " + subject(o.Certificate) }
 
 // trusts reports why the owner of s does not trust a certificate that is valid now, nil if it does. A
-// certificate may be valid for longer than its authority: one that was signed by an authority is not said
-// to be of another one when that has ended.
+// certificate may be valid for longer than its authority. When the authority has ended, its certificate
+// is not said to be of another authority.
 func (s Secret) trusts(o Secret, server bool, at time.Time) error {
 	usage := x509.ExtKeyUsageClientAuth
 	if server {

@@ -62,9 +62,9 @@ func Warnings(c topology.Cluster, read map[string]Secret, at time.Time) []Warnin
 	return all
 }
 
-// Signer returns what has to be valid for a certificate to be accepted: of those that have signed it, and
-// each other, the one that ends first. Where several authorities have signed it, those that last longest
-// count. It is nil where the Secret has no authority of the certificate.
+// Signer returns the certificate that must be valid so that this one is accepted. A chain ends with the
+// first of its signers that ends. Where several chains are possible, Signer takes the chain that lasts
+// longest. It is nil where the Secret has no authority of the certificate.
 func (s Secret) Signer(at time.Time) *x509.Certificate {
 	roots, between := x509.NewCertPool(), x509.NewCertPool()
 	for _, c := range s.Authorities {

@@ -76,8 +76,8 @@ func Of(w desired.State, s state.Snapshot, claims []corev1.PersistentVolumeClaim
 	return all
 }
 
-// OfGone returns the claims of a cluster whose TidbCluster is gone. Sets are the StatefulSets that are
-// still there: one that was left behind makes its pods again, and they need their data.
+// OfGone returns the claims of a cluster whose TidbCluster is gone. Sets are the StatefulSets that
+// still exist: a StatefulSet that was left behind makes its pods again, and the pods need their data.
 func OfGone(c topology.Cluster, sets []appsv1.StatefulSet, claims []corev1.PersistentVolumeClaim, pods []corev1.Pod) []Claim {
 	var all []Claim
 	for i := range claims {
@@ -147,8 +147,8 @@ func read(c topology.Cluster, live *corev1.PersistentVolumeClaim, pods []corev1.
 	return got, true
 }
 
-// member returns the component and the ordinal that a claim was made for, by its name,
-// <template>-<pod>: labels with the pod's name are set only later, or never.
+// member returns the component and the ordinal that a claim was made for. It reads them from the name,
+// <template>-<pod>, because labels with the pod's name are set only later, or never.
 func member(c topology.Cluster, live *corev1.PersistentVolumeClaim) (topology.Kind, int, bool) {
 	k, known := topology.ParseKind(live.Labels[topology.LabelComponent])
 	if !known || live.Labels[topology.LabelInstance] != c.Instance {

@@ -1,6 +1,5 @@
-// Package desired has what the user wants of a cluster, as objects that are compared with what
-// exists. Package render makes it, and package plan decides by it; the simulation makes its own,
-// without manifests.
+// Package desired has what the user wants of a cluster, as objects that are compared with what exists. Package render
+// makes these objects, and package plan decides by them. The simulation makes its own objects, without manifests.
 package desired
 
 import (
@@ -25,9 +24,9 @@ type Group struct {
 	Services []Object
 	Config   []Object // ConfigMaps that the pod template of Set names; none if they are left as they are
 	Set      Object   // the StatefulSet, its partition closed
-	// PutBack is the StatefulSet as it was applied last. It differs where others have changed fields of the
-	// live pod template. It is written before any other step of the component, since pods that restart or
-	// are added would run what nobody has asked for in the TidbCluster.
+	// PutBack is the StatefulSet as it was applied last. It differs where others have changed fields of the live pod
+	// template. PutBack is written before any other step of the component. Otherwise pods that restart or are added
+	// would run what nobody has asked for in the TidbCluster.
 	PutBack Object
 	// Lacks are objects that the component's pods need and only a person can provide. Until then no
 	// pod is restarted or removed: it would not start.
@@ -42,12 +41,12 @@ type Group struct {
 	Founders int
 }
 
-// Size returns how many members the component is to have now: while there is no PD cluster, all
-// that bootstrap it together, wanted or not, since it needs more than half of them.
+// Size returns how many members the component is to have now. While there is no PD cluster, these are all members
+// that bootstrap PD, wanted or not. The reason is that PD needs more than half of them.
 func (g Group) Size() int { return max(g.Group.Size(), g.Founders) }
 
-// Named reports whether a member is still to be restarted because a user has named it: its pod is the one
-// that it had then.
+// Named reports whether a member that a user has named is still to be restarted. Its pod is then the same as when it
+// was named.
 func (g Group) Named(m state.Member) bool {
 	r, named := g.Restarts[m.Name]
 	return named && m.Pod != nil && m.Pod.UID == r.Pod
@@ -61,8 +60,8 @@ func (g Group) Current(got state.Group, m state.Member) bool {
 // Drift is how an object that exists differs from the wanted one.
 type Drift int
 
-// The values of Drift: an object equals what is wanted, does not exist, differs from it, or is not known to do so, since
-// what is wanted cannot be rendered.
+// The values of Drift: an object equals what is wanted, does not exist, differs, or is unknown because what is wanted
+// cannot be rendered.
 const (
 	None Drift = iota
 	Missing
@@ -75,7 +74,7 @@ type Object struct {
 	Kind, Name string
 	Drift      Drift
 	Manifest   runtime.Object
-	// Mounted: pods use it already, so it is created at once if it is missing.
+	// Mounted: pods use the object already, so a missing one is created at once.
 	Mounted bool
 	// Record is the record of the pod template that must be in the ledger before the object is
 	// written; its zero value for none.
@@ -83,8 +82,8 @@ type Object struct {
 	// Recorded is the record that was observed. If there is another one by now, the object is not
 	// written: a newer version of this program may have written it meanwhile.
 	Recorded state.Template
-	// Generation is that of the StatefulSet that was observed, 0 for none. If it has another one by
-	// now, another process has changed it, and neither the record nor the StatefulSet is written.
+	// Generation is that of the StatefulSet that was observed, 0 for none. With another one by now, another process has
+	// changed the StatefulSet, and neither the record nor the StatefulSet is written.
 	Generation int64
 	// Version is the resourceVersion of the Service or the ConfigMap that was observed, "" for none. With
 	// another one by now it is not written: this content may be older than what another process has written.
@@ -119,9 +118,8 @@ type Lack struct {
 // Need is what pods can lack.
 type Need int
 
-// What pods can lack: the ConfigMap that they mount, a version of this plugin that
-// knows the whole of their spec, a certificate that others accept, and a pod template
-// with the version that is asked for.
+// What pods can lack: a ConfigMap that they mount, or a certificate that others accept. Also a version of this plugin
+// that knows their whole spec, or a pod template with the version that is asked for.
 const (
 	MountedConfigMap Need = iota
 	KnownSpec

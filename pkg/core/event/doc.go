@@ -1,7 +1,6 @@
-// Package event is the vocabulary in which a driving command reports what it
-// does, and the contract of its JSON output: with "-o json" every event is one
-// line on stdout, in the order in which things happened, and the last one is of
-// type "done".
+// Package event has the words with which a driving command reports what it does. They are the
+// contract of its JSON output. With "-o json" every event is one line on stdout. The lines are in
+// the order in which things happened, and the last line is of type "done".
 //
 // A consumer must ignore fields and types that it does not know. Times are
 // RFC 3339 in UTC, durations are seconds. docs/events.md lists every field with

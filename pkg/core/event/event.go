@@ -6,8 +6,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 )
 
-// Version is the value of Event.APIVersion. It changes when a field or a type
-// changes its meaning; new fields and new types may come without it.
+// Version is the value of Event.APIVersion. It changes when a field or a type changes its meaning. It does not have to
+// change for new fields and new types.
 const Version = "kubectl-tidb/v1"
 
 // Type says what an event is about.
@@ -59,8 +59,8 @@ const (
 	OutcomeInterrupted = "interrupted" // 130
 )
 
-// OutcomeDropped is Event.Outcome of a wait that ends without having been seen to pass: it does not
-// matter any more, or cannot be seen, as while PD does not answer.
+// OutcomeDropped is Event.Outcome of a wait that ends without having been seen to pass. The wait does not matter any
+// more, or cannot be seen, for example while PD does not answer.
 const OutcomeDropped = "dropped"
 
 // Event is one thing that happened while a cluster was driven. It is flat, one

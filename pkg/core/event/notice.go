@@ -57,8 +57,8 @@ type NoticeMeaning struct {
 	Text   string
 }
 
-// NoticeReasons returns all reasons of notices, in the order in which a reader meets
-// them: the request, who drives, tidb-operator, what failed, what others have changed.
+// NoticeReasons returns all reasons of notices, in the order in which a reader meets them. The
+// order is: the request, the driver, tidb-operator, what failed, what others have changed.
 func NoticeReasons() []NoticeMeaning {
 	return []NoticeMeaning{
 		{SpecWarning, "the spec is accepted, but something in it may not work as asked"},

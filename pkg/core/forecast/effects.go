@@ -130,9 +130,9 @@ func settled(objects []desired.Object, o desired.Object) {
 	}
 }
 
-// applySet creates a StatefulSet, or changes its template. Which revision Kubernetes gives the template
-// is not known before: if pods have it already, as after a change that is taken back, fewer of them are
-// replaced than the forecast says.
+// applySet creates a StatefulSet, or changes its template. The forecast cannot know which revision
+// Kubernetes gives the template. After a change that is taken back, pods may have that revision already.
+// Then fewer pods are replaced than the forecast says.
 func (w *world) applySet(s plan.Apply, g *desired.Group) {
 	if len(s.Object.Edits) > 0 {
 		w.putBack(s.Component, g)

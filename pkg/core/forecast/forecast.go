@@ -1,10 +1,10 @@
-// Package forecast says what a run does from now on if nothing goes wrong: it lets plan.Decide decide
-// again and again, each time on the snapshot as it is after the steps before.
+// Package forecast says what a run does from now on if nothing goes wrong. It calls plan.Decide again and
+// again, each time on the snapshot as it is after the steps before.
 //
-// What follows from a step is modelled here, as far as decisions depend on it: a restarted pod comes
-// back, leaders leave a store, regions move. Decisions themselves are those of the engine, so a
-// forecast cannot be of another order than a run in which nothing goes wrong. It changes nothing,
-// neither in the cluster nor in what it is given.
+// What follows from a step is modelled here, as far as decisions depend on it. A restarted pod comes
+// back, leaders leave a store, regions move. Decisions themselves are those of the engine, so a forecast
+// cannot be of another order than a run in which nothing goes wrong. Neither the cluster nor the input is
+// changed.
 package forecast
 
 import (

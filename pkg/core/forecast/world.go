@@ -12,8 +12,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// world is the cluster at some moment of the forecast. It shares nothing that it changes with the
-// snapshot that it begins with.
+// world is the cluster at some moment of the forecast. What the forecast changes is not shared with
+// the first snapshot.
 type world struct {
 	profiles []plan.Profile
 	policy   plan.Policy

@@ -136,8 +136,8 @@ func (r Run) LeaderMoves() []Step {
 // not wanted any more.
 const recent = 2 * time.Minute
 
-// Unsolved reports whether a step of a run has failed and the failure was not overcome: no other
-// step came for the same target, and it was not long ago when the run ended.
+// Unsolved reports whether a step of a run has failed and the failure was not overcome. Then no other
+// step came for the same target, and the step failed shortly before the run ended.
 func (r Run) Unsolved(s Step) bool {
 	if s.Result != Failed || r.Outcome == event.OutcomeConverged || r.Ended.Sub(s.Ended) > recent {
 		return false

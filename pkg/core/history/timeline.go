@@ -85,5 +85,5 @@ func compareComponents(a, b string) int {
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a, b))
 }
 
-// compareNames orders members by their numbers: their names are the same up to these.
+// compareNames orders members by their numbers, because the rest of their names is the same.
 func compareNames(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) }

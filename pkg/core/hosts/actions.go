@@ -60,10 +60,10 @@ func (Await) action()      {}
 func (Forget) action()     {}
 
 // Start returns what is to be done before the host is taken down, when all checks have passed. The
-// record comes first. It says what this start does and what an earlier one did, so that a stop takes
-// back all of that, and nothing of others: a node that was cordoned before stays so, and a scheduler
-// that was there before stays in PD. While PD's leader moves, nothing else is done in PD: the caller
-// asks again after that.
+// record comes first. It says what this start does and what an earlier start did, so that a stop takes
+// back all of that, and nothing of others. A node that was cordoned before stays cordoned, and a
+// scheduler that was there before stays in PD. While PD's leader moves, nothing else is done in PD: the
+// caller asks again after that.
 func (h Host) Start(all []Sight, by string, at time.Time) []Action {
 	r := Record{Since: at.UTC().Truncate(time.Second), By: by}
 	if h.Record != nil {
@@ -102,7 +102,7 @@ func (h Host) Start(all []Sight, by string, at time.Time) []Action {
 		actions = append(actions, Cordon{})
 	}
 	if len(moves) > 0 {
-		// A new leader of PD may not have loaded its schedulers yet: they are made when it has.
+		// A new leader of PD may not have loaded its schedulers yet. The next call makes them.
 		return append(actions, moves...)
 	}
 	return append(actions, evictions...)
@@ -122,9 +122,9 @@ func (h Host) moveLeader(s Sight) (plan.MoveLeader, bool) {
 	return plan.MoveLeader{From: from.Name, To: to.Name, FromName: from.Database.Name, ToName: to.Database.Name}, on && ok
 }
 
-// Stop returns what takes the maintenance back. The node takes pods again before members are waited
-// for: those that were deleted while the host was down have no other place if their data is there. The
-// record is removed last. Where it was lost, the members are not known, and none is waited for.
+// Stop returns what takes the maintenance back. The node takes pods again before members are waited for.
+// Pods that were deleted while the host was down have no other place if their data is there. The record
+// is removed last. Where it was lost, the members are not known, and none is waited for.
 func (h Host) Stop() []Action {
 	if h.Record == nil {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Marked returns the hosts that clusters are marked with, by their names. It is for those whose Node was deleted,
-// or made again: the record is lost with it, but for the members. The marks would hold restarts, and the
+// Marked returns the hosts that clusters are marked with, by their names. It is for hosts whose Node was deleted,
+// or made again. The record is lost with the Node, except for the members. The marks would hold restarts, and the
 // schedulers keep leaders off stores, for ever.
 func Marked(clusters []topology.Cluster) []Host {
 	var all []Host

@@ -1,8 +1,8 @@
-// Package hosts decides what has to hold before a host is taken down on which clusters have members,
-// what is done before, and what is taken back when it is up again.
+// Package hosts decides about the maintenance of a host on which clusters have members. It says what must
+// hold before, what is done first, and what is taken back when the host is up again.
 //
-// It is pure. A host may have members of several clusters, and all of them are checked before the
-// first one is changed: a host that cannot be taken down for one of them stays as it is for all.
+// It is pure. A host may have members of several clusters, and all clusters are checked before the first one
+// is changed. A host that cannot be taken down for one cluster is not prepared for any cluster.
 package hosts
 
 import (
@@ -19,9 +19,9 @@ import (
 // Annotation is on a Node under maintenance. It has the Record as JSON.
 const Annotation = topology.AnnotationMaintenance
 
-// Record says what was done before a host is taken down. It is written before anything is done, so
-// that a process may be killed at any time: what is recorded is done by another start, and taken back
-// by a stop. What is not recorded was done by others, and stays.
+// Record says what was done before a host is taken down. It is written before anything is done, so that a
+// process may be killed at any time. What is recorded is done by another start, and taken back by a stop.
+// What is not recorded was done by others, and stays.
 type Record struct {
 	Since time.Time `json:"since"`
 	By    string    `json:"by"` // a person

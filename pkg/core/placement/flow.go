@@ -2,11 +2,10 @@ package placement
 
 import "github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 
-// network describes how copies of one region can be placed, as a flow: from the
-// source to the rules, from these to stores that match, one copy on each, and from
-// there to the sink. If a rule isolates, the flow to its stores passes through
-// their places, with one copy in each. The maximum flow is the largest number of
-// copies.
+// network describes as a flow how copies of one region can be placed. The flow goes from the source
+// to the rules, and from the rules to stores that match. Each store passes one copy on to the sink.
+// If a rule isolates, the flow to its stores passes through places, with one copy in each place.
+// The maximum flow is the largest number of copies.
 type network struct {
 	room  []map[int]int // what can still flow from one node to another one
 	rules []int         // the nodes of the rules
@@ -77,8 +76,8 @@ func (n *network) push(from int, seen map[int]bool) bool {
 	return false
 }
 
-// short reports for each rule whether it lacks a copy once the network is full, or
-// could give one of its copies to a rule that does.
+// short reports for each rule whether it lacks a copy once the network is full. A rule that could
+// give a copy to such a rule counts too.
 func (n *network) short() []bool {
 	seen := map[int]bool{}
 	n.push(source, seen)

@@ -9,14 +9,13 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// Rule is a placement rule with the range of keys that it is for, and its rank among
-// the others.
+// Rule is a placement rule with its range of keys, and its rank among other rules.
 type Rule struct {
 	state.PlacementRule
 	// Start and End are the range. An empty End is the end of all keys.
 	Start, End string
-	// GroupIndex and Index order the rules. One with GroupOverride or Override
-	// disables those before it: all groups, or all rules of its group.
+	// GroupIndex and Index order the rules. A rule with Override disables all earlier rules of its
+	// group, and a rule with GroupOverride all earlier groups.
 	GroupIndex, Index       int
 	GroupOverride, Override bool
 }
@@ -84,8 +83,8 @@ func byRank(a, b Rule) int {
 		cmp.Compare(a.Index, b.Index), cmp.Compare(a.ID, b.ID))
 }
 
-// applied returns the rules of one range that are in force: a rule may override
-// those before it in its group, and a group those before it.
+// applied returns the rules of one range that are in force. A rule may override earlier rules of
+// its group, and a group may override earlier groups.
 func applied(rules []Rule, inForce []int) []state.PlacementRule {
 	var set, group []state.PlacementRule
 	for i, at := range inForce {
@@ -105,8 +104,8 @@ func applied(rules []Rule, inForce []int) []state.PlacementRule {
 	return append(set, group...)
 }
 
-// content returns what a set of rules asks for, without the names of the rules:
-// TiDB makes a rule for each table of a placement policy.
+// content returns what a set of rules asks for. It leaves out the names of the rules, because TiDB
+// makes a rule for each table of a placement policy.
 func content(set []state.PlacementRule) string {
 	var b strings.Builder
 	for _, r := range set {

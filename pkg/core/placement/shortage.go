@@ -1,11 +1,10 @@
 // Package placement reports whether PD can still keep its placement rules without a
 // store.
 //
-// PD moves a region away from a store that is Offline only to a store that the
-// region's rule matches, that has no other copy of the region and, where the rule
-// has an isolation level, that is in a place where the rule has no other copy. When
-// there is none, the store stays Offline for ever. PD itself checks only
-// max-replicas before it takes a store offline.
+// PD moves a region away from a store that is Offline only to a store that the region's rule
+// matches. That store has no other copy of the region. Where the rule has an isolation level, the
+// store is in a place where the rule has no other copy. When there is none, the store stays Offline
+// for ever. PD itself checks only max-replicas before it takes a store offline.
 //
 // It is pure. It says no only where it is certain that PD can never finish.
 package placement

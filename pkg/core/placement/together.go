@@ -6,11 +6,11 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// Together returns how many copies of one region PD may put on some stores, of all those that it
-// chooses from. It puts copies into different locations where there are as many as copies, by all
-// location labels together: stores of one host with the same labels have one location. Where it has too
-// few, or where a label is missing, it may put a copy on each store, and all of them are lost with a
-// host that has these stores.
+// Together returns how many copies of one region PD may put on some of all stores. PD puts copies into
+// different locations where there are as many locations as copies. A location has the values of all
+// location labels: stores of one host with the same labels have one location. With too few locations,
+// or where a label is missing, PD may put a copy on each of these stores. All copies are then lost with
+// a host that has these stores.
 func Together(some, all []state.Store, pd state.PD) int {
 	most := min(len(some), pd.MaxReplicas)
 	if len(pd.LocationLabels) == 0 {

@@ -2,8 +2,8 @@ package remedy
 
 import "strings"
 
-// Advice is an action as it is shown: its commands are one line to paste into a shell,
-// for one kubeconfig context.
+// Advice is an action as it is shown. The commands are on a single line to paste into a shell, for
+// one kubeconfig context.
 type Advice struct {
 	Text    string `json:"text,omitempty"`
 	Command string `json:"command,omitempty"`

@@ -42,9 +42,9 @@ func Plugin(namespace string, args ...string) Command {
 	return Command{Args: append([]string{"tidb"}, args...), Namespace: namespace}
 }
 
-// Line returns the command as a line for a POSIX shell. The flags of kubectl come before
-// "--", since what follows belongs to another program, and not before the verb, where
-// kubectl takes none if the verb is a plugin.
+// Line returns the command as a line for a POSIX shell. The flags of kubectl come before "--",
+// because what follows belongs to another program. They do not come before the verb, because
+// kubectl takes no flags there if the verb is a plugin.
 func (c Command) Line(context string) string {
 	if c.Edits != "" {
 		return "${EDITOR:-vi} " + quote(c.Edits)

@@ -41,7 +41,7 @@ func (e *Error) in(context string) string {
 // Text returns the text of an error, with its commands for a kubeconfig context. The
 // text of an error that wraps others contains theirs, in which the commands are.
 func Text(err error, context string) string {
-	if e, ok := err.(*Error); ok { //nolint:errorlint // this one; those that it wraps come in their turn
+	if e, ok := err.(*Error); ok { //nolint:errorlint // this error alone; wrapped errors come in their turn
 		return e.in(context)
 	}
 	var inner []error

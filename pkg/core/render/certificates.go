@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// invalid returns what the pods of a component lack because of certificates that cannot be used:
-// those that its pods mount, and that of this program, without which it cannot ask PD.
+// invalid returns what the pods of a component lack because of certificates that cannot be used. These are
+// the certificates that the pods mount, and that of this program, without which this program cannot ask PD.
 func invalid(c topology.Cluster, k topology.Kind, faults []certificate.Fault) []desired.Lack {
 	var lacks []desired.Lack
 	for _, f := range faults {

@@ -125,9 +125,9 @@ func (d document) same(used, wanted string) (bool, error) {
 	return err == nil && sameTOML(used, text), err
 }
 
-// leftAlone reports whether the ConfigMap that pods use is not to be written: a newer version of
-// this tool wrote it for the same spec, others made it and the spec has no configuration, or it is
-// gone and its content is not known.
+// leftAlone reports whether the ConfigMap that pods use is not to be written. A newer version of this tool may
+// have written it for the same spec. Others may have made it while the spec has no configuration. Or it is gone
+// and its content is not known.
 func leftAlone(comp component, use usage, have state.Existing, got state.Group) (configured, bool) {
 	c, k := comp.cluster, comp.Kind
 	if comp.kept != nil {
@@ -232,9 +232,8 @@ func rollingName(m, used *corev1.ConfigMap, have state.Existing) string {
 	return name
 }
 
-// formerName returns a ConfigMap with the same meaning and another text: if the user
-// takes a change back, pods that still have the former ConfigMap must not restart because of the
-// text.
+// formerName returns a ConfigMap with the same meaning and another text. If the user takes a change back, pods
+// that still have the former ConfigMap must not restart because of the text.
 func formerName(m *corev1.ConfigMap, have state.Existing) *corev1.ConfigMap {
 	for _, name := range slices.Sorted(maps.Keys(have.ConfigMaps)) {
 		f := have.ConfigMaps[name]
@@ -272,8 +271,8 @@ func taken(m *corev1.ConfigMap, data map[string]string) bool {
 	return false
 }
 
-// digest returns the digest that the operator computes: the SHA-256 of the data as JSON, written
-// twice in hexadecimal digits, of which the first seven are taken.
+// digest returns the digest that the operator computes. It is the SHA-256 of the data as JSON, written twice in
+// hexadecimal digits, cut to the first seven digits.
 func digest(data map[string]string) string {
 	text, err := json.Marshal(data)
 	if err != nil {

@@ -72,8 +72,8 @@ type tailer struct {
 	file string
 }
 
-// logTailer returns a tailer. It ends on SIGTERM: a shell that is the first process of a container
-// ignores SIGTERM by default, and then every restart of the pod would take the whole grace period.
+// logTailer returns a tailer. It ends on SIGTERM. A shell that is the first process of a container ignores
+// SIGTERM by default. Then every restart of the pod would take the whole grace period.
 func logTailer(comp component, name, file string, mount corev1.VolumeMount, own v1alpha1.LogTailerSpec) tailer {
 	tc := comp.cluster.Source
 	return tailer{file: file, Container: corev1.Container{
@@ -97,10 +97,10 @@ func appliedSpec(live *appsv1.StatefulSet) appsv1.StatefulSetSpec {
 	return applied
 }
 
-// keepTailers keeps the commands of tailers that run, if they are those of this version, an earlier
-// one or tidb-operator, for the same file: an existing cluster does not restart for another
-// command. Other commands are the user's patch, which withAdditional applies again if it is still
-// in the spec.
+// keepTailers keeps the commands of running tailers, if the commands are for the same file and of
+// this version, an earlier version or tidb-operator. The reason is that an existing cluster does
+// not restart for another command. Other commands are the user's patch, which withAdditional
+// applies again if it is still in the spec.
 func keepTailers(logs []tailer, applied appsv1.StatefulSetSpec) []corev1.Container {
 	var containers []corev1.Container
 	for _, l := range logs {
@@ -114,8 +114,8 @@ func keepTailers(logs []tailer, applied appsv1.StatefulSetSpec) []corev1.Contain
 	return containers
 }
 
-// tails reports whether a command is one of those that generated tailers have: it creates the file
-// if it is missing and prints what is added to it.
+// tails reports whether a command is a command that generated tailers have. Such a command creates
+// a missing file and prints what is added to the file.
 func tails(command []string, file string) bool {
 	if len(command) != 3 || command[0] != "sh" || command[1] != "-c" {
 		return false
@@ -125,8 +125,8 @@ func tails(command []string, file string) bool {
 	return ok && (rest == ";" || rest == "" || rest == " & wait")
 }
 
-// logMount returns the mount of the volume that the user has named for a log: a storage volume
-// of the component, or else a volume mount of the user's own.
+// logMount returns the mount of the volume that the user has named for a log. It is a storage
+// volume of the component, or else a volume mount of the user's own.
 func logMount(comp component, name string, storage []corev1.VolumeMount) (corev1.VolumeMount, error) {
 	for _, m := range storage {
 		if m.Name == string(comp.Kind)+"-"+name {
@@ -141,9 +141,9 @@ func logMount(comp component, name string, storage []corev1.VolumeMount) (corev1
 	return corev1.VolumeMount{}, fmt.Errorf("no volume %q is mounted to hold a log", name)
 }
 
-// withAdditional adds the user's containers. A container with the name of a generated one is a
-// strategic merge patch for it; of several with the same name, the last is used, as tidb-operator
-// does.
+// withAdditional adds the user's containers. A container with the name of a generated container is
+// a strategic merge patch for that container. Of several with the same name, the last is used, as
+// tidb-operator does.
 func withAdditional(containers, additional []corev1.Container) ([]corev1.Container, error) {
 	generated := slices.Clone(containers)
 	for _, extra := range additional {

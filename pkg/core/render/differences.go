@@ -33,7 +33,7 @@ type Field struct {
 }
 
 // Differences compares what is wanted with the pod templates that were applied last, and with the
-// configurations in use. What was applied last is read from the record of it: the live template has
+// configurations in use. What was applied last is read from its record, because the live template has
 // the defaults of the API server, which nobody has asked for.
 func Differences(o state.Observation, w desired.State) []Difference {
 	var all []Difference

@@ -12,9 +12,9 @@ import (
 )
 
 // To see whether an object must be written, the wanted spec is compared with the record of what was
-// applied last, never with the live spec, which has the defaults of an API server. Labels and
-// annotations that others have added are never a reason to write, and neither are the tool's own:
-// otherwise every StatefulSet would be written in every turn.
+// applied last. It is never compared with the live spec, which has the defaults of an API server.
+// Labels and annotations that others have added are never a reason to write. The tool's own are no
+// reason either, because otherwise every StatefulSet would be written in every turn.
 
 // setDrift compares everything but the replicas and the partition: those have
 // steps of their own.

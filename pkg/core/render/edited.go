@@ -13,13 +13,13 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 )
 
-// A live pod template can differ from the one that was applied last: a person has changed it with "kubectl
-// set image", or a tool has. Kubernetes makes a revision of it, and a rollout would take all members to it,
-// past all checks of versions. So the live template is compared with the record of what was applied. Only
-// fields that the record has are compared: an API server sets defaults beside them, webhooks add containers
-// and variables, and "kubectl rollout restart" adds an annotation.
+// A live pod template can differ from the template that was applied last. A person has changed it with
+// "kubectl set image", or a tool has. Kubernetes makes a revision of it, and a rollout would take all members
+// to it, past all checks of versions. So the live template is compared with the record of what was applied.
+// Only fields that the record has are compared. An API server sets defaults beside them, webhooks add
+// containers and variables, and "kubectl rollout restart" adds an annotation.
 
-// edited returns the fields of the live pod template that are not as they were applied last, none
+// edited returns the fields of the live pod template that are not as they were applied last. It returns none
 // where it is not known what was applied.
 func edited(live *appsv1.StatefulSet) []desired.Edit {
 	applied, ok := lastApplied[appsv1.StatefulSetSpec](live.ObjectMeta)

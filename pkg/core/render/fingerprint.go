@@ -25,10 +25,10 @@ func Template(set *appsv1.StatefulSet) string {
 	return fingerprint(spec.Template)
 }
 
-// fingerprint is the same for two pod templates exactly if they mean the same: an empty list or map
-// is none, quantities count by their value, the order of lists matters and that of maps does not.
+// fingerprint is the same for two pod templates exactly if they mean the same. An empty list or map
+// is none, and quantities count by their value. The order of lists matters, that of maps does not.
 // It covers labels, annotations and the spec. It is not stored, so another release may compute
-// another one.
+// another fingerprint.
 func fingerprint(t corev1.PodTemplateSpec) string {
 	t = normal(t)
 	data, err := json.Marshal([]any{t.Labels, t.Annotations, t.Spec})
@@ -48,9 +48,9 @@ func normal(t corev1.PodTemplateSpec) corev1.PodTemplateSpec {
 	return t
 }
 
-// normalize makes equal values look equal: no empty maps and lists, and every quantity in the one
-// form that depends on its value alone, since 1Gi and 1073741824 are the same amount. A pointer to
-// an empty struct stays: an empty label selector selects everything, none selects nothing.
+// normalize makes equal values look equal. Empty maps and lists become nil. Every quantity gets the
+// form that depends on its value alone, because 1Gi and 1073741824 are the same amount. A pointer
+// to an empty struct stays: an empty label selector selects everything, none selects nothing.
 func normalize(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:

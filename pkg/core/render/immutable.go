@@ -99,7 +99,7 @@ func immutableClaims(at *field.Path, comp component, live *appsv1.StatefulSet, g
 }
 
 // unresizable returns why a volume cannot get the wanted size, "" if it can or has it. A claim that
-// is larger than wanted is no reason: it was made larger by hand, or a growth was taken back before
+// is larger than wanted is no reason. It was made larger by hand, or a growth was taken back before
 // it was done.
 func unresizable(want corev1.PersistentVolumeClaim, template corev1.PersistentVolumeClaimSpec, got state.Group) string {
 	have, size := topology.SizeOf(*template.Resources.Requests.Storage()), templateSize(&want)

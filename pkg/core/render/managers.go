@@ -36,8 +36,8 @@ func managersOf(set *appsv1.StatefulSet) managers {
 	return all
 }
 
-// writer returns the manager that has written a field of the pod template last, and when; "" where no
-// manager has it, as of a field that was removed.
+// writer returns the manager that has written a field of the pod template last, and when. The name is
+// "" where no manager has the field, for example after the field was removed.
 func (m managers) writer(at place) (name string, when time.Time) {
 	for _, one := range m {
 		if one.has(at.way) && (name == "" || one.at.After(when)) {
@@ -67,8 +67,8 @@ func (m manager) has(way []any) bool {
 	return true
 }
 
-// child returns what a manager has written of a field, or of an element of a list, which the API server
-// knows by some of its fields.
+// child returns what a manager has written of a field, or of an element of a list. The API server knows
+// such an element by some of its fields.
 func child(node map[string]any, step any) (map[string]any, bool) {
 	if name, ok := step.(string); ok {
 		next, ok := node["f:"+name].(map[string]any)

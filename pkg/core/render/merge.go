@@ -11,9 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Merge returns a live object, changed to the wanted one. Labels and annotations of others stay,
-// and so do values that the cluster has given, as addresses and node ports of a Service, and values
-// that other steps change, as the replicas of a StatefulSet. Neither argument is changed.
+// Merge returns a live object, changed to the wanted one. Labels and annotations of others stay.
+// Values that the cluster has given stay too, such as addresses and node ports of a Service. So do
+// values that other steps change, such as the replicas of a StatefulSet. Neither argument is
+// changed.
 //
 // It is an error if the object has another owner.
 func Merge(live, wanted runtime.Object) (runtime.Object, error) {
@@ -115,8 +116,8 @@ func mergeSet(live, wanted *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
 	}
 	setLastApplied(&result.ObjectMeta, *spec)
 
-	// These are not in the record, so that they stay: an update strategy that was set by hand,
-	// until the spec asks for another one than before, and additions of others.
+	// The record does not have what follows, so that it stays. An update strategy that was set by
+	// hand stays until the spec asks for another strategy than before. Additions of others stay.
 	if byHand(live, applied) && strategyType(applied) == strategyType(wanted.Spec) {
 		spec.UpdateStrategy = *live.Spec.UpdateStrategy.DeepCopy()
 	}

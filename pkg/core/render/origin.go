@@ -111,8 +111,8 @@ func entryName(v any) string {
 	return name
 }
 
-// entry returns the path of the entry of a list in the component's part, or in the spec as a whole, that an element of
-// the object was made of: one with its name, or else one that is equal to it.
+// entry returns the path of the entry that an element of the object was made of. The entry is in a list of the
+// component's part, or of the spec as a whole. It has the element's name, or else it is equal to the element.
 func (o origin) entry(list string, element any) ([]string, bool) {
 	for _, from := range []struct {
 		at   []string

@@ -14,7 +14,7 @@ import (
 )
 
 // keyOverlay in a ConfigMap holds settings by which tidb-operator overrides the configuration for a
-// while: as long as a restore to a point in time runs, TiKV must not collect the versions of data
+// while. As long as a restore to a point in time runs, TiKV must not collect the versions of data
 // that the restore writes.
 const keyOverlay = "config-file-overlay"
 

@@ -12,9 +12,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// The keys of the bootstrap ConfigMap, for a PD pod without data. It has the names of all initial
-// members, which start one cluster together, or the id of a cluster and the members to join: once a
-// cluster exists, no pod may start another one. See founders for initial members that start late.
+// The keys of the bootstrap ConfigMap, for a PD pod without data. The ConfigMap has the names of
+// all initial members, which start one cluster together, or the id of a cluster and the members to
+// join. Once a cluster exists, no pod may start another one. See founders for initial members that
+// start late.
 const (
 	keyInitial   = "initial-cluster"
 	keyClusterID = "cluster-id"
@@ -90,14 +91,14 @@ func joining(id, join string) map[string]string {
 	return data
 }
 
-// founders adds the initial members that the others did not wait for. PD lists each from the
-// beginning and lets no member join with its name, so it can only start with the same list of all
-// of them: its log begins with that.
+// founders adds the initial members that the cluster was started without. PD lists each of them
+// from the beginning and lets no member join with such a name. So the member can only start with
+// the same list of all initial members, because its log begins with that list.
 //
-// A member that has started once must not start so again. Without its data it would vote a second
-// time with the same id, and what it voted for could be lost. So names are only removed from the
-// list: a late report of PD, or one about a member that was recreated with an old name, adds no
-// name again.
+// A member that has started once must not start so again. Without its data the member would vote a
+// second time with the same id, and what it voted for could be lost. So names are only removed from
+// the list. A late report of PD, or a report about a member that was recreated with an old name,
+// adds no name again.
 func founders(c topology.Cluster, snap state.Snapshot, old, data map[string]string) map[string]string {
 	if was := old[keyClusterID]; was != "" && was != data[keyClusterID] {
 		return data // the list belongs to another cluster
@@ -164,19 +165,19 @@ func joinURLs(c topology.Cluster, snap state.Snapshot, old string) string {
 	return strings.Join(urls, ",")
 }
 
-// begun reports whether one of these initial members has had a pod, and so a claim. Its log may
-// begin with their names, so that with other names it would wait for ever; and most of them may
-// have bootstrapped the cluster.
+// begun reports whether an initial member has had a pod, and so a claim. The member's log may begin
+// with the names of all initial members, so that with other names the member would wait for ever.
+// Also, most initial members may have bootstrapped the cluster.
 func begun(c topology.Cluster, snap state.Snapshot, initial string) bool {
 	return slices.ContainsFunc(snap.Groups[topology.PD].Members, func(m state.Member) bool {
 		return len(m.Claims) > 0 && named(initial, c.PDName(m.Ordinal))
 	})
 }
 
-// partlyUsed reports whether some, but not all, of the first members have a claim already, left
-// over from an earlier cluster of this name. Those may start from its data, and the others must
-// then not start another cluster: they wait until PD answers, and join. If all have one, they are
-// either all of the earlier cluster or all empty.
+// partlyUsed reports whether some, but not all, of the first members have a claim already. Such
+// claims are left over from an earlier cluster of this name. Members with a claim may start from
+// its data. The other members must then not start another cluster: they wait until PD answers, and
+// join. If all members have a claim, the claims are either all of the earlier cluster or all empty.
 func partlyUsed(g topology.Group, snap state.Snapshot) bool {
 	used := 0
 	for _, m := range snap.Groups[topology.PD].Members {

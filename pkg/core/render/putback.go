@@ -15,8 +15,8 @@ import (
 )
 
 // annPutBack on a StatefulSet says which fields of its pod template were put back, when, and from which
-// value. A webhook or a tool that changes a field again right after that is not written against: each of
-// the two would undo what the other one has written, without an end.
+// value. A webhook or a tool may change a field again right after that. Then the field is not put back
+// again, because each of the two would undo the other's change, without an end.
 const annPutBack = "kubectl-tidb/put-back"
 
 // FieldManager is the name under which the API server records the fields that this plugin writes.
@@ -112,8 +112,8 @@ func asApplied(live *appsv1.StatefulSet, record map[string]putBack) *appsv1.Stat
 }
 
 // changedByOthers says which fields of the live pod template stay as others have written them. A release
-// that was not asked for is no such field: no pod may be restarted onto it, since that would be an upgrade
-// or a downgrade past all checks.
+// that was not asked for is no such field. No pod may be restarted onto it, because that would be an
+// upgrade or a downgrade past all checks.
 func changedByOthers(c topology.Cluster, g topology.Group, live *appsv1.StatefulSet, stay []desired.Edit) ([]desired.Finding, []desired.Lack) {
 	if len(stay) == 0 {
 		return nil, nil

@@ -11,9 +11,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// Restricted is Want for clusters of users whom the driver does not trust. It refuses a cluster whose pods could do more
-// than the pods of a user without rights on the host, because the pods are made with the rights of the driver: who may write
-// a TidbCluster need not have the right to run such a pod.
+// Restricted is Want for clusters of users whom the driver does not trust. It refuses a cluster whose pods could do
+// more than the pods of a user without rights on the host. The reason is that the pods are made with the rights of the
+// driver. A user who may write a TidbCluster need not have the right to run such a pod.
 //
 // It looks at the pods as they are rendered, so that no field of the TidbCluster is forgotten.
 func Restricted(o state.Observation) (desired.State, error) {

@@ -4,8 +4,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-// Resized returns a live StatefulSet with other replicas. A closed partition stays closed for them,
-// an open one stays as it is.
+// Resized returns a live StatefulSet with other replicas. A closed partition stays closed for the
+// new replicas, an open partition stays as it is.
 func Resized(live *appsv1.StatefulSet, replicas int) *appsv1.StatefulSet {
 	result := live.DeepCopy()
 	n := int32(replicas)
@@ -32,9 +32,9 @@ func WithPartition(live *appsv1.StatefulSet, to int) *appsv1.StatefulSet {
 	return recorded(result)
 }
 
-// recorded updates the record of a StatefulSet whose template has not changed: the template in the
-// record has no defaults of an API server, unlike the live one. Without a record there is nothing
-// to refresh.
+// recorded updates the record of a StatefulSet whose template has not changed. It keeps the
+// template of the record, which has no defaults of an API server, unlike the live template. Without
+// a record there is nothing to refresh.
 func recorded(set *appsv1.StatefulSet) *appsv1.StatefulSet {
 	applied, ok := lastApplied[appsv1.StatefulSetSpec](set.ObjectMeta)
 	if !ok {

@@ -18,9 +18,9 @@ var scriptFiles embed.FS
 
 // script is a start script and what it depends on.
 //
-// The text of a script that is in use is kept byte for byte, also if others wrote it: with the
-// RollingUpdate strategy one different byte restarts every pod. It is only replaced when it does
-// not fit the spec any more, see fits.
+// The text of a script that is in use is kept byte for byte, also if others wrote it. The reason is that with the
+// RollingUpdate strategy a single different byte restarts every pod. It is only replaced when it does not fit the spec
+// any more, see fits.
 type script struct {
 	name string
 	// data are the values for the template.
@@ -70,8 +70,8 @@ type word struct {
 	ours bool
 	// or is the same in another form that an operator's script can have; "" for none.
 	or string
-	// read is a part of scripts that find it out when they run, as all of ours do: it need not be in
-	// these. "" where all scripts have it.
+	// read is text that a script has if it finds the word out when it runs, as all of our scripts do. Such a script
+	// need not have the word. read is "" where all scripts have the word.
 	read string
 }
 
@@ -186,8 +186,8 @@ func (w word) in(text string) bool {
 // leftOpen reports whether a script finds out when it runs whether it uses the word.
 func (w word) leftOpen(text string) bool { return w.read != "" && strings.Contains(text, w.read) }
 
-// executed returns the words after a program, and after a variable with its own arguments, on the
-// line that executes it; false if a script has no such line.
+// executed returns the words after a program, and after a variable with its own arguments, on the line that executes
+// the program. It returns false if a script has no such line.
 func executed(text, program string) ([]string, bool) {
 	if program == "" {
 		return nil, false

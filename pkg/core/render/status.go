@@ -15,8 +15,8 @@ import (
 )
 
 // Status returns the TidbCluster's status for an observation. What was not observed this time stays
-// as it was, and times stay as long as the state that they are about, so that an unchanged cluster
-// has an unchanged status.
+// as it was. Times stay as long as the state that they are about, so that an unchanged cluster has
+// an unchanged status.
 func Status(o state.Observation, w desired.State, p plan.Plan, old v1alpha1.TidbClusterStatus) v1alpha1.TidbClusterStatus {
 	s := o.Snapshot
 	r := projection{wanted: w, have: o.Existing, snap: s, at: metav1.NewTime(s.At).Rfc3339Copy()}

@@ -61,8 +61,9 @@ func describeTiCDC(c topology.Cluster, g topology.Group, _ state.Existing) (comp
 	return comp, nil
 }
 
-// readsAnnotations reports whether pods of TiCDC have their annotations, with which a user can have
-// one start nothing: the first generation of tidb-operator's start scripts does not read them.
+// readsAnnotations reports whether pods of TiCDC mount their annotations, with which a user can
+// have a pod start nothing. The first generation of tidb-operator's start scripts does not read
+// them.
 func readsAnnotations(c topology.Cluster) bool {
 	return c.Source.StartScriptVersion() != v1alpha1.StartScriptV1
 }

@@ -111,7 +111,7 @@ func mountTiDB(comp *component, db *v1alpha1.TiDBSpec, storage []corev1.VolumeMo
 			}},
 		})
 	}
-	if db.IsBootstrapSQLEnabled() { // its volume comes before those of the certificates, and its mount after theirs
+	if db.IsBootstrapSQLEnabled() { // this volume comes before those of the certificates, and its mount after theirs
 		comp.volumes = append(comp.volumes,
 			configMapVolume("tidb-bootstrap-sql", *db.BootstrapSQLConfigMapName, corev1.KeyToPath{Key: "bootstrap-sql", Path: "bootstrap.sql"}))
 	}

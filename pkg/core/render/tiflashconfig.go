@@ -9,8 +9,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// tiflashConfig returns the configurations of TiFlash and of its part that copies regions: what the
-// user has set, defaults for the rest, and the keys for TLS.
+// tiflashConfig returns the configurations of TiFlash and of its part that copies regions. They have what the user has
+// set, defaults for the rest, and the keys for TLS.
 func tiflashConfig(comp component) (common, proxy *config.GenericConfig, err error) {
 	fl := comp.cluster.Source.Spec.TiFlash.Config
 	common, err = withDefaults(fl.Common.GenericConfig, commonDefaults(comp))

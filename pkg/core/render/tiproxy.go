@@ -62,8 +62,8 @@ func describeTiProxy(c topology.Cluster, g topology.Group, _ state.Existing) (co
 	return comp, err
 }
 
-// tiproxyVolumes are the first volumes of TiProxy, which has its configuration and its start script
-// in one directory.
+// tiproxyVolumes are the first volumes of TiProxy, which has the configuration and the start script
+// in the same directory.
 func tiproxyVolumes(comp component, configMap string) []corev1.Volume {
 	config := configMapVolume(volumeConfig, configMap,
 		corev1.KeyToPath{Key: comp.documents[0].key, Path: comp.documents[0].file},
@@ -72,7 +72,7 @@ func tiproxyVolumes(comp component, configMap string) []corev1.Volume {
 }
 
 // tiproxyServices returns the Service that SQL clients use, and the one that gives pods their DNS
-// names. Both have the addresses of pods also while these are not Ready: a TiProxy that drains its
+// names. Both have the addresses of pods that are not Ready too, because a TiProxy that drains its
 // connections still serves them.
 func tiproxyServices(comp component) []*corev1.Service {
 	api := servicePort("tiproxy-api", topology.TiProxyStatusPort)

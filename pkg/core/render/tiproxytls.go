@@ -15,7 +15,7 @@ type sectionTLS struct {
 // tlsSection is a section "security.<name>" of TiProxy's configuration.
 type tlsSection struct {
 	name string
-	// ca: it names the CA; own: it names a certificate and its private key.
+	// ca: the section names the CA; own: the section names a certificate and its private key.
 	ca, own bool
 	// skip says whether the other side need not show a certificate.
 	skip skipping
@@ -47,8 +47,8 @@ func (s tlsSection) keys(dir string, unset func(string) bool) []setting {
 	return keys
 }
 
-// tiproxyTLS returns the certificates of TiProxy, in the order of existing pods. Its HTTP server
-// shows one of them, and asks for none.
+// tiproxyTLS returns the certificates of TiProxy, in the order of existing pods. The HTTP server of
+// TiProxy shows a certificate, and asks for none.
 //
 // tidb-operator names files for the HTTP server that no pod has, in a cluster with certLayout v1 and
 // without TLS between members. Here there are none of these settings.

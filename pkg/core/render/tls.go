@@ -31,9 +31,9 @@ func (comp *component) mountCertificateAt(dir, volume, secret string) {
 	})
 }
 
-// mountMemberTLS gives the main container the certificate of its component, and, if the user asks
-// for it, that of clients, for tools that are run in the pod. Without TLS between members it gives
-// none.
+// mountMemberTLS gives the main container the certificate of its component. If the user asks for
+// it, the container also gets the certificate of clients, for tools that are run in the pod.
+// Without TLS between members it gives none.
 func (comp *component) mountMemberTLS(client *bool) {
 	c := comp.cluster
 	if !c.TLS.Members {

@@ -45,9 +45,8 @@ func set(table map[string]any, key string, value any) error {
 	return nil
 }
 
-// bareNumbers writes two durations of TiKV as bare numbers where the user gave a
-// whole number only, with a sign perhaps: older releases know them as numbers of
-// milliseconds.
+// bareNumbers writes two durations of TiKV as bare numbers where the user gave a whole number only,
+// with a sign perhaps. Older releases know these durations as numbers of milliseconds.
 func bareNumbers(user *config.GenericConfig) *config.GenericConfig {
 	result := user.DeepCopy()
 	txn, ok := result.MP["pessimistic-txn"].(map[string]any)

@@ -26,8 +26,9 @@ type usage struct {
 	mounted bool
 }
 
-// inUse returns the ConfigMap that the component's pods use: the one in the StatefulSet, else in
-// its pods, else the one whose name an operator has recorded before it deleted the StatefulSet.
+// inUse returns the ConfigMap that the component's pods use, as the StatefulSet names it, else as
+// its pods do. Else it is the ConfigMap whose name an operator has recorded before it deleted the
+// StatefulSet.
 func inUse(c topology.Cluster, k topology.Kind, have state.Existing) usage {
 	if spec := have.PodSpec(k); spec != nil {
 		if name := mountedConfigMap(spec, c.SetName(k)); name != "" {
@@ -54,7 +55,8 @@ func mountedConfigMap(pod *corev1.PodSpec, prefix string) string {
 }
 
 // ConfigMaps returns the names of the ConfigMaps that must be read, whatever owner and labels they
-// have: those that pods use, and, where there are no pods, those that are about to be created.
+// have. These are the ConfigMaps that pods use and, where there are no pods, those that are about
+// to be created.
 func ConfigMaps(c topology.Cluster, have state.Existing) []string {
 	var names []string
 	for _, g := range c.Groups {

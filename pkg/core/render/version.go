@@ -17,17 +17,18 @@ import (
 
 // TemplateVersion is the version of what is rendered into pod templates, start scripts and
 // configurations. Raise it by one with each change that renders another pod template, start script
-// or configuration for an unchanged spec: it prevents that an older release, for example on a
+// or configuration for an unchanged spec. It prevents that an older release, for example on a
 // laptop, rolls the pods back.
 const TemplateVersion = 1
 
-// keeps returns the pod template that a newer version of this tool has written for the same spec,
-// and that must not be replaced, nil where there is none. It uses the record of that version. A
-// record of another template than the one that was applied last has no effect: tidb-operator or
-// another tool has written the template since, or the process that made the record was killed.
+// keeps returns the pod template that a newer version of this tool has written for the same spec.
+// That template must not be replaced. It is nil where there is none. keeps uses the record of that
+// version. A record of another template than the template that was applied last has no effect.
+// Either tidb-operator or another tool has written the template since, or the process that made the
+// record was killed.
 //
-// If the spec has changed, or seems to have, and has fields that this version does not know, the
-// template is kept as well, and a gate says so: this version would lose these fields.
+// The spec may have changed, or seem to have, and have fields that this version does not know. Then
+// the template is kept as well, because this version would lose these fields. A gate says so.
 func keeps(c topology.Cluster, g topology.Group, live *appsv1.StatefulSet, r state.Template) (*corev1.PodTemplateSpec, []desired.Finding, []desired.Lack) {
 	if live == nil || !r.WrittenByNewer(TemplateVersion, func() string { return appliedPods(live) }) {
 		return nil, nil, nil

@@ -15,8 +15,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// RefusedError says that the wanted objects differ from the existing ones in fields that cannot be
-// changed in place, and names the fields of the spec.
+// RefusedError says that the wanted objects differ from the existing objects in fields that cannot
+// be changed in place. It names the fields of the spec.
 type RefusedError struct {
 	Fields field.ErrorList
 	Remedy remedy.Remedy // nil if only another spec helps

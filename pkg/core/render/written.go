@@ -11,8 +11,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// annWritten on a ConfigMap has the time of the last change of its data, and a digest of the data:
-// data that others have changed since has another digest.
+// annWritten on a ConfigMap has the time of the last change of its data, and a digest of the data.
+// Data that others have changed since then has another digest.
 const annWritten = "kubectl-tidb/data-changed"
 
 // SetWritten records on a ConfigMap that its data changes at this time.
@@ -32,8 +32,9 @@ type Written struct {
 }
 
 // WrittenConfig returns when the configuration of a component was written that its pods read when
-// they start. Our own record is exact. Without one, since an operator or a person wrote it, the API
-// server's record of the last write is used, which may have changed other fields too.
+// they start. Our own record is exact. There is no record if an operator or a person wrote the
+// configuration. Then the API server's record of the last write is used, which may have changed
+// other fields too.
 func WrittenConfig(c topology.Cluster, k topology.Kind, have state.Existing) Written {
 	m := inUse(c, k, have).found
 	if m == nil {
@@ -61,7 +62,7 @@ const (
 )
 
 // In reports whether a pod runs with the configuration. It uses the time at which the API server
-// created the pod; the node's clock, which sets the start of containers, only counts if the
+// created the pod. The node's clock, which sets the start of containers, only counts if the
 // difference is large.
 func (w Written) In(p state.Pod) state.Config {
 	switch {

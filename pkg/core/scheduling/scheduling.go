@@ -1,8 +1,8 @@
 // Package scheduling says what keeps PD from moving leaders or regions although it accepts the request.
 //
-// PD shows each of these causes. Without a look at them an eviction is waited for until its time is over, and the
-// store then restarts with all of its leaders. The rules are here, in one place, so that a rollout, a removal, a
-// maintenance, and the verb that evicts leaders ask the same.
+// PD shows each of these causes. Without this check, an eviction that PD does not carry out is waited for until its
+// time is over. The store then restarts with all of its leaders. The rules are here, in one place, so that a rollout, a
+// removal, a maintenance, and the verb that evicts leaders ask the same.
 package scheduling
 
 import (

@@ -31,7 +31,7 @@ const (
 	DrainsUnknown Drains = iota
 	// CannotDrain: this version has no such request.
 	CannotDrain
-	// CanDrain: the captures are known, and this one is one of them.
+	// CanDrain: the captures are known, and the member's capture is among them.
 	CanDrain
 )
 
@@ -47,9 +47,9 @@ type Drain struct {
 	Asked time.Time
 	// Tables is how many were left then, TablesUnknown where TiCDC did not say.
 	Tables int
-	// Most is the highest number that TiCDC has answered, and Empty since when each of its answers was 0; zero where the
-	// last one was another. One answer of 0 proves nothing: it may come before tables are counted, and the new
-	// architecture of TiCDC answers 0 at once, and moves nothing.
+	// Most is the highest number that TiCDC has answered. Empty is since when each of its answers was 0; zero where
+	// the last answer was another number. A single answer of 0 proves nothing: it may come before tables are counted.
+	// The new architecture of TiCDC answers 0 at once, and moves nothing.
 	Most  int
 	Empty time.Time
 	// Refused: this version cannot do it.

@@ -1,8 +1,8 @@
 package state
 
-// Config says whether the process of a pod runs with the configuration that its
-// ConfigMap has now. A process reads it when it starts, and a ConfigMap may be
-// written while it runs (configUpdateStrategy InPlace).
+// Config says whether the process of a pod runs with the configuration that its ConfigMap has now.
+// A process reads its configuration when it starts, and a ConfigMap may be written meanwhile
+// (configUpdateStrategy InPlace).
 type Config int
 
 // ConfigUnknown is the zero value: it is unknown when the ConfigMap was written, or

@@ -13,13 +13,14 @@ type StoreElsewhere struct {
 	ID      uint64
 	Address string
 	State   StoreState
-	// Serves is true for a store that is Offline and sends heartbeats: it serves while its regions leave it.
+	// Serves is true for a store that is Offline and sends heartbeats, because such a store serves while its regions
+	// leave.
 	Serves bool
 }
 
-// MissingElsewhere says which stores of TiKV PD counts and does not call Up, and that are members of none of the
-// given clusters, which have the same PD; "" where there is none. A region may have copies on such a store and on
-// one of ours. With both down it has no quorum. So nothing is taken away from such regions before all of them serve.
+// MissingElsewhere says which stores of TiKV PD counts and does not call Up, though no given cluster has them. It is
+// "" where there is none. The given clusters have the same PD. A region may have copies on such a store and on one
+// of ours. With both down it has no quorum. So nothing is taken away from such regions before all of them serve.
 // Stores of TiFlash do not count: their copies do not vote.
 func MissingElsewhere(same ...Snapshot) string {
 	if len(same) == 0 {

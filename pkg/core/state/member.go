@@ -9,7 +9,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Member is one ordinal of a component: its pod, its claims, and what the database says about it.
+// Member is an ordinal of a component: its pod, its claims, and what the database knows of the member.
 type Member struct {
 	Kind    topology.Kind
 	Ordinal int
@@ -56,8 +56,8 @@ type Pod struct {
 	Finalizers []string
 	// Ended is true in a final phase, Succeeded or Failed. No container of the pod is started again.
 	Ended bool
-	// Since is when the pod's state began: if it is Terminating, when its deletion was requested,
-	// else when Ready last changed or the pod was created.
+	// Since is when the pod's state began. For a pod that is Terminating, this is when its deletion was requested; else
+	// when Ready last changed or the pod was created.
 	Since time.Time
 	// Started is when the component's container last started; zero while it
 	// does not run.
@@ -90,12 +90,11 @@ type Pod struct {
 	// Behind is how far the clock of its host is known to be behind that of the API
 	// server. The times above are by the latter.
 	Behind time.Duration
-	// EvictionBegun is when tidb-operator began to evict region leaders from the
-	// store of this pod, as its annotation evictLeaderBeginTime says; zero when the
-	// pod has none.
+	// EvictionBegun is when tidb-operator began to evict region leaders from the store of this pod. The pod's
+	// annotation evictLeaderBeginTime says so; zero when the pod has none.
 	EvictionBegun time.Time
-	// DrainBegun is when tidb-operator began to drain the capture of this pod, as its annotation
-	// says; LongAgo where that cannot be read, zero when the pod has none.
+	// DrainBegun is when tidb-operator began to drain the capture of this pod, as an annotation of the pod says. It is
+	// LongAgo where the annotation cannot be read, zero when the pod has none.
 	DrainBegun time.Time
 	// Closing reports whether the process of a Pump that runs now was asked to close.
 	Closing bool
@@ -194,41 +193,40 @@ const (
 // server itself reports. Fields that do not apply to a component are zero.
 type Database struct {
 	Presence Presence
-	// ID is PD's member id or store id. A tombstone is reported only for the data of the removed
-	// store: a member that starts at the same address with an empty claim is Absent until it
-	// registers.
+	// ID is PD's member id or store id. A tombstone is reported only for the data of the removed store. A member that
+	// starts at the same address with an empty claim is Absent until it registers.
 	ID   uint64
 	Name string // PD's member name
-	// Unstarted is true if PD lists the member, but it has never started. It is one of the first
-	// members, or one that was about to join; only the former has a name already.
+	// Unstarted is true if PD lists the member, but it has never started. The member is one of the first members, or
+	// was about to join. Only a first member has a name already.
 	Unstarted bool
 	// Unasked is true for a member of PD if PD did not say in time whether it reaches the member.
 	Unasked bool
-	// Healthy is true for a member of PD that passes PD's health check, a store that is Up and has
-	// sent a heartbeat since its container started, or that is new and answers itself, a Pump that is
-	// online and has written to PD's etcd since its container started, and a TiDB server whose status
-	// port answers.
+	// Healthy is true for a member of PD that passes PD's health check, and for a TiDB server whose status port
+	// answers. It is true for a store that is Up and has sent a heartbeat since its container started, or that is new
+	// and answers itself. It is true for a Pump that is online and has written to PD's etcd since its container
+	// started.
 	Healthy bool
-	// New is true for a store that the process in its pod has registered in PD, with no regions to
-	// open, and of which PD has not got the first heartbeat yet. PD calls such a store Down.
+	// New is true for a store that the process in its pod has registered in PD, with no regions to open. PD has not got
+	// the first heartbeat of such a store yet. PD calls the store Down.
 	New     bool
 	Problem string // why it is not healthy, according to the database
-	// Draining: it serves the clients that it has until it ends, and takes no others.
+	// Draining: the member serves its present clients until it ends, and takes no new clients.
 	Draining bool
 	// Answer is what the member itself says, where it was asked. What PD says may be minutes old
 	// just after PD's leader has changed.
 	Answer Answer
 	// Listening is true where the process has answered that it does not serve, so that it runs.
 	Listening bool
-	// Since is when a member that is not healthy was healthy last, according to the database or to
-	// a record in the cluster, for example a store's last heartbeat. Zero when it is unknown.
+	// Since is when a member that is not healthy was healthy last, for example a store's last heartbeat. The database
+	// or a record in the cluster says so. Zero when it is unknown.
 	Since  time.Time
 	Leader bool // it leads PD
 	State  StoreState
 	// Evicting is true if PD has an evict-leader scheduler for the store, ours or not.
 	Evicting bool
-	// Leaders is the number of region leaders on the store, read from the store itself while it is
-	// being evicted, since PD's number is as old as the last heartbeat; else PD's number. -1 when
+	// Leaders is the number of region leaders on the store. While the store is being evicted, the number is read from
+	// the store itself, because PD's number is as old as the last heartbeat. Otherwise it is PD's number. It is -1 when
 	// it could not be read.
 	Leaders int
 	Regions int
@@ -271,8 +269,8 @@ func (m Member) ReportsOther(version string) bool {
 	return has != "" && topology.Released(version) != "" && !topology.SameRelease(has, version)
 }
 
-// Version returns the version that a member runs, "" where it is not known: the release that its process
-// reports, else the tag of its image. An image may have no tag, or one that names no release.
+// Version returns the version that a member runs, "" where it is not known. It is the release that the process reports,
+// else the tag of the image. An image may have no tag, or a tag that names no release.
 func (m Member) Version() string {
 	tag := ""
 	if m.Pod != nil {
@@ -296,9 +294,9 @@ func (m Member) TakesLeaders() bool {
 	return m.Up() && !m.Database.New && m.Database.State != StoreOffline && !m.Database.Evicting
 }
 
-// DownSince returns since when there is evidence that the member does not serve: from Kubernetes
-// about its pod and from the database about its last heartbeat, never from the time of our first
-// observation. It is zero for a member that serves, and where it is unknown.
+// DownSince returns since when there is evidence that the member does not serve. The evidence is from Kubernetes about
+// its pod and from the database about its last heartbeat. It is never from the time of our first observation. DownSince
+// is zero for a member that serves, and where the time is unknown.
 func (m Member) DownSince() time.Time {
 	if m.Up() {
 		return time.Time{}
@@ -310,8 +308,8 @@ func (m Member) DownSince() time.Time {
 	if !m.Pod.Ready && (since.IsZero() || m.Pod.Since.Before(since)) {
 		since = m.Pod.Since
 	}
-	// A new pod is a new attempt, and the time starts again: after hours of suspension every store
-	// is Down in PD, and all of them are about to start.
+	// A new pod is a new attempt, and the time starts again. After hours of suspension every store is Down in PD, and
+	// all of them are about to start.
 	if !since.IsZero() && since.Before(m.Pod.Made) {
 		return m.Pod.Made
 	}

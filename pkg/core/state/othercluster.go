@@ -6,9 +6,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// OfOtherCluster reports whether the labels of a claim have the id of another cluster than that of the
-// PD that answers. That PD may have lost its data and started a new cluster, or it may not be the PD of
-// this cluster. So it is no proof that a member has left when this PD does not list it: the data in the
+// OfOtherCluster reports whether a claim's labels have the id of another cluster than the PD that
+// answers. That PD may have lost its data and started a new cluster, or it may not be the PD of this
+// cluster. That this PD does not list a member is no proof that the member has left. The data in the
 // claim may be the last copy.
 func (p PD) OfOtherCluster(labels map[string]string) bool {
 	label := labels[topology.LabelClusterID]

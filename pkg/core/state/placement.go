@@ -8,9 +8,9 @@ type Placement struct {
 	// Stores are all stores that are no tombstones, TiFlash and those of other
 	// Kubernetes clusters among them.
 	Stores []Store
-	// Rules has one list for each set of rules that applies to some range of keys:
-	// all rules of a list ask for copies of the same regions, each on another store.
-	// It is empty where the rules could not be read.
+	// Rules has one list for each set of rules that applies to some range of keys. All rules of a
+	// list ask for copies of the same regions, each on another store. It is empty where the rules
+	// could not be read.
 	Rules [][]PlacementRule
 	// Unread says why the rules are unknown while PD does not answer; "" where it has answered, or
 	// where the rules are not needed. No removal begins while they are unknown.
@@ -45,7 +45,7 @@ type PlacementRule struct {
 	// IsolationLevel is the location label in which any two copies must differ; ""
 	// when PD only prefers that they do.
 	IsolationLevel string
-	// Tables are those that ask for it where it is for replicas in TiFlash.
+	// Tables are the tables that ask for the rule where it is for replicas in TiFlash.
 	Tables []Table
 	// Configured is true if the rule follows PD's replication settings (max-replicas,
 	// location-labels, isolation-level): to change the rule, change these.

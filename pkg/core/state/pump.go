@@ -15,8 +15,8 @@ type Pump struct {
 	// Host is the address under which it registered.
 	Host  string
 	State PumpState
-	// Reader is the drainer that has read least of what the Pump has, "" where there is none, and
-	// Behind how much it has yet to read.
+	// Reader is the drainer that has read least of the Pump's binlog, "" where there is none. Behind
+	// is how much the drainer has yet to read.
 	Reader string
 	Behind time.Duration
 }

@@ -14,8 +14,9 @@ type Scheduling struct {
 	KeepsOffline bool
 	// Evicting are all stores of the evict-leader scheduler, those of other clusters among them.
 	Evicting []uint64
-	// NoBatch: the evict-leader scheduler moves 0 leaders at a time. One that was made before an upgrade to v8.5.0,
-	// v8.5.1 or v8.5.2 does so, and a store that is added to it later is not evicted either.
+	// NoBatch: the evict-leader scheduler moves 0 leaders at a time. A scheduler that was made before an upgrade
+	// to v8.5.0, v8.5.1 or v8.5.2 does so. A store that is added to such a scheduler later is not evicted
+	// either.
 	NoBatch bool
 	// EvictionPaused: the evict-leader scheduler is paused. PD ends that by itself after a time.
 	EvictionPaused bool

@@ -10,13 +10,12 @@ import (
 type Set struct {
 	Exists bool
 	UID    string
-	// Generation is the number of its spec: each change of the spec gives it another one.
+	// Generation is the number of the spec: each change of the spec gives another number.
 	Generation int64
 	// Made is when the StatefulSet was created. No pod can have been missing for
 	// longer.
 	Made time.Time
-	// Terminating is true if its deletion was requested; it is deleted after its
-	// pods.
+	// Terminating is true if the deletion was requested; the StatefulSet is deleted after its pods.
 	Terminating bool
 	Replicas    int // spec.replicas
 	// Partition holds back updates of pods with a lower ordinal. It is closed
@@ -44,8 +43,8 @@ type Set struct {
 	// Template is the fingerprint of the pod template applied last; see
 	// desired.Group.Template.
 	Template string
-	// Writer is the field manager that has written it last, its status apart, and Written is when; "" where the API server
-	// has not recorded it.
+	// Writer is the field manager that has written the StatefulSet last, apart from the status, and Written is when.
+	// Writer is "" where the API server has not recorded it.
 	Writer  string
 	Written time.Time
 	// Volumes are the sizes in its claim templates, by their names.

@@ -1,10 +1,9 @@
 // Package state has what was observed: one Snapshot, taken at one moment, of everything that a
 // decision may depend on.
 //
-// It is pure. Package observe fills a Snapshot from Kubernetes, PD and the
-// components; package plan reads it. What could not be read is recorded as
-// unknown and never as absent, because "PD did not answer" must not be taken
-// for "PD does not know this store, so its data may go".
+// It is pure. Package observe fills a Snapshot from Kubernetes, PD and the components; package plan reads it.
+// What could not be read is recorded as unknown and never as absent. The reason is that "PD did not answer"
+// must not be taken for "PD does not know this store, so its data may go".
 package state
 
 import (
@@ -53,15 +52,17 @@ type PD struct {
 	// Problem says why PD could not be asked, in a user's words; empty when
 	// it could. With a problem, every other field is unknown.
 	Problem string
-	// Leaderless is true if PD has been without a leader for longer than an election takes, by the
-	// word of who can know that (Voters.Leaderless); Problem is set too. It is false where members that
-	// may be a quorum were not reached, since PD may then serve others.
+	// Leaderless is true if PD has been without a leader for longer than an election takes. Voters that can
+	// know it say so, see Voters.Leaderless. Problem is set too. Leaderless is false where members that may be
+	// a quorum were not reached, because PD may then serve others.
 	Leaderless bool
 	// Unreached are the members, as Voter.Name has them, that cannot be asked from here and may serve everybody
-	// else: the leader that others name, or so many that they may be a quorum. Problem is set too.
+	// else. It is the leader that other members name, or so many members that they may be a quorum. Problem is
+	// set too.
 	Unreached []string
-	// Unled are the members, as Voter.Name has them, that have said themselves for longer than an election
-	// takes that they follow no leader, while none answers. They are in no quorum, whoever else is.
+	// Unled are the members, as Voter.Name has them, that have followed no leader for longer than an election
+	// takes. They have said so themselves, while no leader answers. They are in no quorum, even where other
+	// members are.
 	Unled []string
 	// Committed is the last entry of PD's log that a member knows as committed, while none confirms that it leads.
 	Committed uint64
@@ -72,9 +73,9 @@ type PD struct {
 	// in other Kubernetes clusters.
 	Members, Healthy int
 	Leader           string // name of the leader, "" while there is none
-	// LeaderSince is since when this process has observed the current leader. A new leader knows
-	// heartbeats of stores only as they were last saved, up to five minutes ago, so what it says
-	// about a store without heartbeats is no evidence.
+	// LeaderSince is since when this process has observed the current leader. A new leader knows heartbeats of
+	// stores only as they were last saved, up to five minutes ago. So what the leader says about a store
+	// without heartbeats is no evidence.
 	LeaderSince time.Time
 	// Stores and UpStores count TiKV stores, also those of other Kubernetes
 	// clusters. Tombstones do not count.
@@ -88,14 +89,13 @@ type PD struct {
 	// IsolationLevel is the location label in which any two copies must differ; "" where PD only prefers that
 	// they do (replication.isolation-level).
 	IsolationLevel string
-	// RulesDisabled is true if PD does not place copies by its placement rules. It then refuses stores
-	// of TiFlash, and does not disable its rules while it has one.
+	// RulesDisabled is true if PD does not place copies by its placement rules. PD then refuses stores of
+	// TiFlash, and does not disable its rules while TiFlash has a store.
 	RulesDisabled bool
 	// Placement is what the removal of a store is checked against.
 	Placement Placement
-	// MaxStoreDown is after how long without a heartbeat PD calls a store Down and makes new copies
-	// of its regions (schedule.max-store-down-time); zero where it was not read, since all stores
-	// are Up.
+	// MaxStoreDown is after how long without a heartbeat PD calls a store Down and makes new copies of its
+	// regions (schedule.max-store-down-time). It is zero where it was not read, because all stores are Up.
 	MaxStoreDown time.Duration
 	// SchedulersUnknown is true if PD answers, but has not loaded its schedulers yet. What it says
 	// about them then is wrong, so that Database.Evicting is unknown for every store, and no
@@ -117,12 +117,11 @@ func (p PD) Known() bool { return p.Problem == "" }
 // Quorum returns the number of members that must be healthy for PD to serve.
 func (p PD) Quorum() int { return p.Members/2 + 1 }
 
-// MoreVoters returns the next larger number of members of PD that is worth having: an even number can
-// lose no more of them than one less could.
+// MoreVoters returns the next larger number of members of PD that is worth having. An even number can lose no
+// more members than one less could.
 func MoreVoters(members int) int { return max(members+1, 3) | 1 }
 
-// Serving reports whether PD serves now: it answered, most of its members are healthy and one of
-// them leads.
+// Serving reports whether PD serves now: it answered, most members are healthy, and there is a leader.
 func (p PD) Serving() bool {
 	return p.Known() && p.Healthy >= p.Quorum() && p.Leader != ""
 }
@@ -164,15 +163,15 @@ type Template struct {
 	Version int
 	// Spec is the topology.Group.Asked that it was rendered for.
 	Spec string
-	// Pods is a digest of the pod template. The record is not valid for a StatefulSet with another
-	// template: others wrote that, or a process of ours was killed before it wrote the recorded
-	// one.
+	// Pods is a digest of the pod template. The record is not valid for a StatefulSet with another template.
+	// Another program wrote that template, or a process of ours was killed after the record and before the
+	// StatefulSet.
 	Pods string
 }
 
-// WrittenByNewer reports whether a newer version of this program has written the pod template that
-// was applied last. It asks for the digest of that template only where the version is newer: to make
-// one is a tenth of all that a turn of the daemon allocates.
+// WrittenByNewer reports whether a newer version of this program has written the pod template that was applied
+// last. It asks for the digest of that template only where the version is newer. To make a digest is a tenth of
+// all that a turn of the daemon allocates.
 func (r Template) WrittenByNewer(version int, applied func() string) bool {
 	return r.Version > version && r.Pods == applied()
 }

@@ -71,10 +71,9 @@ func (v Voters) Unled() []string {
 	return names
 }
 
-// Leaderless reports whether PD has no leader by the word of who can know that: a voter that answers
-// follows none, no other one that answers does, and those that are silent are too few for a quorum.
-// Silent voters that are enough for one may serve everybody but us. To restart members of such a PD
-// would take its quorum away.
+// Leaderless reports whether PD has no leader, by the word of voters that can know it. A voter that answers follows no
+// leader, and no other voter that answers follows one. The silent voters are too few for a quorum. Silent voters that
+// are enough for a quorum may serve everybody but us. To restart members of such a PD would take its quorum away.
 func (v Voters) Leaderless() bool {
 	answered := slices.ContainsFunc(v, func(m Voter) bool { return m.Answered })
 	return answered && v.Leader() == "" && len(v.Silent()) < v.Quorum()
@@ -99,9 +98,9 @@ func (m Voter) takesPart(leader string) bool {
 	return leader != "" && m.Answered && m.CaughtUp && m.Follows == leader
 }
 
-// Spares reports whether PD serves, and goes on without a member: so many other voters answer, follow the
-// same leader and have caught up that they are a quorum, or the member is no voter. A PD of one or two
-// loses its quorum with any restart.
+// Spares reports whether PD serves, and goes on without a member. Then enough other voters for a quorum answer, follow
+// the same leader and have caught up, or the member is no voter. A PD of one or two voters loses its quorum with any
+// restart.
 func (v Voters) Spares(name string) bool {
 	left, leader := 0, v.Leader()
 	for _, m := range v {
