@@ -41,7 +41,8 @@ const (
 )
 
 // The values of Event.Outcome on done, one for each exit code, and one for a run that does not wait. On planned it is
-// what the first decision came to: converged, act, wait, blocked, paused or canary. On passed it is empty or OutcomeDropped.
+// what the first decision came to: converged, act, wait, blocked, paused or canary. On passed it is empty or
+// OutcomeDropped.
 const (
 	OutcomeConverged   = "converged"   // 0
 	OutcomeFailed      = "failed"      // 1

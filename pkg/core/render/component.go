@@ -108,8 +108,8 @@ func base(c topology.Cluster, g topology.Group, spec v1alpha1.ComponentAccessor)
 	}
 }
 
-// privilege sets the security context of a component whose older field says only whether its container is privileged. As
-// with tidb-operator, that field counts only without a security context.
+// privilege sets the security context of a component whose older field says only whether its container is privileged.
+// As with tidb-operator, that field counts only without a security context.
 func (comp *component) privilege(privileged *bool) {
 	if comp.security == nil {
 		comp.security = &corev1.SecurityContext{Privileged: privileged}

@@ -97,7 +97,8 @@ func excessOf(c corev1.Container, at *field.Path) field.ErrorList {
 	return errs
 }
 
-// confinedTypes are the SELinux types that Pod Security Standard "baseline" accepts, "" for that of the container runtime.
+// confinedTypes are the SELinux types that Pod Security Standard "baseline" accepts, "" for that of the container
+// runtime.
 var confinedTypes = map[string]bool{"": true, "container_t": true, "container_init_t": true, "container_kvm_t": true, "container_engine_t": true}
 
 // unconfined returns what takes a process out of the limits that the container runtime sets, for a pod or a container.

@@ -93,8 +93,8 @@ func clusterWords(c topology.Cluster) []word {
 // ownAddress is the part of scripts that waits until the name of the pod has one of the pod's own addresses.
 const ownAddress = "scripts/own-address.sh.tmpl"
 
-// startTimeout returns how many seconds a script waits for the pod's name to lead to the pod, 0 where it does not wait. As
-// in tidb-operator it is the start timeout of PD, for TiKV too.
+// startTimeout returns how many seconds a script waits for the pod's name to lead to the pod, 0 where it does not wait.
+// As in tidb-operator it is the start timeout of PD, for TiKV too.
 func startTimeout(c topology.Cluster, waits bool) int {
 	if !waits {
 		return 0
@@ -102,8 +102,8 @@ func startTimeout(c topology.Cluster, waits bool) int {
 	return c.Source.Spec.PD.StartTimeout
 }
 
-// rootDot ends a whole name for a look-up in DNS. Without it, the name is the one that the kubelet writes into /etc/hosts
-// with the pod's address, and each look-up would succeed at once.
+// rootDot ends a whole name for a look-up in DNS. Without it, the name is the one that the kubelet writes into
+// /etc/hosts with the pod's address, and each look-up would succeed at once.
 func rootDot(c topology.Cluster) string {
 	if c.Domain == "" {
 		return ""

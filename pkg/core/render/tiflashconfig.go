@@ -43,8 +43,8 @@ func tiflashConfig(comp component) (common, proxy *config.GenericConfig, err err
 const pdAddress = "raft.pd_addr"
 
 // withoutPDAddress returns the configuration that tidb-operator writes where the start scripts are to prefer the
-// addresses of PD in the spec. There are none in the spec, so that PD's address is empty in it. With PD's address instead
-// all members of TiFlash would restart when the cluster is taken over. It returns nil for other clusters.
+// addresses of PD in the spec. There are none in the spec, so that PD's address is empty in it. With PD's address
+// instead all members of TiFlash would restart when the cluster is taken over. It returns nil for other clusters.
 func withoutPDAddress(comp component, wanted *config.GenericConfig) (*config.GenericConfig, error) {
 	if !comp.cluster.PrefersPDAddresses() || sets(comp.cluster.Source.Spec.TiFlash.Config.Common.MP, pdAddress) {
 		return nil, nil
@@ -75,7 +75,8 @@ func sets(table map[string]any, key string) bool {
 	return ok && sets(inner, rest)
 }
 
-// ofRelease reports whether a tag is of a release or a later one. Nightly images are the latest, and so are those without a tag.
+// ofRelease reports whether a tag is of a release or a later one. Nightly images are the latest, and so are those
+// without a tag.
 func ofRelease(tag, release string) bool {
 	if tag == "" || tag == "latest" || tag == "nightly" {
 		return true

@@ -42,8 +42,8 @@ func (c Cause) Help(pdCtl func(words string) remedy.Command) remedy.Remedy {
 
 const evictLeader = "evict-leader-scheduler"
 
-// Leaders returns what keeps PD from evicting the leaders of a store. Limited says that this run has PD move a number of
-// leaders at a time, which comes before PD's own limit. What only a person can end comes first.
+// Leaders returns what keeps PD from evicting the leaders of a store. Limited says that this run has PD move a number
+// of leaders at a time, which comes before PD's own limit. What only a person can end comes first.
 func Leaders(s state.Snapshot, limited bool) (Cause, bool) {
 	pd := s.PD.Scheduling
 	switch {
@@ -143,8 +143,8 @@ func Regions(pd state.PD, store uint64, all []state.Store) (Cause, bool) {
 	return Cause{}, false
 }
 
-// Forget returns how a person has PD forget what only the memory of its leader has: another member leads. Others are the
-// pods of those that could.
+// Forget returns how a person has PD forget what only the memory of its leader has: another member leads. Others are
+// the pods of those that could.
 func Forget(c topology.Cluster, leader string, others []string) remedy.Remedy {
 	if len(others) == 0 {
 		return remedy.Remedy{remedy.Run("restart it, so that it forgets that", c.Plugin("restart", leader))}

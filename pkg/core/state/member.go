@@ -18,7 +18,8 @@ type Member struct {
 	// Gone is since when this process has observed that a wanted pod is missing; zero when it is
 	// not.
 	Gone time.Time
-	// Refusal says why Kubernetes has not made the pod that is missing; "" when it is not missing, or that is not known.
+	// Refusal says why Kubernetes has not made the pod that is missing; "" when it is not missing, or that is not
+	// known.
 	Refusal string
 	// Lacks is what the pod that is missing names and what does not exist, where that is why there is no pod.
 	Lacks Lacking
@@ -317,8 +318,8 @@ func (m Member) DownSince() time.Time {
 }
 
 // Stopped reports whether the process of a member is known not to run, by two kinds of evidence. The first kind is the
-// status of the pod. The second kind is a port on which nothing listens, or a pod without an address. A restart of such a
-// member takes nothing away. The status alone proves nothing: a kubelet that the API server does not hear may have
+// status of the pod. The second kind is a port on which nothing listens, or a pod without an address. A restart of such
+// a member takes nothing away. The status alone proves nothing: a kubelet that the API server does not hear may have
 // started the process since. That the database has not heard of the member proves nothing at once either, because one
 // broken network can hide a host from both.
 func (m Member) Stopped() bool {

@@ -37,8 +37,8 @@ func (v Voters) Leader() string {
 	return ""
 }
 
-// Committed returns the last entry of PD's log that a voter knows as committed, 0 where none answers. It grows only under a
-// leader.
+// Committed returns the last entry of PD's log that a voter knows as committed, 0 where none answers. It grows only
+// under a leader.
 func (v Voters) Committed() uint64 {
 	last := uint64(0)
 	for _, m := range v {
@@ -87,8 +87,8 @@ func (v Voters) Of(name string) (Voter, bool) {
 	return Voter{}, false
 }
 
-// TakesPart reports whether a voter takes part in PD's quorum by its own account: it answers, follows the leader, and has
-// caught up.
+// TakesPart reports whether a voter takes part in PD's quorum by its own account: it answers, follows the leader, and
+// has caught up.
 func (v Voters) TakesPart(name string) bool {
 	m, votes := v.Of(name)
 	return votes && m.takesPart(v.Leader())

@@ -84,10 +84,9 @@ func encoded(value any) []byte {
 	return data
 }
 
-// Digest is the same for two texts of JSON if they differ in nothing but the order
-// of fields and in fields that are null or empty, which releases of the API types
-// write or leave out. Other versions of this tool compute the same one: it is kept
-// in the cluster.
+// Digest is the same for two texts of JSON that mean the same. The order of fields does not matter,
+// nor do fields that are null or empty, which releases of the API types write or leave out. Other
+// versions of this tool must compute the same digest, because the digest is kept in the cluster.
 func Digest(data []byte) string { return digest(decoded(data)) }
 
 func digest(value any) string {

@@ -41,8 +41,7 @@ func ParseCanary(text string) (Canary, error) {
 	return Canary{kind, n}, nil
 }
 
-// CanaryAsked returns the canary that a TidbCluster asks for, as its annotation has it, and whether
-// it asks for one.
+// CanaryAsked returns the canary that a TidbCluster asks for in its annotation, and whether it asks.
 func CanaryAsked(tc *v1alpha1.TidbCluster) (string, bool) {
 	text, asked := tc.Annotations[AnnotationCanary]
 	return text, asked
@@ -57,8 +56,8 @@ func SetCanary(tc *v1alpha1.TidbCluster, text string) {
 	metav1.SetMetaDataAnnotation(&tc.ObjectMeta, AnnotationCanary, text)
 }
 
-// setCanary sets what the annotation means for the components. One that cannot be read holds all of
-// them: it is not known which members are to be restarted, and a restart cannot be taken back.
+// setCanary sets what the annotation means for the components. An annotation that cannot be read holds all
+// components. Nobody knows then which members are to be restarted, and a restart cannot be taken back.
 func (c *Cluster) setCanary() {
 	text, asked := CanaryAsked(c.Written)
 	if !asked {

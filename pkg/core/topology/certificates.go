@@ -11,7 +11,7 @@ import (
 type Certificate struct {
 	Secret string
 	Circle Circle
-	// Server: it is shown to those who connect; Client: it is shown by those who connect.
+	// Server: clients that connect see this certificate; Client: clients show it when they connect.
 	Server, Client bool
 	// WithoutCA: nobody reads the authority in the Secret.
 	WithoutCA bool

@@ -8,8 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Cluster is what the user wants of one TiDB cluster. It is a value: it never changes after New has
-// returned it.
+// Cluster is what the user wants of one TiDB cluster. A Cluster is a value: nothing changes it after New has returned.
 type Cluster struct {
 	Namespace string
 	Name      string
@@ -27,7 +26,8 @@ type Cluster struct {
 	Maintained []Maintenance
 	// Canary is the annotation that asks for a canary, "" for none.
 	Canary string
-	// CanaryProblem is why the annotation cannot be followed, "" where it can or there is none. All rollouts are held then.
+	// CanaryProblem is why the annotation cannot be followed, "" where it can or there is none. All rollouts are held
+	// then.
 	CanaryProblem string
 	// Deleting: the TidbCluster is being deleted, and nothing may be created for it.
 	Deleting bool
@@ -58,11 +58,11 @@ type Group struct {
 	FailoverUID types.UID
 	// Configured: the user gives a configuration, which may be empty (spec.<kind>.config).
 	Configured bool
-	// Asked is a digest of what the user's spec says about the component's pods, without the number
-	// of replicas and other fields that no pod depends on.
+	// Asked is a digest of what the user's spec says about the component's pods. It leaves out the number of replicas
+	// and other fields that no pod depends on.
 	Asked string
-	// Unknown are fields of the spec that its pods may depend on and that this version
-	// does not know: a later definition of TidbCluster has them.
+	// Unknown are fields of the spec that the pods may depend on and that this version does not know. A later
+	// definition of TidbCluster has such fields.
 	Unknown []string
 	Image   string
 	Version string // the image's tag, "" without one
@@ -84,7 +84,8 @@ type Group struct {
 	// FlushesLog: a store flushes its log backup before it is restarted (TiKV; annotation
 	// tidb.pingcap.com/tikv-restart-without-flush-log-backup).
 	FlushesLog bool
-	// PausesDDL: upgrades pause the DDL statements of users where TiDB can do that (TiDB; annotation kubectl-tidb/ddl-pause).
+	// PausesDDL: upgrades pause the DDL statements of users where TiDB can do that (TiDB; annotation
+	// kubectl-tidb/ddl-pause).
 	PausesDDL bool
 	// DrainTimeout bounds the wait for tables to leave a capture before it is restarted or removed
 	// anyway (TiCDC; spec.ticdc.gracefulShutdownTimeout).

@@ -11,8 +11,8 @@ import (
 // Kubectl returns a command of kubectl for objects of the cluster.
 func (c Cluster) Kubectl(args ...string) remedy.Command { return remedy.Kubectl(c.Namespace, args...) }
 
-// Delete returns a command that has an object deleted and does not wait for the end of that: where a finalizer or a node
-// that is lost keeps the object, the command would never return.
+// Delete returns a command that has an object deleted and does not wait for the end of the deletion. Where a finalizer
+// or a node that is lost keeps the object, a command that waits would never return.
 func (c Cluster) Delete(resource, name string) remedy.Command {
 	return c.Kubectl("delete", resource, name, "--wait=false")
 }
@@ -33,7 +33,7 @@ func (c Cluster) PDCtl(pod, words string) remedy.Command {
 	return c.Kubectl(append([]string{"exec", pod, "-c", string(PD), "--", "/pd-ctl"}, strings.Fields(words)...)...)
 }
 
-// TiDBStatusCall returns the command that asks for a page of the status port of a TiDB server, to be run in the
+// TiDBStatusCall returns the command that asks for a page of the status port of a TiDB server. It is to be run in the
 // container of that server. Its parts are those of a probe as well, so another order would restart pods.
 func (c Cluster) TiDBStatusCall(page string, flags ...string) []string {
 	command := append([]string{"curl", fmt.Sprintf("%s://127.0.0.1:%d%s", c.Scheme(), TiDBStatusPort, page)}, flags...)

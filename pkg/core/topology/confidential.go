@@ -3,8 +3,8 @@ package topology
 import "regexp"
 
 // ConfidentialWords is a regular expression for what the name of a value has in it that may be a secret.
-// Names of settings, of variables of the environment and of fields are all compared with it: a word that
-// only one place knows is shown by the others.
+// Names of settings, of variables of the environment and of fields are all compared with this
+// expression. A word that only one place knows would be shown by the other places.
 const ConfidentialWords = `(?i:password|passwd|passphrase|secret|token|credential|private|access[-_]?key)`
 
 var confidential = regexp.MustCompile(ConfidentialWords)

@@ -6,8 +6,8 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 )
 
-// Annotations of a TidbCluster that record a pause of DDL. They are those of tidb-operator from v1.6.6 on, so that either
-// driver can end a pause that the other one has begun. The first one says that there is a pause.
+// Annotations of a TidbCluster that record a pause of DDL. tidb-operator has the same annotations from v1.6.6 on, so
+// that either driver can end a pause that the other driver has begun. The first one says that there is a pause.
 const (
 	annDDLPaused = "tidb.pingcap.com/smooth-upgrade-ddl-paused"
 	annDDLSince  = "tidb.pingcap.com/smooth-upgrade-started-at"
@@ -47,8 +47,8 @@ func DDLPauseAnnotations() []string {
 	return []string{annDDLPaused, annDDLSince, annDDLFrom, annDDLTo}
 }
 
-// PausesDDL reports whether an upgrade of TiDB from one version to another one has to ask TiDB for a pause of DDL. These
-// are the pairs for which tidb-operator asks. Releases from v7.1.0 to v7.3.0 pause by themselves or not at all. A
+// PausesDDL reports whether an upgrade of TiDB from one version to another one has to ask TiDB for a pause of DDL.
+// These are the pairs for which tidb-operator asks. Releases from v7.1.0 to v7.3.0 pause by themselves or not at all. A
 // downgrade is no upgrade.
 func PausesDDL(from, to string) bool {
 	was, err := ParseVersion(from)

@@ -6,9 +6,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Defaults that the schema of the CustomResourceDefinition gives. An API server has applied them to
-// every TidbCluster that it returns; a manifest from a file does not have them, and must render to
-// the same objects.
+// Defaults that the schema of the CustomResourceDefinition gives. An API server has applied these
+// defaults to every TidbCluster that it returns. A manifest from a file does not have them, and
+// must render to the same objects.
 const (
 	pdImage        = "pingcap/pd"
 	tiproxyImage   = "pingcap/tiproxy"

@@ -16,8 +16,7 @@ import (
 // app.kubernetes.io/component and a part of every object's name.
 type Kind string
 
-// The components this engine drives, in the order in which they depend on each
-// other: a later one needs every earlier one.
+// The components that are driven, in the order in which they depend on each other: each needs all earlier ones.
 const (
 	PD      Kind = "pd"
 	TiKV    Kind = "tikv"
@@ -98,7 +97,7 @@ var components = []traits{
 		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiCDC }},
 }
 
-// traits returns those of the component; for an unknown one only its name.
+// traits returns the traits of the component; for an unknown component only the name.
 func (k Kind) traits() *traits {
 	for i := range components {
 		if components[i].kind == k {
@@ -123,13 +122,13 @@ func (k Kind) Title() string { return k.traits().title }
 // Data returns what the component's members keep.
 func (k Kind) Data() Data { return k.traits().data }
 
-// DataVolume returns the name of the claim template that a component's members keep their data in,
-// the first one where there are several; "" where they keep none.
+// DataVolume returns the name of the claim template that a component's members keep their data in. It is the first one
+// where there are several; "" where the members keep no data.
 func (k Kind) DataVolume() string { return k.traits().volume }
 
-// Optional reports whether the other components can do without this one, and what its members keep is
-// elsewhere as well: it may have no members, and may be suspended by itself. TiDB can do without Pump
-// only where it writes no binlog.
+// Optional reports whether the other components can do without this one. What its members keep is elsewhere as well.
+// Such a component may have no members, and may be suspended alone. TiDB can do without Pump only where TiDB writes no
+// binlog.
 func (k Kind) Optional() bool { return k.traits().optional }
 
 // Status returns the component's part of the status of a TidbCluster, whether or not its spec has
@@ -138,20 +137,19 @@ func (k Kind) Status(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus {
 	return k.traits().status(s)
 }
 
-// Without returns what users of the cluster lack while the component has no members, as the end of a sentence; "" where the
-// component cannot be without.
+// Without returns what users of the cluster lack while the component has no members, as the end of a sentence. It is ""
+// where the component cannot be without members.
 func (k Kind) Without() string { return k.traits().without }
 
-// Reloads reports whether the component's members read their configuration again when it changes, so
-// that none of them is restarted for that.
+// Reloads reports whether members read a changed configuration again, so that no member is restarted for the change.
 func (k Kind) Reloads() bool { return k.traits().reloads }
 
-// OwnReleases reports whether the component's releases have numbers of their own: spec.version says
-// nothing about them, and no release keeps anything that an older one could not read.
+// OwnReleases reports whether the component's releases have their own numbers. Then spec.version says nothing about the
+// releases, and no release keeps anything that an older release could not read.
 func (k Kind) OwnReleases() bool { return k.traits().ownReleases }
 
-// EndsFirst reports whether the component's members must be deleted before the other components: a
-// TiDB server without PD tries to reach it until it is killed.
+// EndsFirst reports whether the component's members must be deleted before the other components. A TiDB server without
+// PD tries to reach PD until the server is killed.
 func (k Kind) EndsFirst() bool { return k.traits().endsFirst }
 
 // Keeps reports whether members read a setting from their file only when the cluster is made, and

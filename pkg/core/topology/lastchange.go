@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// AnnotationLastChange is on a TidbCluster whose spec a command has changed. It says what the last of
-// these changes was, and how it is taken back.
+// AnnotationLastChange is on a TidbCluster whose spec a command has changed. The annotation says what
+// the last change was, and how to take the change back.
 const AnnotationLastChange = "kubectl-tidb/last-change"
 
 // LastChange is the last change of a spec by a command.
@@ -59,8 +59,8 @@ func LastChangeOf(tc *v1alpha1.TidbCluster) (LastChange, bool) {
 // IsLast reports whether the spec of a TidbCluster is still the one after the change.
 func (l LastChange) IsLast(tc *v1alpha1.TidbCluster) bool { return l.Spec == specDigest(tc) }
 
-// Replicas returns how many members components had before the change, for those whose number it has
-// changed, and whether it has changed nothing else.
+// Replicas returns how many members components had before the change, for the components with a
+// changed number. It also returns whether nothing else was changed.
 func (l LastChange) Replicas() (before map[Kind]int, only bool) {
 	var back map[string]json.RawMessage
 	if json.Unmarshal(l.Back, &back) != nil {
@@ -83,9 +83,9 @@ func (l LastChange) Replicas() (before map[Kind]int, only bool) {
 	return before, only && len(before) > 0
 }
 
-// ReplicasBefore returns how many members components had before the last change of a TidbCluster, for
-// those whose number it has changed; none if that change is not recorded, or not the last one any
-// more.
+// ReplicasBefore returns how many members components had before the last change of a TidbCluster. It
+// has only components with a changed number. It has none if that change is not recorded, or is no
+// longer the last change.
 func ReplicasBefore(tc *v1alpha1.TidbCluster) map[Kind]int {
 	last, recorded := LastChangeOf(tc)
 	if !recorded || !last.IsLast(tc) {

@@ -11,8 +11,8 @@ import (
 )
 
 // AnnotationMaintenance is on a Node under maintenance, with a record for the commands that begin and end
-// it, and on the TidbClusters with members there, with a Maintenance by the name of each node: a driver
-// reads the TidbCluster anyway, and may have no right to read nodes.
+// the maintenance. It is also on the TidbClusters with members there, with a Maintenance by the name of each
+// node. The reason is that a driver reads the TidbCluster anyway, and may have no right to read nodes.
 const AnnotationMaintenance = "kubectl-tidb/maintenance"
 
 // Maintenance is that of a node with members of a cluster: the node may go down at any time.

@@ -13,12 +13,12 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 )
 
-// AnnotationRestart is on a TidbCluster of which members were restarted by their names: a JSON object
-// with a MemberRestart for each of them, by the name of its pod.
+// AnnotationRestart is on a TidbCluster of which members were restarted by their names. It is a JSON
+// object that has a MemberRestart by the name of each pod.
 const AnnotationRestart = "kubectl-tidb/restart"
 
 // MemberRestart asks for the restart of one member. It names the pod that is to be replaced, and not a
-// time: with the pod the request is over, no matter who has replaced it, and no clock decides.
+// time. The request ends with the pod, no matter who has replaced the pod, and no clock decides.
 type MemberRestart struct {
 	Pod string    `json:"pod"` // the UID
 	At  time.Time `json:"at"`  // when it was asked for

@@ -52,9 +52,9 @@ const (
 	LabelNamespace = "app.kubernetes.io/namespace"
 )
 
-// AnnotationDeferDeleting marks a claim that a scale-in left behind: its data belongs
-// to a member that PD has forgotten, so the next scale-out to the same ordinal has to
-// delete the claim first. The value is the time at which it was marked.
+// AnnotationDeferDeleting marks a claim that a scale-in left behind. Its data belongs to a member that PD has
+// forgotten, so the next scale-out to the same ordinal has to delete the claim first. The value is the time at which it
+// was marked.
 const AnnotationDeferDeleting = "tidb.pingcap.com/pvc-defer-deleting"
 
 // AnnotationEvictionBegun is tidb-operator's mark on the pod of a store that it evicts
@@ -65,8 +65,9 @@ const AnnotationEvictionBegun = "evictLeaderBeginTime"
 // began. tidb-operator does not take it off, and skips a drain whose time is over by it.
 const AnnotationDrainBegun = "tidb.pingcap.com/ticdc-graceful-shutdown-begin-time"
 
-// AnnotationClosing is on the pod of a Pump that was asked to close. The value is how often the container had been restarted:
-// a process that was started later is online again. The Pump writes nothing into PD's etcd between the request and its end.
+// AnnotationClosing is on the pod of a Pump that was asked to close. The value is how often the container had been
+// restarted: a process that was started later is online again. The Pump writes nothing into PD's etcd between the
+// request and its end.
 const AnnotationClosing = "kubectl-tidb/closing"
 
 // EnvBinlog is a variable of TiDB's container: "true" where it writes a binlog to Pump.
@@ -105,8 +106,8 @@ func (c Cluster) PodHost(k Kind, ordinal int) string {
 	return host
 }
 
-// PDName returns PD's name of a member: the pod's name, or its DNS name if there is a cluster
-// domain, since pods of several Kubernetes clusters can have the same name.
+// PDName returns PD's name of a member: the pod's name, or its DNS name if there is a cluster domain. The
+// reason is that pods of several Kubernetes clusters can have the same name.
 func (c Cluster) PDName(ordinal int) string {
 	if c.Domain != "" || c.AcrossK8s {
 		return c.PodHost(PD, ordinal)
@@ -114,8 +115,8 @@ func (c Cluster) PDName(ordinal int) string {
 	return c.PodName(PD, ordinal)
 }
 
-// HasPDName reports whether a PD member of this name runs in this Kubernetes cluster.
-// With members in others its name is that of its host.
+// HasPDName reports whether a PD member of this name runs in this Kubernetes cluster. With members in other Kubernetes
+// clusters the member's name is the name of its host.
 func (c Cluster) HasPDName(name string) bool {
 	n, ok := c.Ordinal(PD, name)
 	return ok && (name == c.PDName(n) || name == c.PodHost(PD, n))
@@ -124,9 +125,8 @@ func (c Cluster) HasPDName(name string) bool {
 // BootstrapMap returns the name of the ConfigMap from which a PD pod without data reads what to do.
 func (c Cluster) BootstrapMap() string { return c.Name + "-discovery" }
 
-// HelmMap returns the name of the ConfigMap that a Helm chart manages for a component without a
-// configuration in the spec, "" for none: the charts of early releases of tidb-operator wrote the
-// digest of its content into an annotation.
+// HelmMap returns the name of the ConfigMap that a Helm chart manages for a component without a configuration in the
+// spec, "" for none. The charts of early releases of tidb-operator wrote the digest of its content into an annotation.
 func (c Cluster) HelmMap(k Kind) string {
 	name := c.SetName(k)
 	digest := c.Source.Annotations[fmt.Sprintf("pingcap.com/%s.%s.sha", k, name)]
@@ -158,10 +158,9 @@ func (c Cluster) Ordinal(k Kind, host string) (int, bool) {
 	return n, true
 }
 
-// HostOrdinal returns the ordinal of the member whose pod has an address. The cluster domain is not
-// compared, since PD keeps the address that a member was started with when the domain is added to the
-// spec later; but where the TiDB cluster spans several Kubernetes clusters only the domain distinguishes
-// pods of the same name.
+// HostOrdinal returns the ordinal of the member whose pod has an address. The cluster domain is not compared: when
+// the domain is added to the spec later, PD keeps the address that a member was started with. But where the
+// TiDB cluster spans several Kubernetes clusters, only the domain distinguishes pods of the same name.
 func (c Cluster) HostOrdinal(k Kind, host string) (int, bool) {
 	n, ok := c.Ordinal(k, host)
 	switch {
@@ -184,8 +183,8 @@ func IsPodHost(host string) bool {
 	return i > 0 && service == pod[:i]+"-peer"
 }
 
-// ClaimOrdinal returns the template of a component's claim and the ordinal of the member that it was
-// made for, by its name, <template>-<pod>, which Kubernetes sets.
+// ClaimOrdinal returns the template of a component's claim and the ordinal of the member that has the claim. It reads
+// them from the name, <template>-<pod>, which Kubernetes sets.
 func (c Cluster) ClaimOrdinal(k Kind, claim string) (template string, ordinal int, ok bool) {
 	i := strings.LastIndex(claim, "-"+c.SetName(k)+"-")
 	if i < 0 {
@@ -209,9 +208,9 @@ func (c Cluster) Member(host string) (Kind, int, bool) {
 // Every is the ordinal that Named returns for all members of a component.
 const Every = -1
 
-// Named returns which members an argument of a command names: one by its pod, with the name of the
-// cluster or without it, as "basic-tikv-0" or "tikv-0", or all of a component, as "tikv". All commands
-// understand the same names.
+// Named returns which members an argument of a command names. A pod names one member, with the name of the cluster or
+// without, as "basic-tikv-0" or "tikv-0". A component names all of its members, as "tikv". All commands understand the
+// same names.
 func (c Cluster) Named(arg string) (k Kind, ordinal int, ok bool) {
 	if k, ok := ParseKind(arg); ok {
 		return k, Every, true

@@ -10,9 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// New returns the Cluster of a TidbCluster, which it does not change. It fills in the
-// defaults of the CRD's schema and of the API types and does not validate: Validate
-// does, so that a status can be shown for an invalid cluster too.
+// New returns the Cluster of a TidbCluster, which it does not change. It fills in the defaults of the
+// CRD's schema and of the API types. Only Validate validates, so that a status can be shown for
+// an invalid cluster too.
 func New(tc *v1alpha1.TidbCluster) Cluster {
 	given, written := configured(tc), tc
 	tc = tc.DeepCopy()

@@ -15,8 +15,9 @@ import (
 const AnnotationPause = "kubectl-tidb/pause"
 
 // PauseManager is the field manager that sets spec.paused together with the annotation. While the
-// API server names it as the only owner of the field, the annotation is about the pause of now: a
-// pause that another tool has begun later would end by the time of an earlier one.
+// API server names PauseManager as the only owner of the field, the annotation is about the present
+// pause. Otherwise a pause that another tool has begun later would end by the time of an earlier
+// pause.
 const PauseManager = "kubectl-tidb-pause"
 
 // Pause says who has paused a cluster, as far as it is known.

@@ -74,9 +74,9 @@ func valueOf(c *config.GenericConfig, key string) any {
 	return Flat(c.MP)[key]
 }
 
-// validateListening refuses settings with which a component could not be reached, unless they were there before. Pods of
-// a cluster that was taken over with them may have been made to fit in another way, and it must not become one that
-// nothing can be done with. Warnings names them then. old is nil for a new cluster.
+// validateListening refuses settings with which a component could not be reached, unless they were there before. Pods
+// of a cluster that was taken over with such settings may have been made to fit in another way. Every change of such a
+// cluster would otherwise be refused. Warnings names them then. old is nil for a new cluster.
 func validateListening(old, tc *v1alpha1.TidbCluster) field.ErrorList {
 	var errs field.ErrorList
 	for _, r := range readings {

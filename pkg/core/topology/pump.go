@@ -86,10 +86,10 @@ func writtenTo(c Cluster) string {
 	return "TiDB writes its binlog to Pump: suspend TiDB as well, or set spec.tidb.binlogEnabled to false"
 }
 
-// PumpOrdinal returns the member that has registered under an address, with or without a port, and an
-// id. Its address is the short name of its pod or any longer one; the labels are compared whole, since
-// the name of a namespace can be the beginning of that of a cluster. An address that is no such name,
-// as that of a host, leaves the id: the name of the pod, and the port.
+// PumpOrdinal returns the member that has registered under an address, with or without a port, and an id. The address
+// is the short name of the pod or any longer name. The labels are compared whole, because the name of a namespace can
+// be the beginning of the name of a cluster. With another address, such as that of a host, the id remains: the name of
+// the pod, and the port.
 func (c Cluster) PumpOrdinal(address, id string) (int, bool) {
 	host, _, _ := strings.Cut(address, ":")
 	labels := strings.Split(host, ".")
@@ -101,8 +101,8 @@ func (c Cluster) PumpOrdinal(address, id string) (int, bool) {
 	return c.Ordinal(Pump, pod)
 }
 
-// PumpSilence is after how long without a write to PD's etcd a Pump counts as one that does not serve, where it writes every
-// two seconds. It is as short as can be: another Pump is closed because this one is said to take the binlog.
+// PumpSilence is after how long without a write to PD's etcd a Pump counts as not serving. It is for a Pump that writes
+// every two seconds. It is as short as can be: another Pump is closed because this one is said to take the binlog.
 const PumpSilence = 20 * time.Second
 
 // PumpSilence returns the same for the cluster's Pumps, which may be configured to write more seldom.

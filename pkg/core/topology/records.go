@@ -27,10 +27,9 @@ type records struct {
 // Fields are a part of a TidbCluster as JSON, to be merged into it; nil removes one.
 type Fields map[string]any
 
-// AskRecovery asks in the spec of a TidbCluster for the recovery from a component's failovers, and
-// from no later ones: with their UID the request has no effect after they are over. It returns
-// false, and changes nothing, if no failover waits for such a request, or the request is there
-// already.
+// AskRecovery asks in the spec of a TidbCluster for the recovery from a component's present failovers, and from
+// no later ones. The request has the UID of these failovers, so it has no effect after they are over. AskRecovery
+// returns false, and changes nothing, if no failover waits for such a request, or the request is there already.
 func AskRecovery(tc *v1alpha1.TidbCluster, k Kind) bool {
 	r := readingOf(k)
 	if _, ok := r.spec(tc); !ok || r.recovery == nil || len(failures(tc.Status, k)) == 0 {
@@ -44,8 +43,8 @@ func AskRecovery(tc *v1alpha1.TidbCluster, k Kind) bool {
 	return true
 }
 
-// RecordFailure returns the status that records a failure of a component. The UID is for its
-// failovers, if they have one and this is the first of them.
+// RecordFailure returns the status that records a failure of a component. The UID is for the
+// component's failovers, if failovers of the component have a UID and this failure is the first.
 func (g Group) RecordFailure(f Failure, uid types.UID) Fields {
 	r := g.Kind.traits().records
 	key, record := r.write(f)

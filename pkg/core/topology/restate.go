@@ -42,8 +42,8 @@ var unsaid = []struct {
 	{field.ErrorTypeInvalid, ".storageClaims", "must have one entry or more, each with a storage request"},
 }
 
-// imageOfPatch matches the image of an additional container. One with the name of a built-in container is merged
-// into that, and needs none; which names those are is known when the pod is rendered.
+// imageOfPatch matches the image of an additional container. A container with the name of a built-in container
+// is merged into that container, and needs no image. Which names these are is known when the pod is rendered.
 var imageOfPatch = regexp.MustCompile(`\.additionalContainers\[\d+\]\.image$`)
 
 // restate returns errors of the API module with the right path, and with what to do about them. Its

@@ -14,8 +14,8 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/util/config"
 )
 
-// Settings returns the configuration of a component in the spec, with one key for each setting;
-// false for a component that has none, or more than one.
+// Settings returns the configuration of a component in the spec, with one key for each setting. It
+// returns false for a component that has none, or more than one.
 func Settings(tc *v1alpha1.TidbCluster, k Kind) (map[string]any, bool) {
 	spec, ok := part(tc, k)
 	if !ok || readingOf(k).noConfig == "{}" {
@@ -53,7 +53,7 @@ func Configured(tc *v1alpha1.TidbCluster, k Kind, settings map[string]any) (stri
 	return string(text), err
 }
 
-// SettingOf reads the value of a setting as TOML has it; what is no value in TOML, such as a size or
+// SettingOf reads the value of a setting as TOML has it. What is no value in TOML, such as a size or
 // a duration without quotes, is text.
 func SettingOf(text string) any {
 	one := config.New(map[string]any{})
@@ -66,12 +66,13 @@ func SettingOf(text string) any {
 // size matches a size as TiKV and PD take and show it. Their KB is 1024 bytes, as is their KiB.
 var size = regexp.MustCompile(`^([0-9.]+) ?([KMGTP]?)i?B$`)
 
-// SameSetting reports whether two values of a setting mean the same. Members show some in another
-// form than the one that they were given: 10m as 10m0s, 1GB as 1GiB, and a list as one text.
+// SameSetting reports whether two values of a setting mean the same. Members show some values in
+// another form than the given form: 10m as 10m0s, 1GB as 1GiB, and a list as one text.
 func SameSetting(a, b any) bool { return reflect.DeepEqual(meaning(a), meaning(b)) }
 
-// meaning returns a number, a duration, or a text. A size is a number of bytes, since TiKV and PD take
-// one as such; a duration is no number, since none of them does that.
+// meaning returns a number, a duration, or a text. A size is a number of bytes, because TiKV and PD
+// take such a number as a size. A duration is no number, because neither of them takes a number as a
+// duration.
 func meaning(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -117,8 +118,8 @@ func asNumber(text string, otherwise any) any {
 	return n
 }
 
-// Mismatch returns why a member that runs with some settings cannot take another value for one of
-// them, "" if it can, as far as the settings show it.
+// Mismatch returns why a running member cannot take another value for a setting, "" if it can. It
+// knows only what the running settings show.
 func Mismatch(key string, value any, running map[string]any) string {
 	now, known := running[key]
 	if !known {

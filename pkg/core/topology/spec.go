@@ -81,8 +81,8 @@ type reading struct {
 	update      func(old, tc *v1alpha1.TidbCluster, at *field.Path) field.ErrorList
 	// runsFor returns why an optional component cannot be suspended now, "" if it can.
 	runsFor func(Cluster) string
-	// others returns what the component's pods depend on besides its own part of the spec and the
-	// fields of the cluster as a whole: parts of other components, and annotations.
+	// others returns what the component's pods depend on besides its own part of the spec and the fields of the cluster
+	// as a whole. These are parts of other components, and annotations.
 	others func(*v1alpha1.TidbCluster) map[string]any
 	// warnings lists fields without the effect that they seem to have.
 	warnings func(old *Cluster, c Cluster, at *field.Path) []Warning
@@ -145,7 +145,8 @@ func AskRestart(tc *v1alpha1.TidbCluster, k Kind, at time.Time) {
 	spec.Annotations[annRestarted] = at.UTC().Format(time.RFC3339)
 }
 
-// SetOwnVersion sets a component's own version in the spec. It reports false where the TidbCluster does not have the component.
+// SetOwnVersion sets a component's own version in the spec. It reports false where the TidbCluster does not have the
+// component.
 func SetOwnVersion(tc *v1alpha1.TidbCluster, k Kind, version string) bool {
 	spec, has := part(tc, k)
 	if has {

@@ -10,15 +10,15 @@ import (
 var (
 	// sysctlName is what Kubernetes accepts as the name of a kernel parameter.
 	sysctlName = regexp.MustCompile(`^[a-z0-9]([-_a-z0-9]*[a-z0-9])?([./][a-z0-9]([-_a-z0-9]*[a-z0-9])?)*$`)
-	// sysctlValue is one word, or several numbers or words, also in quotes. No shell takes any part of it for more than text,
-	// and sysctl takes none for a flag.
+	// sysctlValue is one word, or several numbers or words, also in quotes. No shell takes any part of it for more than
+	// text, and sysctl takes none for a flag.
 	sysctlValue = regexp.MustCompile(`^(` + sysctlWords + `|"` + sysctlWords + `"|'` + sysctlWords + `')$`)
 )
 
 const sysctlWords = `(-?[A-Za-z0-9_.,:/+%@=]*([ \t]+(-?[0-9]+|[A-Za-z0-9_.,:/+%@=]+))*)`
 
 // InvalidSysctls returns the kernel parameters of a pod that are refused. With annotation tidb.pingcap.com/sysctl-init
-// they become the text of a shell in a privileged container, so that a value could be a command that runs on the host.
+// they become the text of a shell in a privileged container. So a value could be a command that runs on the host.
 func InvalidSysctls(security *corev1.PodSecurityContext, at *field.Path) field.ErrorList {
 	if security == nil {
 		return nil

@@ -102,9 +102,9 @@ func validateTiFlash(spec v1alpha1.TidbClusterSpec, at *field.Path) field.ErrorL
 	return append(errs, validateSwitch(fl.Annotations, AnnotationMountConfig, at.Child("annotations"))...)
 }
 
-// disaggregated reports whether TiFlash keeps its data in an object store. It then has two kinds of nodes, and
-// one spec has only one kind: write nodes, which upload what they have, and compute nodes, which have no copies
-// and are stores of another engine in PD. Neither joins nor leaves as a store with copies does.
+// disaggregated reports whether TiFlash keeps its data in an object store. TiFlash then has two kinds of nodes,
+// and one spec has only one kind. Write nodes upload what they have. Compute nodes have no copies and are
+// stores of another engine in PD. Neither kind joins or leaves as a store with copies does.
 func disaggregated(c *v1alpha1.TiFlashConfigWraper) bool {
 	if c == nil || notTable(commonOf(c).MP, "flash") != "" {
 		return false

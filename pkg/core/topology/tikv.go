@@ -63,9 +63,8 @@ var readTiKV = reading{
 // value does not matter.
 const annNoFlush = "tidb.pingcap.com/tikv-restart-without-flush-log-backup"
 
-// evictTimeout returns how long leaders may take to leave a store, nil where the spec does not say it. A
-// limit is what its owner has asked for: after it stores are restarted with their leaders, so that
-// there is none by default.
+// evictTimeout returns how long leaders may take to leave a store, nil where the spec does not say it. A limit is what
+// its owner has asked for. There is none by default, because after the limit stores are restarted with their leaders.
 func evictTimeout(kv *v1alpha1.TiKVSpec) *time.Duration {
 	if kv.EvictLeaderTimeout == nil {
 		return nil

@@ -72,8 +72,8 @@ var readTiProxy = reading{
 	instead: "to have no TiProxy set its replicas to 0",
 }
 
-// ownTiProxyTLS reports whether TiProxy has the layout of certificates in which its HTTP server shows
-// the certificate of its members, and no other one.
+// ownTiProxyTLS reports whether TiProxy has its own layout of certificates. In that layout its HTTP
+// server shows the certificate of its members, and no other certificate.
 func (c Cluster) ownTiProxyTLS() bool {
 	proxy := c.Source.Spec.TiProxy
 	return proxy != nil && proxy.CertLayout == v1alpha1.TiProxyCertLayoutV1

@@ -7,8 +7,8 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 )
 
-// annUnknown names fields of a TidbCluster that the API types do not have. It is in no cluster: the
-// code that decodes a TidbCluster sets it, since decoding drops these fields.
+// annUnknown names fields of a TidbCluster that the API types do not have. No cluster has this
+// annotation. The code that decodes a TidbCluster sets it, because decoding drops the fields.
 const annUnknown = "kubectl-tidb/unknown-fields"
 
 // SetUnknown records which fields of a TidbCluster this version does not know.
@@ -27,8 +27,8 @@ func SetUnknown(tc *v1alpha1.TidbCluster, fields []string) {
 // "spec.tikv.later".
 func Unknown(tc *v1alpha1.TidbCluster) []string { return strings.Fields(tc.Annotations[annUnknown]) }
 
-// unknownTo returns those that the pods of a component may depend on: its own, and those of the
-// cluster as a whole.
+// unknownTo returns the unknown fields that the component's pods may depend on: fields of the
+// component, and of the cluster as a whole.
 func unknownTo(tc *v1alpha1.TidbCluster, k Kind) []string {
 	var fields []string
 	for _, path := range Unknown(tc) {

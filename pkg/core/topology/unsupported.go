@@ -59,8 +59,8 @@ func enumerate(names []string) string {
 }
 
 // unfinished returns errors for operations that an operator has begun and recorded in the status.
-// Its extra members are wanted as long as the record exists, and it could be wrong to remove them
-// first, as the replicas of the spec ask for.
+// The operator's extra members are wanted as long as the record exists. It could be wrong to remove
+// these members first, as the replicas of the spec ask for.
 func unfinished(tc *v1alpha1.TidbCluster) field.ErrorList {
 	status, at := tc.Status, field.NewPath("status")
 	var errs field.ErrorList

@@ -9,10 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ValidateUpdate returns errors for changes of a TidbCluster that must not be made: those that
-// would lose data, would leave objects without a manager, or would have no effect. was is nil for a
-// cluster that is to be created. Validate checks the new one by itself, and Downgrades what depends
-// on how far the cluster has come with the old one.
+// ValidateUpdate returns errors for changes of a TidbCluster that must not be made. Such a change would lose
+// data, would leave objects without a manager, or would have no effect. was is nil for a cluster that is to
+// be created. Validate checks the new spec by itself. Downgrades checks what depends on how far the cluster
+// has come with the old spec.
 func ValidateUpdate(was *Cluster, c Cluster) field.ErrorList {
 	if was == nil {
 		return slices.Concat(validateCreate(c), validateListening(nil, c.Written), validateCanary(was, c))
@@ -41,8 +41,8 @@ func ValidateUpdate(was *Cluster, c Cluster) field.ErrorList {
 }
 
 // validateCreate refuses what would have no effect on a new cluster, or would keep it from ever serving. A
-// cluster that is there may have found a way to live with it: a claim of a hundred bytes is bound to a volume
-// that was made by hand, for example.
+// cluster that exists may have found a way to live with such a field. For example, a claim of a hundred bytes
+// is bound to a volume that was made by hand.
 func validateCreate(c Cluster) field.ErrorList {
 	var errs field.ErrorList
 	tc := c.Written
@@ -67,7 +67,7 @@ func validateInstance(was, is string) field.ErrorList {
 	if was == is {
 		return nil
 	}
-	// All objects are found by it, and StatefulSets find their pods by it.
+	// All objects are found by this label, and StatefulSets find their pods by it.
 	return field.ErrorList{field.Invalid(field.NewPath("metadata", "labels").Key(LabelInstance), is,
 		fmt.Sprintf("it was %s, and all that belongs to the cluster is found by it: set it back", was))}
 }

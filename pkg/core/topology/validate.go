@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Validate returns what is wrong with a TidbCluster: what the operator refuses, what would fail
-// later with a less clear error, and what this version does not support. A field that is not
+// Validate returns what is wrong with a TidbCluster. This is what the operator refuses, what would
+// fail later with a less clear error, and what this version does not support. A field that is not
 // rendered is refused, never ignored.
 func Validate(c Cluster) field.ErrorList {
 	tc := c.Written

@@ -15,8 +15,8 @@ import (
 // make a release older or newer.
 type Version struct{ v *version.Version }
 
-// ParseVersion reads an image's tag. A tag that is no release, e.g. "nightly",
-// is an error: it is not known whether it is older than another one.
+// ParseVersion reads an image's tag. A tag that is no release, such as "nightly", is an error, because
+// it may be older or newer than a release.
 func ParseVersion(tag string) (Version, error) {
 	v, err := version.ParseGeneric(tag)
 	if err != nil {
@@ -55,8 +55,8 @@ func SameRelease(a, b string) bool {
 	return err == nil && !v.Less(w) && !w.Less(v)
 }
 
-// IsDowngrade reports whether to is an older release than from. Older releases cannot read the
-// data. It is an error if one of them is no release.
+// IsDowngrade reports whether to is an older release than from. Older releases cannot read the data. It
+// is an error if from or to is no release.
 func IsDowngrade(from, to string) (bool, error) {
 	old, err := ParseVersion(from)
 	if err != nil {

@@ -46,8 +46,8 @@ func (g Group) Volume(name string) (Volume, bool) {
 	return Volume{}, false
 }
 
-// volumes returns those of a component: its data, if it asks for storage, and what the user adds.
-// Validate reports a size that cannot be read.
+// volumes returns the volumes of a component: for its data, if it asks for storage, and what the
+// user adds. Validate reports a size that cannot be read.
 func volumes(k Kind, disks []disk, added []v1alpha1.StorageVolume) []Volume {
 	var all []Volume
 	for _, d := range disks {

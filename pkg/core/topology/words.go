@@ -13,9 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// words has the values that the API server takes for fields of a type. The definition of TidbCluster
-// takes any text there, so a wrong word would be found only when an object is made for a component, after
-// others have been made. The policy of volumes would not be found at all, and data would go with its claim.
+// words has the values that the API server takes for fields of a type. The definition of TidbCluster takes
+// any text there. So a wrong word would be found only when an object is made for a component, after other
+// objects have been made. The policy of volumes would not be found at all, and data would go with its
+// claim.
 var words = map[reflect.Type][]string{
 	reflect.TypeFor[corev1.PersistentVolumeReclaimPolicy](): wordsOf(corev1.PersistentVolumeReclaimRetain, corev1.PersistentVolumeReclaimDelete, corev1.PersistentVolumeReclaimRecycle),
 	reflect.TypeFor[corev1.ServiceType]():                   wordsOf(corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer),
