@@ -162,7 +162,8 @@ func leading(sc plan.Scope) (state.Member, bool) {
 
 // successorThere holds if another member can lead when the leader is removed.
 var successorThere = plan.Hook{
-	Reason: plan.PDLeaderMoved, Want: leaderMoved.Want,
+	Reason: plan.PDLeaderMoved, Want: "another member can lead PD",
+	Because: "PD has no leader before a member can lead that stays",
 	Refuse: func(sc plan.Scope, m state.Member) string {
 		if _, ok := successor(sc, m); m.Database.Leader && !ok {
 			return "no other member that stays is healthy"

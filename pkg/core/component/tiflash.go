@@ -70,7 +70,8 @@ var rulesEnabled = plan.Need{
 // pdLetsGo holds where PD does not refuse to take a store offline. PD asks for as many other
 // stores, of whatever component, as there are copies of each region.
 var pdLetsGo = plan.Hook{
-	Reason: plan.EnoughStores, Want: enoughStores.Want,
+	Reason: plan.EnoughStores, Want: "PD lets the store go",
+	Because: "PD takes no store offline while it has fewer others than copies of each region",
 	Refuse: func(sc plan.Scope, m state.Member) string {
 		if leaving(m) {
 			return ""
@@ -92,7 +93,8 @@ var pdLetsGo = plan.Hook{
 // stateKnown waits for a new leader of PD, which calls stores Disconnected or Down before it has
 // their heartbeats. A store that serves would look like a store that does not.
 var stateKnown = plan.Hook{
-	Reason: plan.EnoughStores, Want: enoughStores.Want,
+	Reason: plan.EnoughStores, Want: "PD's leader knows whether the store serves",
+	Because: "a new leader of PD calls a store Disconnected or Down before it has got a heartbeat of that store",
 	Done: func(sc plan.Scope, m state.Member) bool {
 		return leaving(m) || m.Database.State == state.StoreUp || sc.Heard(m)
 	},

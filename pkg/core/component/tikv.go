@@ -83,8 +83,9 @@ var storeRestored = plan.Hook{
 // newStoresHeard waits, before a store is taken offline, until PD has heard of all stores that are new. PD calls a new
 // store Down for ten seconds, so that there would seem to be too few stores.
 var newStoresHeard = plan.Hook{
-	Reason: plan.EnoughStores, Want: enoughStores.Want,
-	Done: func(sc plan.Scope, m state.Member) bool { return leaving(m) || newStore(sc) == "" },
+	Reason: plan.EnoughStores, Want: "PD has heard of all new stores",
+	Because: "PD calls a new store Down before its first heartbeat, so that it would seem that there are too few",
+	Done:    func(sc plan.Scope, m state.Member) bool { return leaving(m) || newStore(sc) == "" },
 	Observed: func(sc plan.Scope, _ state.Member) string {
 		return "PD has not heard yet of " + newStore(sc) + ", which is new"
 	},
@@ -108,7 +109,8 @@ func newStore(sc plan.Scope) string {
 // surely does not serve, no more than that is required. A store of which PD has missed a heartbeat
 // may serve, and have one of three copies.
 var enoughStores = plan.Hook{
-	Reason: plan.EnoughStores, Want: "enough other stores",
+	Reason: plan.EnoughStores, Want: "PD has enough other stores",
+	Because: "PD would never finish moving regions away from a store that it needs for max-replicas",
 	Refuse: func(sc plan.Scope, m state.Member) string {
 		pd := sc.All.PD
 		if leaving(m) {
@@ -146,7 +148,8 @@ func upBeside(sc plan.Scope, m state.Member, count func(state.Member) bool) int 
 // such an end 20 s later. Such a store may have one of three copies, and the store that leaves
 // another copy.
 var othersRun = plan.Hook{
-	Reason: plan.EnoughStores, Want: enoughStores.Want,
+	Reason: plan.EnoughStores, Want: "processes of enough other stores run",
+	Because: "PD calls a store Up for 20 seconds after its process has ended",
 	Done: func(sc plan.Scope, m state.Member) bool {
 		return leaving(m) || surelyDown(sc, m) || upBeside(sc, m, runs) >= sc.All.PD.MaxReplicas
 	},

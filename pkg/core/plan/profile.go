@@ -101,6 +101,8 @@ func (n Need) lack(sc Scope, k topology.Kind) verdict {
 type Hook struct {
 	Reason Reason
 	Want   string // what must hold, for the user
+	// Because is why the goal is there, for the user. "" where the reason of the whole list of goals says enough.
+	Because string
 	// Refuse returns the reason why the goal must not be pursued now. A hook with nothing else is a
 	// check.
 	Refuse func(Scope, state.Member) string

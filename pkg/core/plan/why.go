@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -154,7 +155,7 @@ func (c *condition) ofGoals(s *subject) []Answer {
 	var all []Answer
 	for _, h := range c.goals(&s.profile) {
 		v, met := s.try(h, s.member)
-		base := Answer{Want: h.Want, Because: c.because, Met: true}
+		base := Answer{Want: h.Want, Because: cmp.Or(h.Because, c.because), Met: true}
 		if !met {
 			all = append(all, c.opened(base, v)...)
 			continue

@@ -92,6 +92,27 @@ func TestWhyOfTopics(t *testing.T) {
 	}
 }
 
+// TestWhyInOwnWords: no two conditions of a topic are called the same, whatever the component of the member.
+func TestWhyInOwnWords(t *testing.T) {
+	for _, c := range []*plantest.Cluster{
+		plantest.New(3, 3, 2), plantest.NewFlash(3, 3, 2, 2), plantest.NewProxies(3, 3, 2, 2), plantest.NewPumps(3, 3, 2, 2), plantest.NewCaptures(3, 3, 2, 2),
+	} {
+		for _, g := range c.Wanted.Groups {
+			for _, m := range c.Seen.Groups[g.Kind].Members {
+				for _, q := range c.Why(m.Name) {
+					said := map[string]bool{}
+					for _, a := range q.Answers {
+						if said[a.Want] {
+							t.Errorf("%s of %s: two conditions are called %q", q.Topic, m.Name, a.Want)
+						}
+						said[a.Want] = true
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestWhySince: the wait for a member that is down says since when, and until when nobody is asked.
 func TestWhySince(t *testing.T) {
 	c := plantest.New(3, 3, 2).Roll(tikv).Down(time.Minute, "t-tikv-0")
