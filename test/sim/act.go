@@ -257,7 +257,7 @@ func (w *Model) apply(s plan.Apply) error {
 func (w *Model) resize(s plan.Resize) error {
 	k := kindOf(s.Component)
 	set := &w.sets[k]
-	if set.spec.replicas != s.From || !w.is(k, s.Basis) {
+	if set.spec.replicas != s.From || !w.is(k, s.Basis) || !w.samePods(k, s) {
 		return errConflict
 	}
 	spec := set.spec
@@ -267,6 +267,16 @@ func (w *Model) resize(s plan.Resize) error {
 	}
 	w.change(set, spec)
 	return nil
+}
+
+// samePods reports whether the members that leave have the pods that they had when that was decided, or none.
+func (w *Model) samePods(k kind, s plan.Resize) bool {
+	for i, uid := range s.PodUIDs {
+		if p := w.pods[k][s.To+i]; p != nil && p.uid != uid {
+			return false
+		}
+	}
+	return true
 }
 
 func (w *Model) restart(s plan.Restart) error {

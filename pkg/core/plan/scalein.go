@@ -38,7 +38,7 @@ func (sc Scope) scaleIn(p Profile) verdict {
 		open = open.and(v)
 	}
 	if free > 0 {
-		return act(Resize{Component: p.Kind, Basis: sc.basis(), From: have, To: have - free, Without: strings.Join(without, ", ")})
+		return act(sc.smaller(p, free, strings.Join(without, ", ")))
 	}
 	return open
 }
@@ -84,7 +84,21 @@ func (sc Scope) dropSurplus(p Profile) verdict {
 	if v := sc.release(p, sc.at(have-1)); !v.idle() {
 		return v
 	}
-	return act(Resize{Component: p.Kind, Basis: sc.basis(), From: have, To: have - 1})
+	return act(sc.smaller(p, 1, ""))
+}
+
+// smaller is the step that has the highest ordinals leave.
+func (sc Scope) smaller(p Profile, by int, without string) Resize {
+	have := sc.Got.Set.Replicas
+	step := Resize{Component: p.Kind, Basis: sc.basis(), From: have, To: have - by, Without: without}
+	for i := step.To; i < have; i++ {
+		uid := ""
+		if pod := sc.at(i).Pod; pod != nil {
+			uid = pod.UID
+		}
+		step.PodUIDs = append(step.PodUIDs, uid)
+	}
+	return step
 }
 
 // leavers returns how many members may leave at the same time.

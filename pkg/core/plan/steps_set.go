@@ -50,6 +50,9 @@ type Resize struct {
 	Component topology.Kind
 	Basis     Basis
 	From, To  int
+	// PodUIDs are those of the members that leave, from ordinal To on, "" for a member without a pod. Another pod may have
+	// what the former one had given away, as a capture has tables.
+	PodUIDs []string
 	// Without is as in Restart: goals for members that leave while they serve.
 	Without string
 }

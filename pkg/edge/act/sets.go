@@ -48,6 +48,9 @@ func sameSpec(object string, live *appsv1.StatefulSet, on plan.Basis) error {
 }
 
 func (a *Actor) resize(ctx context.Context, s plan.Resize) error {
+	if err := a.samePods(ctx, s); err != nil {
+		return err
+	}
 	return a.edit(ctx, s.Component, s.Basis, func(object string, live *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
 		switch have := replicas(live); have {
 		case s.To:
@@ -61,6 +64,22 @@ func (a *Actor) resize(ctx context.Context, s plan.Resize) error {
 			return nil, stale(object, "has %s, not %d any more", count(have), s.From)
 		}
 	})
+}
+
+// samePods fails if a member that leaves has another pod than when its removal was decided.
+func (a *Actor) samePods(ctx context.Context, s plan.Resize) error {
+	for i, uid := range s.PodUIDs {
+		name := a.cluster.PodName(s.Component, s.To+i)
+		pod, err := a.kube.CoreV1().Pods(a.cluster.Namespace).Get(ctx, name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return failed("get", "pod "+name, err)
+		case string(pod.UID) != uid:
+			return stale("pod "+name, "is another one by now")
+		}
+	}
+	return nil
 }
 
 func (a *Actor) close(ctx context.Context, s plan.Close) error {

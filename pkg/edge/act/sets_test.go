@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -51,6 +52,35 @@ func TestResizeThatTakesClaims(t *testing.T) {
 		}
 		w.unchanged(t)
 		w.do(t, plan.Resize{Component: k, Basis: of(k), From: 3, To: 4})
+	}
+}
+
+// A scale-in is for the pods of which it was decided: what they had given away, their successors may have.
+func TestResizeOfOtherPods(t *testing.T) {
+	uid := string(pod(topology.TiCDC, 2).UID)
+	for name, tt := range map[string]struct {
+		uids  []string
+		pods  []runtime.Object
+		stale bool
+	}{
+		"the same pod":              {[]string{uid}, []runtime.Object{pod(topology.TiCDC, 2)}, false},
+		"another pod":               {[]string{"former"}, []runtime.Object{pod(topology.TiCDC, 2)}, true},
+		"a pod has come":            {[]string{""}, []runtime.Object{pod(topology.TiCDC, 2)}, true},
+		"the pod is gone":           {[]string{uid}, nil, false},
+		"there was none":            {[]string{""}, nil, false},
+		"the higher one of two":     {[]string{"", "former"}, []runtime.Object{pod(topology.TiCDC, 2)}, true},
+		"the pod of one that stays": {[]string{uid}, []runtime.Object{pod(topology.TiCDC, 2), pod(topology.TiCDC, 1)}, false},
+	} {
+		w := newFixture(t, append(tt.pods, set(topology.TiCDC, 3, 3))...)
+		step := plan.Resize{Component: topology.TiCDC, Basis: of(topology.TiCDC), From: 3, To: 3 - len(tt.uids), PodUIDs: tt.uids}
+		if tt.stale {
+			w.isStale(t, step)
+			continue
+		}
+		w.do(t, step)
+		if got := replicas(liveSet(t, w, topology.TiCDC)); got != step.To {
+			t.Errorf("%s: %d replicas", name, got)
+		}
 	}
 }
 
