@@ -109,7 +109,7 @@ func find(at *cobra.Command, names []string) (*cobra.Command, error) {
 	for _, name := range names {
 		i := slices.IndexFunc(at.Commands(), func(c *cobra.Command) bool { return c.Name() == name })
 		if i < 0 {
-			return nil, unknown(at, name)
+			return nil, unknownCommand(at, name)
 		}
 		at = at.Commands()[i]
 	}

@@ -64,7 +64,7 @@ func NewRoot(f *factory.Factory) *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return unknown(cmd, args[0])
+				return unknownCommand(cmd, args[0])
 			}
 			return cmd.Help()
 		},
@@ -126,7 +126,7 @@ func misused(cmd *cobra.Command, err error) error {
 	return exit.Usagef("%w; see: %s --help", err, cmd.CommandPath())
 }
 
-func unknown(root *cobra.Command, name string) error {
+func unknownCommand(root *cobra.Command, name string) error {
 	hint := ""
 	if near := root.SuggestionsFor(name); len(near) > 0 {
 		hint = "; did you mean " + near[0] + "?"

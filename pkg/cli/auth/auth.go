@@ -126,15 +126,15 @@ func (o options) text(namespace string) (string, error) {
 	if len(everywhere) > 0 && !o.namespaced {
 		meta.Namespace = ""
 		role := &rbacv1.ClusterRole{TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: "ClusterRole"}, ObjectMeta: meta, Rules: everywhere}
-		if err := add(o.without(), role); err != nil {
+		if err := add(o.missingRights(), role); err != nil {
 			return "", err
 		}
 	}
 	return strings.Join(parts, "---\n"), nil
 }
 
-// without says, as comments, what happens without each right outside of the namespace.
-func (o options) without() string {
+// missingRights says, as comments, what happens without each right outside of the namespace.
+func (o options) missingRights() string {
 	var b strings.Builder
 	for _, r := range o.command.Rights() {
 		if r.Scope == rbac.Everywhere && r.Without != "" {

@@ -75,8 +75,8 @@ func (s session) ask(ctx context.Context, m member) (map[string]any, error) {
 	return s.members.Settings(ctx, m.Kind, s.cluster.PodHost(m.Kind, m.ordinal))
 }
 
-// first returns the configuration of the first member of a component that answers, and the host.
-func (s session) first(ctx context.Context, k topology.Kind) (settings map[string]any, host string, err error) {
+// firstAnswer returns the configuration of the first member of a component that answers, and the host.
+func (s session) firstAnswer(ctx context.Context, k topology.Kind) (settings map[string]any, host string, err error) {
 	all, _ := s.choose(string(k))
 	err = exit.Refusef("cluster %s/%s has no members of %s", s.cluster.Namespace, s.cluster.Name, k.Title())
 	for _, m := range all {

@@ -285,8 +285,8 @@ func TestSetInPD(t *testing.T) {
 		s, a := cluster()
 		f, out := streams()
 		o := setting{kind: topology.PD, settings: c.settings, Options: c.o}
-		is, host, err := s.first(t.Context(), topology.PD)
-		if err != nil || !o.kept() {
+		is, host, err := s.firstAnswer(t.Context(), topology.PD)
+		if err != nil || !o.keptByMembers() {
 			t.Fatal(err)
 		}
 		if err := o.setThere(t.Context(), f, s, host, is); exit.Of(err) != c.code || out.String() != c.out || !slices.Equal(a.sent, c.sent) {
@@ -314,7 +314,7 @@ func TestSetInPDEvents(t *testing.T) {
 		f := factory.New(genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut}, func(string) string { return "" }, "")
 		c.o.Output = "json"
 		o := setting{kind: topology.PD, settings: map[string]any{"schedule.leader-schedule-limit": int64(8)}, given: []string{"schedule.leader-schedule-limit=8"}, Options: c.o}
-		is, host, err := s.first(t.Context(), topology.PD)
+		is, host, err := s.firstAnswer(t.Context(), topology.PD)
 		if err != nil {
 			t.Fatal(err)
 		}

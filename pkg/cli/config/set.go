@@ -120,8 +120,8 @@ func (o *setting) parse(args []string) error {
 	return nil
 }
 
-// kept reports whether the members keep the settings themselves; all of them or none do.
-func (o *setting) kept() bool {
+// keptByMembers reports whether the members keep the settings themselves; all of them or none do.
+func (o *setting) keptByMembers() bool {
 	for key := range o.settings {
 		return o.kind.Keeps(key)
 	}
@@ -138,11 +138,11 @@ func set(ctx context.Context, f *factory.Factory, o setting) error {
 	if !ok {
 		return exit.Refusef("cluster %s/%s has no %s, so nothing was changed", s.Namespace, s.Name, o.kind.Title())
 	}
-	is, host, unread := s.first(ctx, o.kind)
+	is, host, unread := s.firstAnswer(ctx, o.kind)
 	if problem := o.mismatch(is); problem != nil && unread == nil && !o.force {
 		return problem
 	}
-	if o.kept() {
+	if o.keptByMembers() {
 		if unread != nil {
 			return unread
 		}

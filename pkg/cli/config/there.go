@@ -25,7 +25,7 @@ var unused = []string{"report", "no-follow", "take-over", "evict-timeout", "on-e
 
 // atOnce refuses flags that have no effect on a change of what members keep themselves.
 func (o *setting) atOnce(flags *pflag.FlagSet) error {
-	if !o.kept() {
+	if !o.keptByMembers() {
 		return nil
 	}
 	given := slices.DeleteFunc(slices.Clone(unused), func(name string) bool { return !flags.Changed(name) })

@@ -40,7 +40,7 @@ func (o *options) mend(ctx context.Context, f *factory.Factory, s *drive.Session
 	var all []mended
 	err := s.Alone(ctx, f, func(ctx context.Context, e reconcile.Engine) error {
 		return e.Mend(ctx, func(w desired.State, snap state.Snapshot, p plan.Plan) []plan.Step {
-			return still(agreed, finding.Fixes(finding.Find(finding.Look{Wanted: w, Snapshot: snap, Plan: p})))
+			return agreedSteps(agreed, finding.Fixes(finding.Find(finding.Look{Wanted: w, Snapshot: snap, Plan: p})))
 		}, func(step plan.Step, err error) { all = append(all, mended{step.String(), err}) })
 	})
 	if len(all) > 0 && err != nil {
@@ -49,8 +49,8 @@ func (o *options) mend(ctx context.Context, f *factory.Factory, s *drive.Session
 	return all, err
 }
 
-// still returns those of the steps that the user has agreed to.
-func still(agreed map[string]bool, steps []plan.Step) []plan.Step {
+// agreedSteps returns those of the steps that the user has agreed to.
+func agreedSteps(agreed map[string]bool, steps []plan.Step) []plan.Step {
 	var all []plan.Step
 	for _, s := range steps {
 		if agreed[s.String()] {

@@ -43,7 +43,7 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o flags.Options, 
 	begun := time.Now()
 	r.Policy.Eviction = o.Eviction
 	r = r.withCanary(o)
-	p, asked, err := s.ask(ctx, f, o, propose(r).at(f.Clock.Now()))
+	p, asked, err := s.ask(ctx, f, o, propose(r).atTime(f.Clock.Now()))
 	err = exit.Ended(ctx, err)
 	if o.DryRun != flags.NoDryRun {
 		p.warnings = append(p.warnings, p.foretold()...)
@@ -65,7 +65,7 @@ func (s *Session) Run(ctx context.Context, f *factory.Factory, o flags.Options, 
 	case o.DryRun != flags.NoDryRun:
 		err = p.report(progress, o)
 	case p.request.want.Paused:
-		err = p.request.kept()
+		err = p.request.writtenWhilePaused()
 	case !o.Wait && p.plan.Outcome == plan.Converged: // nothing is left to do
 	case !o.Wait:
 		err = exit.Ended(ctx, s.leave(ctx, p.request.want, progress))
@@ -203,7 +203,7 @@ func (s *Session) check(ctx context.Context, r proposal) (prospect, error) {
 		return prospect{}, err
 	}
 	return prospect{
-		request: r, wanted: w, snapshot: snap, warnings: slices.Concat(r.merges(seen, w), r.warnings(), warnings, r.unknown(), unread, cramped(w, snap)),
+		request: r, wanted: w, snapshot: snap, warnings: slices.Concat(r.merges(seen, w), r.warnings(), warnings, r.unknownFields(), unread, cramped(w, snap)),
 		plan: plan.Decide(component.Profiles(), r.Policy, w, snap), differences: render.Differences(seen, w),
 	}, nil
 }

@@ -33,12 +33,12 @@ func (r Request) readable(c topology.Cluster, kept []plan.KeptData) (warnings []
 	return nil, remedy.For(
 		exit.Refusef("%s would start a lower version on data that it may not be able to read, so nothing was changed: %s",
 			title(c), strings.Join(newer, ", ")),
-		r.with(c, needed),
+		r.withVersion(c, needed),
 		remedy.Run("delete the data, and then run the same command again, which starts with empty volumes", c.Plugin("delete", "--delete-pvcs")))
 }
 
-// with returns the command for the same request with another version.
-func (r Request) with(c topology.Cluster, version string) remedy.Action {
+// withVersion returns the command for the same request with another version.
+func (r Request) withVersion(c topology.Cluster, version string) remedy.Action {
 	if r.With != nil {
 		return r.With(version)
 	}

@@ -13,7 +13,7 @@ import (
 // Plan shows what Run would do, in the format of -o, and changes nothing.
 func (s *Session) Plan(ctx context.Context, f *factory.Factory, o flags.Options, format output.Objects, r Request) error {
 	o.DryRun, r.Policy.Eviction = flags.ServerDryRun, o.Eviction
-	p, _, err := s.ask(ctx, f, o, propose(r).at(f.Clock.Now()))
+	p, _, err := s.ask(ctx, f, o, propose(r).atTime(f.Clock.Now()))
 	if err != nil {
 		return err
 	}

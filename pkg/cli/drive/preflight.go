@@ -112,16 +112,16 @@ func (f findings) judge(p proposal, snap state.Snapshot) (field.ErrorList, []war
 		case f.known && (claims(p.want, snap, ref.Component) || !names(p.now, ref)):
 			problems = append(problems, &field.Error{
 				Type: field.ErrorTypeNotFound, Field: ref.Field.String(), BadValue: ref.Name,
-				Detail: "its claims would wait for ever: " + f.there(),
+				Detail: "its claims would wait for ever: " + f.storageClasses(),
 			})
 		default:
-			warnings = append(warnings, warn("%s: there is no StorageClass %s; new claims would wait: %s", ref.Field, ref.Name, f.there()))
+			warnings = append(warnings, warn("%s: there is no StorageClass %s; new claims would wait: %s", ref.Field, ref.Name, f.storageClasses()))
 		}
 	}
 	return problems, warnings
 }
 
-func (f findings) there() string {
+func (f findings) storageClasses() string {
 	if f.classes == nil {
 		return "which ones there are is not known, for storageclasses may not be listed"
 	}
@@ -149,9 +149,9 @@ func names(c *topology.Cluster, ref topology.Reference) bool {
 	})
 }
 
-// unknown lists fields of the TidbCluster that a later version has written, and
+// unknownFields lists fields of the TidbCluster that a later version has written, and
 // that this one neither follows nor changes.
-func (r Request) unknown() []warning {
+func (r Request) unknownFields() []warning {
 	if r.Now == nil {
 		return nil
 	}

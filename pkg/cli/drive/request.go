@@ -76,9 +76,9 @@ func propose(r Request) proposal {
 	return p
 }
 
-// at is the proposal at a time: what is wanted is not paused any more when the time of a pause is
+// atTime is the proposal at a time: what is wanted is not paused any more when the time of a pause is
 // over.
-func (p proposal) at(now time.Time) proposal {
+func (p proposal) atTime(now time.Time) proposal {
 	if p.want.Pause.Over(now) {
 		p.ends, p.want.Paused, p.want.Pause = p.want.Pause, false, topology.Pause{}
 	}
@@ -108,8 +108,8 @@ func (p proposal) admit() error {
 	return nil
 }
 
-// kept returns the error after a request was written to a paused cluster.
-func (p proposal) kept() error {
+// writtenWhilePaused returns the error after a request was written to a paused cluster.
+func (p proposal) writtenWhilePaused() error {
 	return exit.With(exit.Paused, remedy.For(
 		fmt.Errorf("%s is %s; what is wanted was written, and nothing else was done", title(p.want), p.want.Pause), unpause(p.want)))
 }

@@ -34,7 +34,7 @@ func (s *Session) withWayBack(ctx context.Context, asked *v1alpha1.TidbCluster, 
 	if none != nil {
 		return err
 	}
-	p, refused := s.check(ctx, propose(Request{Change: change, WithoutPD: true}).at(s.Now()))
+	p, refused := s.check(ctx, propose(Request{Change: change, WithoutPD: true}).atTime(s.Now()))
 	if refused != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (s *Session) withWayBack(ctx context.Context, asked *v1alpha1.TidbCluster, 
 
 // Check refuses what Run would refuse, and changes nothing.
 func (s *Session) Check(ctx context.Context, r Request) error {
-	_, err := s.check(ctx, propose(r).at(s.Now()))
+	_, err := s.check(ctx, propose(r).atTime(s.Now()))
 	if err == nil && r.Write != nil {
 		err = r.Write(ctx, intent.Write{DryRun: true})
 	}

@@ -96,7 +96,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	}
 	r, file, err := e.edit(ctx)
 	if err != nil {
-		kept(f.Streams.ErrOut, file)
+		nameKeptFile(f.Streams.ErrOut, file)
 		return err
 	}
 	if r.Want == nil {
@@ -114,14 +114,14 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	if written {
 		_ = os.Remove(file)
 	} else {
-		kept(f.Streams.ErrOut, file)
+		nameKeptFile(f.Streams.ErrOut, file)
 	}
 	return err
 }
 
-// kept names the file with what a person has written and what the API server does not have, so that
+// nameKeptFile names the file with what a person has written and what the API server does not have, so that
 // nobody writes it twice.
-func kept(errOut io.Writer, file string) {
+func nameKeptFile(errOut io.Writer, file string) {
 	if file != "" {
 		fmt.Fprintln(errOut, "what you have written is in "+file)
 	}

@@ -53,7 +53,7 @@ func (p *printer) write(all []corev1.Event) error {
 
 func (p *printer) document(e *corev1.Event) (*unstructured.Unstructured, error) {
 	return output.Object(summary, p.cluster.Namespace, p.cluster.Name, view{
-		Namespace: p.cluster.Namespace, Cluster: p.cluster.Name, LastSeen: last(*e).UTC(), Type: e.Type, Reason: e.Reason,
+		Namespace: p.cluster.Namespace, Cluster: p.cluster.Name, LastSeen: lastReported(*e).UTC(), Type: e.Type, Reason: e.Reason,
 		Object: object{e.InvolvedObject.Kind, e.InvolvedObject.Name}, Message: e.Message, Count: times(e),
 	})
 }

@@ -180,7 +180,7 @@ func (p *printer) list(ctx context.Context) (found []corev1.Event, version strin
 			break
 		}
 	}
-	slices.SortStableFunc(found, func(a, b corev1.Event) int { return last(a).Compare(last(b)) })
+	slices.SortStableFunc(found, func(a, b corev1.Event) int { return lastReported(a).Compare(lastReported(b)) })
 	return latest(found), version, nil
 }
 
@@ -203,8 +203,8 @@ func says(e corev1.Event) string {
 	return strings.Join([]string{e.InvolvedObject.Kind, e.InvolvedObject.Name, e.Type, e.Reason, strings.TrimSpace(e.Message)}, "\n")
 }
 
-// last returns when an event was reported last.
-func last(e corev1.Event) time.Time {
+// lastReported returns when an event was reported last.
+func lastReported(e corev1.Event) time.Time {
 	at := e.LastTimestamp.Time
 	for _, t := range []time.Time{e.EventTime.Time, e.FirstTimestamp.Time, e.CreationTimestamp.Time} {
 		if at.IsZero() {

@@ -97,7 +97,7 @@ func look(w desired.State, snap state.Snapshot, o options) listing {
 		}
 		row := memberRow{
 			Component: string(c.Member.Kind), Member: c.Member.Name, Trouble: c.Trouble,
-			Since: moment(c.Since), Due: moment(c.Due), Spared: c.Spared, Next: next(c, snap.At),
+			Since: moment(c.Since), Due: moment(c.Due), Spared: c.Spared, Next: nextStep(c, snap.At),
 		}
 		if r := c.Record; r != nil {
 			row.GivenUp, row.Discarded = moment(r.Created), r.Discarded
@@ -115,8 +115,8 @@ func moment(t time.Time) *time.Time {
 	return &t
 }
 
-// next returns what happens next to a member.
-func next(c plan.LostMember, now time.Time) string {
+// nextStep returns what happens next to a member.
+func nextStep(c plan.LostMember, now time.Time) string {
 	r := c.Record
 	switch {
 	case r != nil && c.Trouble == "":

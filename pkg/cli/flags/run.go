@@ -116,8 +116,8 @@ func (o *Options) manager() Table {
 	}}
 }
 
-// all has the flags of all verbs: what does not go together does not depend on the verb.
-func (o *Options) all() Table {
+// allFlags has the flags of all verbs: what does not go together does not depend on the verb.
+func (o *Options) allFlags() Table {
 	return slices.Concat(o.run(), o.eviction(), o.stop(), o.canary(), o.manager())
 }
 
@@ -148,11 +148,11 @@ func (o *Options) Validate() error {
 	if o.Timeout < 0 {
 		return exit.Usagef("--timeout must not be negative")
 	}
-	return o.all().Check(o.set)
+	return o.allFlags().Check(o.set)
 }
 
 // ValidateDaemon refuses the flags that "sync --watch" has no use for.
-func (o *Options) ValidateDaemon() error { return o.all().CheckDaemon(o.set) }
+func (o *Options) ValidateDaemon() error { return o.allFlags().CheckDaemon(o.set) }
 
 // Stay refuses --wait=false for a request that only this process knows of: it is not written down.
 func (o *Options) Stay(what string) error {

@@ -63,10 +63,10 @@ func because(m state.Member) string {
 	return ""
 }
 
-// elsewhere warns of stores of other clusters that are missing, "" where none is. Leaders that leave a store take nothing
+// warnOfStoresElsewhere warns of stores of other clusters that are missing, "" where none is. Leaders that leave a store take nothing
 // away, so the eviction goes on. But a user evicts a store to take it down: with both down, regions have no quorum. A
 // restart waits for such stores by the same rule.
-func elsewhere(c topology.Cluster, s state.Snapshot, m state.Member, context string) string {
+func warnOfStoresElsewhere(c topology.Cluster, s state.Snapshot, m state.Member, context string) string {
 	missing := state.MissingElsewhere(s)
 	if missing == "" {
 		return ""

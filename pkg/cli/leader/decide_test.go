@@ -159,7 +159,7 @@ func TestEvictElsewhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		got := elsewhere(cluster.Wanted.Cluster, cluster.Seen, m, "")
+		got := warnOfStoresElsewhere(cluster.Wanted.Cluster, cluster.Seen, m, "")
 		if (got == "") != (c.says == "") || !strings.HasPrefix(got, c.says) {
 			t.Errorf("%s: %q", name, got)
 		}

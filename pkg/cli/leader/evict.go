@@ -88,7 +88,7 @@ func (o eviction) run(ctx context.Context, f *factory.Factory) error {
 	if err != nil {
 		return err
 	}
-	if warning := elsewhere(seen.Cluster, seen.Snapshot, m, f.Context()); warning != "" {
+	if warning := warnOfStoresElsewhere(seen.Cluster, seen.Snapshot, m, f.Context()); warning != "" {
 		fmt.Fprintf(f.Streams.ErrOut, "warning: %s\n", warning)
 	}
 	if !m.Database.Evicting {

@@ -130,7 +130,7 @@ func views(clusters []v1alpha1.TidbCluster) []view {
 			Namespace: c.Namespace, Cluster: c.Name, Version: c.Source.Spec.Version, Paused: c.Paused,
 			Replicas: map[string]int{}, Created: c.Source.CreationTimestamp,
 		}
-		v.Ready, v.Reason, v.Message = ready(c)
+		v.Ready, v.Reason, v.Message = readyCondition(c)
 		for _, g := range c.Groups {
 			v.Replicas[string(g.Kind)] = g.Replicas
 		}
@@ -139,8 +139,8 @@ func views(clusters []v1alpha1.TidbCluster) []view {
 	return out
 }
 
-// ready returns the condition Ready that the last driver wrote.
-func ready(c topology.Cluster) (status, reason, message string) {
+// readyCondition returns the condition Ready that the last driver wrote.
+func readyCondition(c topology.Cluster) (status, reason, message string) {
 	for _, cond := range c.Source.Status.Conditions {
 		if cond.Type == v1alpha1.TidbClusterReady {
 			if cond.Reason == string(cond.Type) {

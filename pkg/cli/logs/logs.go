@@ -213,13 +213,13 @@ func choose(c topology.Cluster, pods []corev1.Pod, only []string) ([]member, err
 			}
 		}
 		if !found {
-			return nil, unknown(c, arg, all)
+			return nil, unknownMember(c, arg, all)
 		}
 	}
 	return slices.DeleteFunc(all, func(m member) bool { return len(only) > 0 && !wanted[m.pod.Name] }), nil
 }
 
-func unknown(c topology.Cluster, arg string, all []member) error {
+func unknownMember(c topology.Cluster, arg string, all []member) error {
 	if _, ok := topology.ParseKind(arg); ok {
 		return exit.Refusef("cluster %s/%s has no pods of %s, so there are no logs", c.Namespace, c.Name, arg)
 	}

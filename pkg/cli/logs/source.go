@@ -30,7 +30,7 @@ func (o options) sources(members []member) ([]source, error) {
 				all = append(all, source{m.pod.Name, name})
 			}
 		case o.Container == "":
-			all = append(all, source{m.pod.Name, own(m, has)})
+			all = append(all, source{m.pod.Name, ownContainer(m, has)})
 		case slices.Contains(has, o.Container):
 			all = append(all, source{m.pod.Name, o.Container})
 		}
@@ -45,9 +45,9 @@ func (o options) sources(members []member) ([]source, error) {
 	return all, nil
 }
 
-// own returns the container of the component itself, which has its name. In the pods of others,
+// ownContainer returns the container of the component itself, which has its name. In the pods of others,
 // such as of an operator of a later version, it may have another one, and comes first.
-func own(m member, has []string) string {
+func ownContainer(m member, has []string) string {
 	if slices.Contains(has, string(m.kind)) {
 		return string(m.kind)
 	}

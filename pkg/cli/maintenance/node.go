@@ -86,7 +86,7 @@ func (n *node) write(ctx context.Context, record string) error {
 	seen, err := n.kube.CoreV1().Nodes().Patch(ctx, n.name, types.MergePatchType, patch, n.options())
 	switch {
 	case apierrors.IsConflict(err):
-		return n.again(ctx, record)
+		return n.writeAgain(ctx, record)
 	case err != nil:
 		return fmt.Errorf("patch node %s: %w", n.name, err)
 	}
@@ -101,8 +101,8 @@ func (n *node) options() metav1.PatchOptions {
 	return metav1.PatchOptions{}
 }
 
-// again writes after a conflict. The kubelet changes its Node as well, in other fields.
-func (n *node) again(ctx context.Context, record string) error {
+// writeAgain writes after a conflict. The kubelet changes its Node as well, in other fields.
+func (n *node) writeAgain(ctx context.Context, record string) error {
 	before := n.seen
 	if _, err := n.read(ctx); err != nil {
 		return err

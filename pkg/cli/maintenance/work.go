@@ -133,27 +133,27 @@ func (w *work) one(ctx context.Context, a hosts.Action) error {
 	case hosts.Forget:
 		return w.node.write(ctx, "")
 	case hosts.Mark:
-		return w.on(ctx, a.Cluster, func(c cluster) error { return c.mark(ctx, a.Maintenance, w.node.dryRun) })
+		return w.onCluster(ctx, a.Cluster, func(c cluster) error { return c.mark(ctx, a.Maintenance, w.node.dryRun) })
 	case hosts.Unmark:
-		return w.on(ctx, a.Cluster, func(c cluster) error { return c.unmark(ctx, a.Node) })
+		return w.onCluster(ctx, a.Cluster, func(c cluster) error { return c.unmark(ctx, a.Node) })
 	case hosts.Cordon:
 		return w.node.cordon(ctx, true)
 	case hosts.Uncordon:
 		return w.node.cordon(ctx, false)
 	case hosts.MoveLeader:
-		return w.on(ctx, a.Cluster, func(c cluster) error { return c.moveLeader(ctx, a.Step) })
+		return w.onCluster(ctx, a.Cluster, func(c cluster) error { return c.moveLeader(ctx, a.Step) })
 	case hosts.Evict:
-		return w.on(ctx, a.Cluster, func(c cluster) error { return c.evict(ctx, a.Store, true) })
+		return w.onCluster(ctx, a.Cluster, func(c cluster) error { return c.evict(ctx, a.Store, true) })
 	case hosts.Allow:
-		return w.on(ctx, a.Cluster, func(c cluster) error { return c.evict(ctx, a.Store, false) })
+		return w.onCluster(ctx, a.Cluster, func(c cluster) error { return c.evict(ctx, a.Store, false) })
 	case hosts.Await:
-		return w.on(ctx, a.Cluster, func(c cluster) error { return c.wait(ctx, wait.Serving(a.Cluster.Members...)) })
+		return w.onCluster(ctx, a.Cluster, func(c cluster) error { return c.wait(ctx, wait.Serving(a.Cluster.Members...)) })
 	}
 	return fmt.Errorf("there is no action %T", a)
 }
 
-// on acts on a cluster, and does nothing if it does not exist any more: nothing of it is left in PD.
-func (w *work) on(ctx context.Context, of hosts.Cluster, do func(cluster) error) error {
+// onCluster acts on a cluster, and does nothing if it does not exist any more: nothing of it is left in PD.
+func (w *work) onCluster(ctx context.Context, of hosts.Cluster, do func(cluster) error) error {
 	c, err := w.cluster(of.Namespace, of.Name)
 	if err != nil {
 		return err

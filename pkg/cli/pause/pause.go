@@ -107,7 +107,7 @@ func (o options) judge(f *factory.Factory, client *intent.Client, c topology.Clu
 			exit.Refusef("%s is %s; only a pause that was begun by this command has a reason and a time, so nothing was changed", title(c), is),
 			remedy.Run("end that pause before", c.Plugin("resume")))
 	}
-	next, changes := o.next(is, me, now), c.Paused && !is.Over(now)
+	next, changes := o.nextPause(is, me, now), c.Paused && !is.Over(now)
 	ch := change{
 		Cluster: c, doing: "pause " + title(c), pauses: true, write: client.Pause(c.Written, next).Write,
 		result: o.done(fmt.Sprintf("%s is %s", title(c), next), fmt.Sprintf("%s would be %s", title(c), next)),
@@ -124,8 +124,8 @@ func (o options) judge(f *factory.Factory, client *intent.Client, c topology.Clu
 	return ch, nil
 }
 
-// next returns the pause that follows one. What the flags do not say stays.
-func (o options) next(is topology.Pause, by string, now time.Time) topology.Pause {
+// nextPause returns the pause that follows one. What the flags do not say stays.
+func (o options) nextPause(is topology.Pause, by string, now time.Time) topology.Pause {
 	next := topology.Pause{By: by, Since: now, Reason: o.reason, Recorded: true}
 	if o.length > 0 {
 		next.Until = now.Add(o.length)

@@ -72,7 +72,7 @@ type task struct {
 func (p phase) works() []work {
 	var all []work
 	for _, one := range p.byMember() {
-		if n := len(all); n > 0 && len(one.members) > 0 && len(all[n-1].members) > 0 && same(all[n-1], one) {
+		if n := len(all); n > 0 && len(one.members) > 0 && len(all[n-1].members) > 0 && sameWork(all[n-1], one) {
 			all[n-1].members = append(all[n-1].members, one.members...)
 			for i := range one.tasks {
 				all[n-1].tasks[i].waitFor(one.tasks[i].waits)
@@ -84,7 +84,7 @@ func (p phase) works() []work {
 	return all
 }
 
-func same(a, b work) bool {
+func sameWork(a, b work) bool {
 	return slices.EqualFunc(a.tasks, b.tasks, func(x, y task) bool { return x.text == y.text })
 }
 

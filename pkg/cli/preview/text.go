@@ -45,7 +45,7 @@ func (p Preview) Print(out io.Writer, width int) {
 		w.fields("pods", c.Pods)
 		w.fields("configuration", c.Config)
 	}
-	p.closed(w, "blocked now, while other steps are taken; manual action required:", blockedGates(first))
+	p.writeGates(w, "blocked now, while other steps are taken; manual action required:", blockedGates(first))
 	p.steps(w)
 	p.totals(w)
 	p.end(w)
@@ -88,7 +88,7 @@ func blockedGates(p plan.Plan) []plan.Gate {
 	return all
 }
 
-func (p Preview) closed(w writer, title string, gates []plan.Gate) {
+func (p Preview) writeGates(w writer, title string, gates []plan.Gate) {
 	gates = slices.DeleteFunc(slices.Clone(gates), func(g plan.Gate) bool { return w.gates[g.Key()] })
 	if len(gates) > 0 {
 		w.line("", "%s", title)
@@ -231,10 +231,10 @@ func (p Preview) end(w writer) {
 	switch {
 	case p.Forecast.Cut:
 	case last.Outcome == plan.Canary:
-		p.closed(w, when+"it waits to be promoted:", last.Gates)
+		p.writeGates(w, when+"it waits to be promoted:", last.Gates)
 	case last.Outcome == plan.Blocked:
-		p.closed(w, when+"it is blocked, manual action required:", last.Gates)
+		p.writeGates(w, when+"it is blocked, manual action required:", last.Gates)
 	case last.Outcome == plan.Wait:
-		p.closed(w, when+"it waits for:", last.Gates)
+		p.writeGates(w, when+"it waits for:", last.Gates)
 	}
 }

@@ -145,7 +145,7 @@ func (o *pruneOptions) choose(all []claim.Claim) ([]claim.Claim, error) {
 		case c.Prunable(o.despitePD):
 			chosen = append(chosen, c)
 		case named:
-			problems = append(problems, fmt.Sprintf("claim %s: %s", c.Name, kept(c)))
+			problems = append(problems, fmt.Sprintf("claim %s: %s", c.Name, whyKept(c)))
 		}
 	}
 	for _, m := range o.members {
@@ -159,8 +159,8 @@ func (o *pruneOptions) choose(all []claim.Claim) ([]claim.Claim, error) {
 	return chosen, nil
 }
 
-// kept says why a claim stays.
-func kept(c claim.Claim) string {
+// whyKept says why a claim stays.
+func whyKept(c claim.Claim) string {
 	switch c.State {
 	case claim.Used:
 		return "pod " + c.Pod + " uses it"
@@ -183,7 +183,7 @@ func (o *pruneOptions) prune(ctx context.Context, f *factory.Factory, s *drive.S
 		case i < 0:
 			continue // somebody else has deleted it
 		case now[i].State != c.State:
-			failed = errors.Join(failed, exit.Refusef("claim %s was not deleted: %s by now", c.Name, kept(now[i])))
+			failed = errors.Join(failed, exit.Refusef("claim %s was not deleted: %s by now", c.Name, whyKept(now[i])))
 			continue
 		}
 		if err := act.PruneClaim(ctx, s.Kube, c.Namespace, plan.Claim{Name: c.Name, UID: c.UID}, c.Version); err != nil {

@@ -84,7 +84,7 @@ func ofAll(ctx context.Context, f *factory.Factory, o target.Found) ([]claim.Cla
 	var all []claim.Claim
 	for i := range clusters {
 		c := topology.New(&clusters[i])
-		own := of(claims, c.Namespace, c.Instance)
+		own := claimsOf(claims, c.Namespace, c.Instance)
 		if len(own) == 0 {
 			continue
 		}
@@ -114,8 +114,8 @@ func judged(ctx context.Context, f *factory.Factory, c topology.Cluster, claims 
 	return claim.Of(seen.Wanted, seen.Snapshot, claims, pods), nil
 }
 
-// of returns the claims with the labels of a cluster.
-func of(claims []corev1.PersistentVolumeClaim, namespace, instance string) []corev1.PersistentVolumeClaim {
+// claimsOf returns the claims with the labels of a cluster.
+func claimsOf(claims []corev1.PersistentVolumeClaim, namespace, instance string) []corev1.PersistentVolumeClaim {
 	return slices.DeleteFunc(slices.Clone(claims), func(c corev1.PersistentVolumeClaim) bool {
 		return c.Namespace != namespace || c.Labels[topology.LabelInstance] != instance
 	})
@@ -134,7 +134,7 @@ func orphans(clusters []v1alpha1.TidbCluster, sets []appsv1.StatefulSet, claims 
 		at := instance{c.Namespace, c.Labels[topology.LabelInstance]}
 		if !there[at] {
 			there[at] = true
-			all = append(all, claim.OfGone(stub(at.namespace, at.name), sets, of(claims, at.namespace, at.name), pods)...)
+			all = append(all, claim.OfGone(stub(at.namespace, at.name), sets, claimsOf(claims, at.namespace, at.name), pods)...)
 		}
 	}
 	return all

@@ -28,12 +28,12 @@ type remains struct {
 	say     func(string) // shows what is awaited
 }
 
-func (r remains) own() metav1.ListOptions {
+func (r remains) ownObjects() metav1.ListOptions {
 	return metav1.ListOptions{LabelSelector: labels.SelectorFromSet(r.cluster.Selector()).String()}
 }
 
 func (r remains) pods(ctx context.Context) ([]corev1.Pod, error) {
-	list, err := r.kube.CoreV1().Pods(r.cluster.Namespace).List(ctx, r.own())
+	list, err := r.kube.CoreV1().Pods(r.cluster.Namespace).List(ctx, r.ownObjects())
 	if err != nil {
 		return nil, fmt.Errorf("list pods of cluster %s/%s: %w", r.cluster.Namespace, r.cluster.Name, err)
 	}
@@ -41,7 +41,7 @@ func (r remains) pods(ctx context.Context) ([]corev1.Pod, error) {
 }
 
 func (r remains) claims(ctx context.Context) ([]corev1.PersistentVolumeClaim, error) {
-	list, err := r.kube.CoreV1().PersistentVolumeClaims(r.cluster.Namespace).List(ctx, r.own())
+	list, err := r.kube.CoreV1().PersistentVolumeClaims(r.cluster.Namespace).List(ctx, r.ownObjects())
 	if err != nil {
 		return nil, fmt.Errorf("list claims of cluster %s/%s: %w", r.cluster.Namespace, r.cluster.Name, err)
 	}
@@ -54,7 +54,7 @@ const retain = `{"spec":{"persistentVolumeClaimRetentionPolicy":{"whenDeleted":"
 // keepsData refuses if data that is to stay would be deleted: with that retention policy Kubernetes
 // deletes the claims of a StatefulSet with it.
 func (r remains) keepsData(ctx context.Context) error {
-	list, err := r.kube.AppsV1().StatefulSets(r.cluster.Namespace).List(ctx, r.own())
+	list, err := r.kube.AppsV1().StatefulSets(r.cluster.Namespace).List(ctx, r.ownObjects())
 	if err != nil {
 		return fmt.Errorf("list statefulsets of cluster %s/%s: %w", r.cluster.Namespace, r.cluster.Name, err)
 	}

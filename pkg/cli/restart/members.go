@@ -42,14 +42,14 @@ func (o options) ask(ctx context.Context, f *factory.Factory, s *drive.Session, 
 		case runs:
 			asked[name] = topology.MemberRestart{Pod: pod, At: f.Clock.Now()}
 		case !slices.Contains(members, name):
-			return nil, unknown(c, name, members)
+			return nil, unknownMember(c, name, members)
 		}
 	}
 	return asked, nil
 }
 
-// unknown is the error about a member that the cluster does not have.
-func unknown(c topology.Cluster, name string, members []string) error {
+// unknownMember is the error about a member that the cluster does not have.
+func unknownMember(c topology.Cluster, name string, members []string) error {
 	hint := ""
 	if near := intent.Similar(name, members); len(near) > 0 {
 		hint = ": did you mean " + strings.Join(near, " or ") + "?"

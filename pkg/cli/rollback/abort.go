@@ -66,7 +66,7 @@ func stop(ctx context.Context, f *factory.Factory, o options, verb string, refus
 		return err
 	}
 	o.tell(f, now, under)
-	return back(ctx, f, s, o, now, verb+" of ", remedy.Run("stop it for a while", topology.New(now).Plugin("pause")))
+	return takeBackLastChange(ctx, f, s, o, now, verb+" of ", remedy.Run("stop it for a while", topology.New(now).Plugin("pause")))
 }
 
 // tell prints what is under way, which is about to be taken back.

@@ -98,7 +98,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	if o.to != "" {
 		return version(ctx, f, s, o, now)
 	}
-	return back(ctx, f, s, o, now, "rollback of ")
+	return takeBackLastChange(ctx, f, s, o, now, "rollback of ")
 }
 
 // version takes a cluster back to a version. Whether that is safe, package drive decides for all
@@ -118,9 +118,9 @@ func version(ctx context.Context, f *factory.Factory, s *drive.Session, o option
 	})
 }
 
-// back takes back the last change. Verb is the beginning of what the run is called, and instead what
+// takeBackLastChange takes back the last change. Verb is the beginning of what the run is called, and instead what
 // can be done if there is no such change.
-func back(ctx context.Context, f *factory.Factory, s *drive.Session, o options, now *v1alpha1.TidbCluster, verb string, instead ...remedy.Action) error {
+func takeBackLastChange(ctx context.Context, f *factory.Factory, s *drive.Session, o options, now *v1alpha1.TidbCluster, verb string, instead ...remedy.Action) error {
 	change, last, err := s.Intent.Rollback(now)
 	if none, ok := errors.AsType[*intent.NoWayBackError](err); ok {
 		c := topology.New(now)

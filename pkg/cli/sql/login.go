@@ -42,7 +42,7 @@ func (s session) servers(ctx context.Context) ([]string, error) {
 	}
 	var ordinals []int
 	for _, p := range list.Items {
-		if _, n, ok := c.Member(p.Name); ok && ready(p) {
+		if _, n, ok := c.Member(p.Name); ok && isReady(p) {
 			ordinals = append(ordinals, n)
 		}
 	}
@@ -57,7 +57,7 @@ func (s session) servers(ctx context.Context) ([]string, error) {
 	return hosts, nil
 }
 
-func ready(p corev1.Pod) bool { return p.DeletionTimestamp == nil && state.Ready(&p) }
+func isReady(p corev1.Pod) bool { return p.DeletionTimestamp == nil && state.Ready(&p) }
 
 // password returns the password to log in with, and the Secret that it is from, "" for none.
 func (s session) password(ctx context.Context) (password, secret string, err error) {

@@ -163,9 +163,9 @@ func (l sight) todo(out io.Writer) {
 	report.Advise(out, "", remedy.Remedy{next}.In(l.context))
 }
 
-// up returns how many members serve; "?" if none is known to serve, because those that may could
+// countServing returns how many members serve; "?" if none is known to serve, because those that may could
 // not be asked.
-func up(got state.Group) string {
+func countServing(got state.Group) string {
 	n := got.Up()
 	if n == 0 && got.Unknown() > 0 {
 		return "?"
@@ -210,7 +210,7 @@ func (l sight) component(g desired.Group, wide bool) []string {
 			n++
 		}
 	}
-	state, note := fmt.Sprintf("%s of %d up", up(got), g.Size()), ""
+	state, note := fmt.Sprintf("%s of %d up", countServing(got), g.Size()), ""
 	if n < g.Size() && g.Set.Drift != desired.Unrendered {
 		note = fmt.Sprintf("%d of %d updated", n, g.Size())
 	}

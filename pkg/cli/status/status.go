@@ -132,7 +132,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 		return end
 	})
 	shown.Stop()
-	return o.over(exit.Ended(ctx, err), func() error {
+	return o.endError(exit.Ended(ctx, err), func() error {
 		if o.watch {
 			return nil // it was shown
 		}

@@ -73,8 +73,8 @@ func (u *until) bearable(err error, now time.Time) bool {
 	return u.outages.Bearable(err, now) && u.goal != ""
 }
 
-// over returns the error with which the command ends. After a timeout it shows the last look.
-func (u *until) over(err error, show func() error) error {
+// endError returns the error with which the command ends. After a timeout it shows the last look.
+func (u *until) endError(err error, show func() error) error {
 	switch {
 	case errors.Is(err, errReached):
 		return nil

@@ -35,7 +35,7 @@ func TestEnded(t *testing.T) {
 			u := until{goal: goal}
 			end := u.ended(all[name])
 			code, ends := want[goal]
-			if ends != (end != nil) || ends && exit.Of(u.over(end, nil)) != code {
+			if ends != (end != nil) || ends && exit.Of(u.endError(end, nil)) != code {
 				t.Errorf("%s, --for=%s: %v; ends %t with %d", name, goal, end, ends, code)
 			}
 		}
@@ -73,12 +73,12 @@ func TestTimedOut(t *testing.T) {
 	show := func() error { shown++; return nil }
 	u := until{goal: "converged", timeout: time.Minute}
 	u.bearable(nil, time.Now())
-	err := u.over(exit.ErrTimedOut, show)
+	err := u.endError(exit.ErrTimedOut, show)
 	if exit.Of(err) != exit.TimedOut || err.Error() != "timed out after 1m0s: the cluster is not converged" || shown != 1 {
 		t.Errorf("%v, shown %d times", err, shown)
 	}
 	u.outages = wait.Outages{}
-	if err := u.over(exit.ErrTimedOut, show); exit.Of(err) != exit.TimedOut || shown != 1 {
+	if err := u.endError(exit.ErrTimedOut, show); exit.Of(err) != exit.TimedOut || shown != 1 {
 		t.Errorf("%v, shown %d times: nothing was seen", err, shown)
 	}
 }

@@ -160,7 +160,7 @@ func (l sight) members() []member {
 				row.State, row.Trouble = "Suspended", ""
 			}
 			if m.Kind.Data() == topology.Store && m.Database.Presence == state.Present {
-				row.Leaders, row.Regions = known(m.Database.Leaders), known(m.Database.Regions)
+				row.Leaders, row.Regions = numberIfKnown(m.Database.Leaders), numberIfKnown(m.Database.Regions)
 			}
 			out = append(out, row)
 		}
@@ -211,8 +211,8 @@ func (m member) note() string {
 	return strings.Join(all, "; ")
 }
 
-// known leaves out a number that could not be read.
-func known(n int) *int {
+// numberIfKnown leaves out a number that could not be read.
+func numberIfKnown(n int) *int {
 	if n < 0 {
 		return nil
 	}

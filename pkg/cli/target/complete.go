@@ -136,7 +136,7 @@ func membersOf(cmd *cobra.Command, f *factory.Factory, args []string, begin stri
 	if len(args) == 0 {
 		return all
 	}
-	for _, pod := range of(cmd, f, "pods", args[0], "{{.metadata.name}} ", "") {
+	for _, pod := range listNames(cmd, f, "pods", args[0], "{{.metadata.name}} ", "") {
 		short := strings.TrimPrefix(pod, args[0]+"-")
 		switch {
 		case strings.HasPrefix(short, begin):
@@ -156,7 +156,7 @@ func CompleteClaims(f *factory.Factory) cobra.CompletionFunc {
 		if len(args) == 0 {
 			return clusters(cmd, args, begin)
 		}
-		all := of(cmd, f, "persistentvolumeclaims", args[0], "{{.metadata.name}} ", begin)
+		all := listNames(cmd, f, "persistentvolumeclaims", args[0], "{{.metadata.name}} ", begin)
 		return slices.DeleteFunc(all, func(name string) bool { return slices.Contains(args[1:], name) }), cobra.ShellCompDirectiveNoFileComp
 	}
 }
@@ -167,14 +167,14 @@ func CompleteContainers(f *factory.Factory) cobra.CompletionFunc {
 		if len(args) == 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		all := of(cmd, f, "pods", args[0], "{{range .spec.containers}}{{.name}} {{end}}", begin)
+		all := listNames(cmd, f, "pods", args[0], "{{range .spec.containers}}{{.name}} {{end}}", begin)
 		slices.Sort(all)
 		return slices.Compact(all), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
-// of returns something of each object of a resource that belongs to a cluster.
-func of(cmd *cobra.Command, f *factory.Factory, resource, cluster, what, begin string) []string {
+// listNames returns something of each object of a resource that belongs to a cluster.
+func listNames(cmd *cobra.Command, f *factory.Factory, resource, cluster, what, begin string) []string {
 	return Within(cmd.Context(), func() []string {
 		template := fmt.Sprintf(ofCluster, cluster, what)
 		return completion.CompGetFromTemplate(&template, f.Kubectl(), "", []string{resource}, begin)

@@ -68,7 +68,7 @@ func (r *result) details(out io.Writer, a plan.Answer, context string, width int
 		return
 	}
 	if !a.Since.IsZero() {
-		say("since " + r.ago(a.Since) + r.until(a.Deadline))
+		say("since " + r.ago(a.Since) + r.untilTime(a.Deadline))
 	}
 	if a.Because != "" {
 		say("asked for because " + a.Because)
@@ -89,7 +89,7 @@ func (r *result) ago(t time.Time) string {
 	return fmt.Sprintf("%s (%s ago)", t.UTC().Format(time.RFC3339), duration.HumanDuration(r.at.Sub(t)))
 }
 
-func (r *result) until(t time.Time) string {
+func (r *result) untilTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}

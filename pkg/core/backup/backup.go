@@ -58,12 +58,12 @@ func (f Found) Lacks(now time.Time, age time.Duration) string {
 		return fmt.Sprintf("the newest is %s, with the data of %s (%s ago)",
 			f.Newest, f.Data.UTC().Format(time.RFC3339), state.Age(now.Sub(f.Data)))
 	case len(f.Others) > 0:
-		return "none counts: " + first(f.Others)
+		return "none counts: " + shorten(f.Others)
 	}
 	return "it has none"
 }
 
-func first(lines []string) string {
+func shorten(lines []string) string {
 	const shown = 3
 	if len(lines) <= shown {
 		return strings.Join(lines, "; ")
@@ -89,7 +89,7 @@ func flaw(tc *v1alpha1.TidbCluster, b *v1alpha1.Backup) string {
 		return "is a log backup, which can only be restored onto a full one"
 	case b.Spec.FederalVolumeBackupPhase != "":
 		return "is one part of a backup across several Kubernetes clusters"
-	case b.Spec.Mode != v1alpha1.BackupModeVolumeSnapshot && !whole(&b.Spec):
+	case b.Spec.Mode != v1alpha1.BackupModeVolumeSnapshot && !hasAllTables(&b.Spec):
 		return "is not of the whole cluster"
 	case incremental(b.Spec.BR):
 		return "is incremental"
@@ -110,8 +110,8 @@ func has(b *v1alpha1.Backup, what v1alpha1.BackupConditionType) bool {
 	})
 }
 
-// whole reports whether a Backup by BR has all databases and tables.
-func whole(s *v1alpha1.BackupSpec) bool {
+// hasAllTables reports whether a Backup by BR has all databases and tables.
+func hasAllTables(s *v1alpha1.BackupSpec) bool {
 	full := s.Type == "" || s.Type == v1alpha1.BackupTypeFull
 	all := len(s.TableFilter) == 0 || slices.Equal(s.TableFilter, []string{"*.*"})
 	return full && all && s.BR.DB == "" && s.BR.Table == ""

@@ -180,7 +180,7 @@ func judge(w desired.State, s state.Snapshot, c Claim, labels map[string]string)
 	case c.Ordinal < got.Set.Replicas || m.Pod != nil:
 		return Kept, c.Member + " has not left yet"
 	case c.Component.Data() == topology.None:
-		return left(c)
+		return whenLeft(c)
 	case s.PD.OfOtherCluster(labels):
 		return Kept, fmt.Sprintf("its data is of the cluster with the id %s, and PD's is %d, so PD cannot say whether it is needed",
 			labels[topology.LabelClusterID], s.PD.ClusterID)
@@ -189,13 +189,13 @@ func judge(w desired.State, s state.Snapshot, c Claim, labels map[string]string)
 	case known && m.Database.Presence == state.Unknown:
 		return InPD, "it is not known whether PD still has " + c.Member
 	case known && m.Database.Presence == state.Present && !m.Database.Removed():
-		return InPD, fmt.Sprintf("PD still has %s%s", c.Member, as(m.Database))
+		return InPD, fmt.Sprintf("PD still has %s%s", c.Member, asStore(m.Database))
 	}
-	return left(c)
+	return whenLeft(c)
 }
 
-// left says when a member left, as far as the mark on its claim tells.
-func left(c Claim) (State, string) {
+// whenLeft says when a member left, as far as the mark on its claim tells.
+func whenLeft(c Claim) (State, string) {
 	if c.Marked == "" {
 		return Left, c.Member + " is not wanted any more"
 	}
@@ -207,7 +207,7 @@ func listed(pd state.PD, k topology.Kind) bool {
 	return pd.Known() && (k.Data() != topology.Store || pd.Bootstrapped) && (k.Data() != topology.Binlog || pd.PumpsKnown)
 }
 
-func as(d state.Database) string {
+func asStore(d state.Database) string {
 	if d.State == "" {
 		return ""
 	}

@@ -231,16 +231,16 @@ var leadersBack = plan.Hook{
 // returning returns another store whose leaders are coming back.
 func returning(sc plan.Scope, except state.Member) (state.Member, state.Eviction, bool) {
 	for _, m := range sc.Got.Running() {
-		if e, ours := sc.All.Eviction(m.Database.ID); ours && m.Ordinal != except.Ordinal && !back(sc, m, e) {
+		if e, ours := sc.All.Eviction(m.Database.ID); ours && m.Ordinal != except.Ordinal && !leadersAreBack(sc, m, e) {
 			return m, e, true
 		}
 	}
 	return state.Member{}, state.Eviction{}, false
 }
 
-// back reports whether there are no more leaders to wait for. Either enough leaders are back, or
+// leadersAreBack reports whether there are no more leaders to wait for. Either enough leaders are back, or
 // the scheduler of another user keeps them away, or the time for their return is over.
-func back(sc plan.Scope, m state.Member, e state.Eviction) bool {
+func leadersAreBack(sc plan.Scope, m state.Member, e state.Eviction) bool {
 	return e.Ended.IsZero() || m.Database.Evicting ||
 		float64(m.Database.Leaders) >= shareReturning*float64(e.Leaders) ||
 		sc.All.At.Sub(e.Ended) >= returnTimeout
@@ -252,7 +252,7 @@ var evictionForgotten = plan.Hook{
 	Reason: plan.EvictionForgotten, Want: "eviction record deleted",
 	Done: func(sc plan.Scope, m state.Member) bool {
 		e, ours := sc.All.Eviction(m.Database.ID)
-		return !ours || e.Ended.IsZero() || rolling(sc) && !back(sc, m, e)
+		return !ours || e.Ended.IsZero() || rolling(sc) && !leadersAreBack(sc, m, e)
 	},
 	Step: func(_ plan.Scope, m state.Member) plan.Step {
 		return plan.ForgetRecord{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID, Record: state.RecordEviction}

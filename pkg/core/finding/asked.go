@@ -33,9 +33,9 @@ func notDriven(l Look) []Finding {
 }
 
 // some returns the first of several texts, and how many others there are.
-func some(all []string) string { return first(all, "; ") }
+func some(all []string) string { return shorten(all, "; ") }
 
-func first(all []string, between string) string {
+func shorten(all []string, between string) string {
 	const shown = 3
 	if len(all) <= shown {
 		return strings.Join(all, between)
@@ -108,7 +108,7 @@ func outdated(l Look) []Finding {
 			continue
 		}
 		f := Finding{Component: g.Kind, Remedy: remedy.Remedy{l.drive("restart them one after another")},
-			Seen: fmt.Sprintf("%s: not at revision %s yet", first(names, ", "), got.Set.UpdateRevision)}
+			Seen: fmt.Sprintf("%s: not at revision %s yet", shorten(names, ", "), got.Set.UpdateRevision)}
 		if got.Set.Manual {
 			f.Seen += "; with OnDelete they restart only when a person asks for it"
 			f.Remedy = l.restart(names)

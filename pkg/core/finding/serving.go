@@ -34,9 +34,9 @@ func orElse(r remedy.Remedy, otherwise remedy.Action) remedy.Remedy {
 	return remedy.Remedy{otherwise}
 }
 
-// down returns why a wanted member does not serve, "" for one that serves, that has just begun not to,
+// whyDown returns why a wanted member does not serve, "" for one that serves, that has just begun not to,
 // or of which nothing is known.
-func (l Look) down(g desired.Group, got state.Group, m state.Member) string {
+func (l Look) whyDown(g desired.Group, got state.Group, m state.Member) string {
 	running := m.Ordinal < max(g.Size(), got.Set.Replicas)
 	unread := m.Database.Presence == state.Unknown && m.Pod != nil && m.Pod.Ready && !m.Pod.Terminating
 	if g.Suspend || !running || m.Up() || unread {
@@ -69,7 +69,7 @@ func (l Look) lookAt(m state.Member) remedy.Remedy {
 func unserving(l Look, filter func(state.Member) bool) []Finding {
 	var all []Finding
 	l.members(func(g desired.Group, got state.Group, m state.Member) {
-		if why := l.down(g, got, m); why != "" && filter(m) {
+		if why := l.whyDown(g, got, m); why != "" && filter(m) {
 			all = append(all, Finding{Component: g.Kind, Member: m.Name, Seen: why, Remedy: l.lookAt(m)})
 		}
 	})

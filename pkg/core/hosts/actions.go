@@ -72,7 +72,7 @@ func (h Host) Start(all []Sight, by string, at time.Time) []Action {
 	r.Cordoned = r.Cordoned || !h.Cordoned
 	var marks, moves, evictions []Action
 	for _, s := range all {
-		c := h.Record.of(s.Cluster)
+		c := h.Record.recordOf(s.Cluster)
 		mark, marked := h.mark(s.Cluster)
 		c.Members, c.Evicting = slices.Clone(c.Members), union(c.Evicting, mark.Evicting)
 		for _, m := range h.Members(s) {

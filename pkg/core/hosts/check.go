@@ -80,8 +80,8 @@ func (h Host) Members(s Sight) []state.Member {
 	return members(s, h.has)
 }
 
-// elsewhere returns the members that are not on the host, also those without a pod.
-func (h Host) elsewhere(s Sight) []state.Member {
+// membersElsewhere returns the members that are not on the host, also those without a pod.
+func (h Host) membersElsewhere(s Sight) []state.Member {
 	return members(s, func(m state.Member) bool { return !h.has(m) })
 }
 
@@ -103,17 +103,17 @@ func votes(m state.Member) bool { return m.Kind.Data() == topology.Raft }
 // leads reports whether a member is a store that leads regions.
 func leads(m state.Member) bool { return m.Kind.Data() == topology.Store && !m.Kind.Optional() }
 
-// kept reports whether PD counts on a store.
-func kept(m state.Member) bool {
+// countedOn reports whether PD counts on a store.
+func countedOn(m state.Member) bool {
 	return m.Database.Presence == state.Present && m.Database.State != state.StoreTombstone
 }
 
 // isStore reports whether a member is a store that leads regions, and on which PD counts.
-func isStore(m state.Member) bool { return leads(m) && kept(m) }
+func isStore(m state.Member) bool { return leads(m) && countedOn(m) }
 
 // missed reports whether a member that the cluster counts on does not serve.
 func missed(s Sight, m state.Member) bool {
-	counted := m.Ordinal < s.Snapshot.Groups[m.Kind].Set.Replicas || (votes(m) || leads(m)) && kept(m)
+	counted := m.Ordinal < s.Snapshot.Groups[m.Kind].Set.Replicas || (votes(m) || leads(m)) && countedOn(m)
 	return counted && !m.Up()
 }
 
@@ -121,7 +121,7 @@ func missed(s Sight, m state.Member) bool {
 // members of no cluster here.
 func (h Host) othersServe(s Sight, same []Sight) (Refusal, bool) {
 	var down []string
-	for _, m := range h.elsewhere(s) {
+	for _, m := range h.membersElsewhere(s) {
 		if missed(s, m) {
 			down = append(down, fmt.Sprintf("%s (%s)", m.Name, m.Trouble()))
 		}
@@ -182,7 +182,7 @@ func (h Host) quorumOfPD(s Sight, same []Sight) (Refusal, bool) {
 	left := pd.Healthy
 	for _, o := range same {
 		for _, m := range h.Members(o) {
-			if votes(m) && kept(m) {
+			if votes(m) && countedOn(m) {
 				on = append(on, m.Name)
 				if m.Database.Healthy {
 					left--
@@ -216,12 +216,12 @@ func (h Host) leaderOfPD(s Sight, _ []Sight) (Refusal, bool) {
 
 // leader returns PD's leader, if it is on the host.
 func (h Host) leader(s Sight) (state.Member, bool) {
-	return first(h.Members(s), func(m state.Member) bool { return votes(m) && m.Database.Leader })
+	return firstWhere(h.Members(s), func(m state.Member) bool { return votes(m) && m.Database.Leader })
 }
 
 // successor returns the member to lead PD.
 func (h Host) successor(s Sight) (state.Member, bool) {
-	return first(h.elsewhere(s), func(m state.Member) bool { return votes(m) && m.Up() })
+	return firstWhere(h.membersElsewhere(s), func(m state.Member) bool { return votes(m) && m.Up() })
 }
 
 // quorumOfRegions: a region that loses half of its copies serves no more until the host is back.
@@ -246,7 +246,7 @@ func (h Host) quorumOfRegions(s Sight, same []Sight) (Refusal, bool) {
 
 // leadersOfRegions: leaders need another store to move to.
 func (h Host) leadersOfRegions(s Sight, same []Sight) (Refusal, bool) {
-	if _, any := first(h.Members(s), isStore); !any {
+	if _, any := firstWhere(h.Members(s), isStore); !any {
 		return Refusal{}, false
 	}
 	if s.Snapshot.PD.SchedulersUnknown {
@@ -256,7 +256,7 @@ func (h Host) leadersOfRegions(s Sight, same []Sight) (Refusal, bool) {
 		}, true
 	}
 	for _, o := range same {
-		if _, ok := first(h.elsewhere(o), func(m state.Member) bool { return leads(m) && m.TakesLeaders() }); ok {
+		if _, ok := firstWhere(h.membersElsewhere(o), func(m state.Member) bool { return leads(m) && m.TakesLeaders() }); ok {
 			return Refusal{}, false
 		}
 	}
@@ -270,7 +270,7 @@ func (h Host) leadersOfRegions(s Sight, same []Sight) (Refusal, bool) {
 func (h Host) evictionsWork(s Sight, _ []Sight) (Refusal, bool) {
 	cause, stalls := scheduling.Leaders(s.Snapshot, false)
 	leads := func(m state.Member) bool { return isStore(m) && m.Database.Leaders != 0 }
-	if _, any := first(h.Members(s), leads); !stalls || !any {
+	if _, any := firstWhere(h.Members(s), leads); !stalls || !any {
 		return Refusal{}, false
 	}
 	return Refusal{
@@ -288,8 +288,8 @@ func (h Host) Stops(s Sight) []string {
 			continue
 		}
 		serves := func(m state.Member) bool { return m.Kind == k && m.Up() }
-		_, here := first(h.Members(s), serves)
-		_, there := first(h.elsewhere(s), serves)
+		_, here := firstWhere(h.Members(s), serves)
+		_, there := firstWhere(h.membersElsewhere(s), serves)
 		if here && !there {
 			all = append(all, fmt.Sprintf("%s serves on no other host: %s", k.Title(), k.Without()))
 		}
@@ -297,7 +297,7 @@ func (h Host) Stops(s Sight) []string {
 	return all
 }
 
-func first(all []state.Member, which func(state.Member) bool) (state.Member, bool) {
+func firstWhere(all []state.Member, which func(state.Member) bool) (state.Member, bool) {
 	if i := slices.IndexFunc(all, which); i >= 0 {
 		return all[i], true
 	}

@@ -88,8 +88,8 @@ func (r Record) JSON() string {
 	return string(b)
 }
 
-// of returns the record of a cluster, without anything if there is none.
-func (r *Record) of(c topology.Cluster) Cluster {
+// recordOf returns the record of a cluster, without anything if there is none.
+func (r *Record) recordOf(c topology.Cluster) Cluster {
 	if r != nil {
 		if i := slices.IndexFunc(r.Clusters, func(o Cluster) bool { return o.Is(c) }); i >= 0 {
 			return r.Clusters[i]

@@ -12,7 +12,7 @@ import (
 // String describes what the rules ask for, and which stores there are for them.
 func (s Shortage) String() string {
 	if len(s.Rules) > 1 {
-		return s.together()
+		return s.rulesTogether()
 	}
 	r := s.Rules[0]
 	asks := fmt.Sprintf("placement rule %s asks for %s of each region", r.Name(), remedy.Count(r.Count, "copy", "copies"))
@@ -63,7 +63,7 @@ func (s Shortage) ofTables(r state.PlacementRule) string {
 // namedTables is how many tables are named.
 const namedTables = 3
 
-func (s Shortage) together() string {
+func (s Shortage) rulesTogether() string {
 	names, sum := make([]string, len(s.Rules)), 0
 	for i, r := range s.Rules {
 		names[i], sum = r.Name(), sum+r.Count

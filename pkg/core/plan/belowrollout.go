@@ -19,7 +19,7 @@ func (sc Scope) adviseBelowRollout(p Profile, h hold, v verdict) verdict {
 	}
 	for i, g := range v.gates {
 		m, ok := sc.Got.Member(g.Member)
-		_, queued := sc.before(m)
+		_, queued := sc.memberBefore(m)
 		switch {
 		case !ok || g.Reason != MemberServing || queued || !sc.Got.Outdated(m) || m.Pod != nil && m.Pod.Terminating:
 		case mayServe(next):

@@ -21,7 +21,7 @@ func (sc Scope) askForDeletion(p Profile, h hold, v verdict) verdict {
 			continue
 		}
 		awaited = true
-		if o, queued := sc.before(m); queued {
+		if o, queued := sc.memberBefore(m); queued {
 			m = o // no other gate may wait for it, since it was given up
 		}
 		if sc.needsNewRevision(p, m) {
@@ -86,5 +86,5 @@ func (sc Scope) deletePod(m state.Member) remedy.Remedy {
 // may serve, while a peer is missing.
 func (sc Scope) needsNewRevision(p Profile, m state.Member) bool {
 	return sc.Got.Outdated(m) && (sc.downOrNoQuorum(p, m) || sc.loops(m)) && sc.mayHelp(p, m) &&
-		(sc.free(p, m) || sc.loops(m) || sc.peersServe(p, m))
+		(sc.restartIsHarmless(p, m) || sc.loops(m) || sc.peersServe(p, m))
 }

@@ -40,7 +40,7 @@ func (sc Scope) addCanaryGate(_ Profile, _ hold, v verdict) verdict {
 	if !down {
 		return v
 	}
-	return v.and(wait(sc.unpromoted()))
+	return v.plus(wait(sc.unpromoted()))
 }
 
 // unpromoted returns the gate that a person opens by promoting the canary.

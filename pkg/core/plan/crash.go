@@ -58,7 +58,7 @@ func (sc Scope) crashing(m state.Member, g Gate) Gate {
 	if m.Up() {
 		g.Observed = fmt.Sprintf("restarted %d times, last %s ago", m.Pod.Restarts, sc.All.At.Sub(m.Pod.Started).Truncate(time.Second))
 	}
-	return sc.since(g, sc.loopingSince(m.Pod), sc.logs(m, "--previous"))
+	return sc.withinTimeToServe(g, sc.loopingSince(m.Pod), sc.logs(m, "--previous"))
 }
 
 // unchangedSince returns when a member's state last changed. A further crash of a member

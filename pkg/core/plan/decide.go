@@ -20,7 +20,7 @@ type verdict struct {
 
 func (v verdict) idle() bool { return len(v.steps) == 0 && len(v.gates) == 0 }
 
-func (v verdict) and(o verdict) verdict {
+func (v verdict) plus(o verdict) verdict {
 	return verdict{steps: append(v.steps, o.steps...), gates: append(v.gates, o.gates...)}
 }
 
@@ -35,11 +35,11 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 	if w.Cluster.Paused {
 		return paused(w, s)
 	}
-	if v := first(beforeComponents(&w, &s), nil); !v.idle() {
+	if v := firstUnmet(beforeComponents(&w, &s), nil); !v.idle() {
 		return conclude(v, policy, w, s)
 	}
 	sum := verdict{steps: applies("", w.Objects)}
-	sum = sum.and(adoptEvictions(w.Cluster, s)).and(endObsolete(w.Cluster, s)).and(adoptDrains(s)).and(endDrains(w.Cluster, s)).and(endIdleDDLPause(w, s))
+	sum = sum.plus(adoptEvictions(w.Cluster, s)).plus(endObsolete(w.Cluster, s)).plus(adoptDrains(s)).plus(endDrains(w.Cluster, s)).plus(endIdleDDLPause(w, s))
 	scopes := scopesOf(&policy, &w, &s)
 	sum, _ = decideComponents(profiles, &policy, &w, &s, scopes, sum)
 	sum.steps = append(limitMoves(policy, s, sum.steps), sum.steps...)
@@ -63,7 +63,7 @@ func decideComponents(
 	var before holds
 	for _, i := range rolloutOrder(profiles, w.Groups) {
 		sc, g := scopes[i], &w.Groups[i]
-		p, hold := profileOf(profiles, g.Kind), before.of(i, g.Kind)
+		p, hold := profileOf(profiles, g.Kind), before.holdOn(i, g.Kind)
 		held[i] = hold
 		var v verdict
 		if g.Suspend {
@@ -166,9 +166,9 @@ func (v verdict) awaits() topology.Kind {
 	return v.gates[0].awaits
 }
 
-// of returns what they mean for another component, by its index. One that needs it, and lacks what it
+// holdOn returns what they mean for another component, by its index. One that needs it, and lacks what it
 // needs, does not hold it back, nor does one that waits for its rollout: each would wait for the other.
-func (h holds) of(i int, k topology.Kind) hold {
+func (h holds) holdOn(i int, k topology.Kind) hold {
 	var held hold
 	for _, o := range h {
 		held.canary = held.canary || o.rolling && o.canary
@@ -213,9 +213,9 @@ func (sc Scope) candidate() (state.Member, bool) {
 	}
 	begun := func(m state.Member) bool {
 		_, leave := sc.All.OpenEviction(m.Database.ID)
-		return leave && sc.alone(m)
+		return leave && sc.restartsOutsideRollout(m)
 	}
-	for _, is := range []func(state.Member) bool{begun, sc.alone} {
+	for _, is := range []func(state.Member) bool{begun, sc.restartsOutsideRollout} {
 		if m, ok := sc.highest(is); ok {
 			return m, true
 		}
@@ -228,7 +228,7 @@ func (sc Scope) rolls(m state.Member) bool { return sc.Got.Outdated(m) && !sc.he
 
 // mayRestart reports whether a member is to be restarted when its turn comes.
 func (sc Scope) mayRestart(m state.Member) bool {
-	return m.Name != "" && (sc.rolls(m) || sc.alone(m))
+	return m.Name != "" && (sc.rolls(m) || sc.restartsOutsideRollout(m))
 }
 
 // outdated returns the highest ordinal that does not have the update revision.
@@ -245,16 +245,16 @@ func (sc Scope) highest(is func(state.Member) bool) (state.Member, bool) {
 	return state.Member{}, false
 }
 
-// next returns the member to restart next if it serves: an eviction that was begun for its restart
+// nextToRestart returns the member to restart next if it serves: an eviction that was begun for its restart
 // must continue.
-func (sc Scope) next() (state.Member, bool) {
+func (sc Scope) nextToRestart() (state.Member, bool) {
 	m, ok := sc.candidate()
 	return m, ok && m.Up() && !sc.LeftToUser(m)
 }
 
 func (sc Scope) decide(p Profile, h hold) verdict {
 	about := sc.about(p, h, state.Member{})
-	if v := first(beforePhases, about); !v.idle() {
+	if v := firstUnmet(beforePhases, about); !v.idle() {
 		return v
 	}
 	repair := sc.repair(p, h)
@@ -312,7 +312,7 @@ func (sc Scope) create(p Profile) verdict {
 	}
 	steps = append(steps, applies(p.Kind, sc.Want.Config)...)
 	if v := sc.needs(p); !v.idle() && sc.Got.Extent() == 0 {
-		return verdict{steps: steps}.and(v) // pods that are there need a controller, whatever is missing
+		return verdict{steps: steps}.plus(v) // pods that are there need a controller, whatever is missing
 	}
 	return verdict{steps: append(steps, Apply{Component: p.Kind, Object: sc.Want.Set, Replicas: sc.initialReplicas(p)})}
 }
@@ -321,7 +321,7 @@ func (sc Scope) needs(p Profile) verdict {
 	var v verdict
 	for _, n := range p.Needs {
 		if !n.Holds(sc) {
-			v = v.and(n.lack(sc, p.Kind))
+			v = v.plus(n.lack(sc, p.Kind))
 		}
 	}
 	return v
@@ -331,7 +331,7 @@ func (sc Scope) needs(p Profile) verdict {
 // that it was for, and a removal that the user has cancelled.
 func (sc Scope) cancelObsolete(p Profile) verdict {
 	var v verdict
-	next, restarts := sc.next()
+	next, restarts := sc.nextToRestart()
 	for _, m := range sc.Got.Running() {
 		if !sc.Kept(m) || restarts && m.Ordinal == next.Ordinal || sc.gaveUp(p, m) || dataBeingDeleted(p, m) {
 			continue

@@ -178,11 +178,11 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// free reports whether a restart of a member takes nothing away, so that it need not wait for
+// restartIsHarmless reports whether a restart of a member takes nothing away, so that it need not wait for
 // leaders to move or for peers: the process is known not to run, or two kinds of evidence have
 // agreed for a while that it does not serve. If a peer is missing, one of the two must have
 // reported it for long. Without a quorum no voter serves.
-func (sc Scope) free(p Profile, m state.Member) bool {
+func (sc Scope) restartIsHarmless(p Profile, m state.Member) bool {
 	if m.Stopped() || sc.unled(p, m) || sc.neverJoined(m) {
 		return true
 	}
@@ -246,7 +246,7 @@ func (sc Scope) runsUnlisted(m state.Member) bool {
 // peersMissing waits for the peers of a member that is to be restarted. A store whose pod was taken
 // away by others is a peer as well: PD counts on it, and regions may have no quorum without both.
 func (sc Scope) peersMissing(p Profile, m state.Member) verdict {
-	v := down(sc, slices.Concat(sc.Got.Running(), sc.podsRemoved(p)), &m)
+	v := membersDown(sc, slices.Concat(sc.Got.Running(), sc.podsRemoved(p)), &m)
 	v.gates = slices.DeleteFunc(v.gates, func(g Gate) bool {
 		o, _ := sc.Got.Member(g.Member)
 		if o.Pod == nil || o.Pod.Terminating || sc.loops(o) {

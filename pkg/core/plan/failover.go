@@ -170,7 +170,7 @@ func (sc Scope) giveUp(p Profile) verdict {
 				v.gates = append(v.gates, g)
 			}
 		case !sc.All.At.Before(c.due(policy)) && (m.Ordinal >= sc.Want.Replicas || sc.usedUp()):
-			v = v.and(sc.pursue([]Hook{LeftoverMarked}, m)) // it gets new data, and no replacement
+			v = v.plus(sc.pursue([]Hook{LeftoverMarked}, m)) // it gets new data, and no replacement
 		case !sc.All.At.Before(c.due(policy)):
 			v.steps = append(v.steps, sc.record(m, slices.Contains(policy.Discard, m.Name) && p.Failover.Keeps))
 		default:

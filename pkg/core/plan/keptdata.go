@@ -51,14 +51,14 @@ func (d KeptData) Some() string {
 func Kept(profiles []Profile, w desired.State, s state.Snapshot) []KeptData {
 	var all []KeptData
 	for _, sc := range scopesOf(&Policy{}, &w, &s) {
-		all = append(all, sc.kept(profileOf(profiles, sc.Want.Kind))...)
+		all = append(all, sc.keptData(profileOf(profiles, sc.Want.Kind))...)
 	}
 	return all
 }
 
-// kept leaves out pods that run without a StatefulSet, which get one around them whatever
+// keptData leaves out pods that run without a StatefulSet, which get one around them whatever
 // their version is, and marked claims, whose members were removed.
-func (sc Scope) kept(p Profile) []KeptData {
+func (sc Scope) keptData(p Profile) []KeptData {
 	if p.Kind.Data() == topology.None || sc.Want.Suspend || sc.Got.Set.Exists || sc.Got.Extent() > 0 {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (d KeptData) record() int {
 // higher version has run on. A user who deletes a cluster and creates it with the same
 // name gets its data, and a lower version may not be able to read it.
 func (sc Scope) downgrade(p Profile) verdict {
-	for _, d := range sc.kept(p) {
+	for _, d := range sc.keptData(p) {
 		if d.Newer() {
 			return wait(Gate{
 				Component: p.Kind, Blocked: true,

@@ -10,10 +10,10 @@ func (sc Scope) ToReplace(m state.Member) bool { return sc.Got.Outdated(m) || sc
 // OnDelete. A user who names a member has asked for its restart.
 func (sc Scope) LeftToUser(m state.Member) bool { return sc.Got.Set.Manual && !sc.Want.Named(m) }
 
-// alone reports whether a member that a user has named is restarted apart from a rollout: its pod is
+// restartsOutsideRollout reports whether a member that a user has named is restarted apart from a rollout: its pod is
 // deleted, and the new one has the update revision. A rollout that has yet to reach the member restarts
 // it anyway.
-func (sc Scope) alone(m state.Member) bool {
+func (sc Scope) restartsOutsideRollout(m state.Member) bool {
 	set := sc.Got.Set
 	return sc.Want.Named(m) && (set.Manual || !sc.Got.Outdated(m)) && set.Next(m.Ordinal) == set.UpdateRevision
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// before returns the member that Kubernetes waits for before it creates a missing pod:
+// memberBefore returns the member that Kubernetes waits for before it creates a missing pod:
 // with OrderedReady each pod comes after all with a lower ordinal are Ready. Until then
 // it is not known which revision the pod would have.
-func (sc Scope) before(m state.Member) (state.Member, bool) {
+func (sc Scope) memberBefore(m state.Member) (state.Member, bool) {
 	if !sc.Got.Set.Ordered || m.Pod != nil {
 		return state.Member{}, false
 	}
@@ -24,7 +24,7 @@ func (sc Scope) before(m state.Member) (state.Member, bool) {
 
 // WaitsFor reports whether Kubernetes creates no pod of a member before another one is Ready.
 func (sc Scope) WaitsFor(m, other state.Member) bool {
-	first, queued := sc.before(m)
+	first, queued := sc.memberBefore(m)
 	return queued && first.Ordinal == other.Ordinal
 }
 
@@ -35,7 +35,7 @@ func (sc Scope) WaitsFor(m, other state.Member) bool {
 // be needed as well: it may have been marked for a removal that never happened.
 func (sc Scope) adviseParallel(_ Profile, _ hold, v verdict) verdict {
 	for _, m := range sc.Got.Running() {
-		first, queued := sc.before(m)
+		first, queued := sc.memberBefore(m)
 		noData := len(m.Claims) == len(markedClaims(m)) && (len(m.Claims) == 0 || m.Database.Presence != state.Unknown)
 		if !queued || noData && !m.Database.Unstarted {
 			continue
@@ -72,7 +72,7 @@ func (sc Scope) makeParallel(m, first state.Member) remedy.Action {
 func (sc Scope) removedPod(m state.Member) Gate {
 	g := Gate{Component: m.Kind, Member: m.Name, Reason: RemovedPodDeleted, Want: "removed pod deleted", Observed: m.Trouble()}
 	if m.Pod.Terminating {
-		return sc.since(g, m.Pod.Since, sc.podAdvice(m))
+		return sc.withinTimeToServe(g, m.Pod.Since, sc.podAdvice(m))
 	}
 	if !sc.Got.Set.Ordered {
 		return g
@@ -86,7 +86,7 @@ func (sc Scope) removedPod(m state.Member) Gate {
 		if sc.loops(o) {
 			since = sc.loopingSince(o.Pod) // it is Ready from time to time, never for long enough
 		}
-		return sc.since(g, since, sc.deletePod(m))
+		return sc.withinTimeToServe(g, since, sc.deletePod(m))
 	}
 	return g
 }

@@ -93,7 +93,7 @@ func (n Need) lack(sc Scope, k topology.Kind) verdict {
 		v.steps = []Step{n.Step(sc)}
 	}
 	g.Observed = n.Observed(sc)
-	return v.and(wait(g))
+	return v.plus(wait(g))
 }
 
 // Hook is a goal for one member: how to see that it is reached, and the step towards it. It
@@ -279,7 +279,7 @@ func (sc Scope) lapsed(h Hook, g *Gate) (over bool, v verdict) {
 		if lapse != Proceed {
 			return false, verdict{}
 		}
-		end, why = sc.Policy.Waits.still(g, sc.All.At).Add(g.patience), fmt.Sprintf(", no progress for %s", g.patience)
+		end, why = sc.Policy.Waits.standsStillSince(g, sc.All.At).Add(g.patience), fmt.Sprintf(", no progress for %s", g.patience)
 	}
 	g.Deadline = end
 	switch {

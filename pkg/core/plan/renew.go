@@ -37,7 +37,7 @@ func (sc Scope) renew(p Profile) verdict {
 	}
 	for _, m := range members {
 		if sc.renewable(p, m) {
-			v = v.and(sc.withNewData(p, m))
+			v = v.plus(sc.withNewData(p, m))
 		}
 	}
 	if p.Kind.Data() == topology.Raft && !v.idle() {
@@ -45,7 +45,7 @@ func (sc Scope) renew(p Profile) verdict {
 	}
 	for _, m := range members {
 		if sc.mustReplaceData(p, m) {
-			return v.and(sc.replaceData(p, m))
+			return v.plus(sc.replaceData(p, m))
 		}
 	}
 	return v

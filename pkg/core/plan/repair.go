@@ -85,7 +85,7 @@ func (sc Scope) repair(p Profile, h hold) verdict {
 	switch {
 	case objection(beforeRepair, s) != "" || objection(worthTrying(), s) != "":
 		return verdict{}
-	case sc.free(p, m):
+	case sc.restartIsHarmless(p, m):
 		return act(sc.restart(m))
 	case objection(beforeHarmfulRepair, s) != "":
 		return verdict{}
@@ -234,7 +234,7 @@ func (sc Scope) failing(except state.Member) []state.Member {
 	var failing []state.Member
 	for _, m := range sc.Got.Running() {
 		removed := removalIrreversible(m) && m.Pod != nil && m.Pod.Ran // it fails for another reason
-		_, queued := sc.before(m)
+		_, queued := sc.memberBefore(m)
 		if m.Ordinal != except.Ordinal && !sc.Got.Outdated(m) && (!m.Up() || sc.loops(m)) && !removed && !queued {
 			failing = append(failing, m)
 		}

@@ -20,7 +20,7 @@ func (sc Scope) asksVersion() verdict {
 			Want:     fmt.Sprintf("%s reported", sc.Want.Version),
 			Observed: fmt.Sprintf("it reports %s, and %s is asked for", m.Reported(), sc.Want.Version),
 		}
-		v.gates = append(v.gates, sc.since(g, m.Pod.Since, remedy.Remedy{
+		v.gates = append(v.gates, sc.withinTimeToServe(g, m.Pod.Since, remedy.Remedy{
 			remedy.Run("see which image it runs", sc.Cluster.Kubectl("get", "pod", m.Name, "-o", "jsonpath={.status.containerStatuses[*].imageID}")),
 			remedy.Say("use an image whose tag is its release, or ask for the release that it reports"),
 		}))

@@ -26,7 +26,7 @@ var beforeRollout = []condition{
 	{want: "no rollout of an earlier component", because: "components are restarted in an order that keeps versions compatible", by: ByTool, waits: (*subject).queued},
 	{want: "configuration and pod template written", because: "a pod that is made now gets the new ones", by: ByTool, waits: (*subject).written},
 	{want: "all other members serving", because: "no member is restarted while another one is missing", by: ByKubernetes, waits: (*subject).peersServing},
-	{want: StoresElsewhereWanted, because: "stores of other clusters have copies of the same regions", by: ByPerson, waits: (*subject).elsewhere},
+	{want: StoresElsewhereWanted, because: "stores of other clusters have copies of the same regions", by: ByPerson, waits: (*subject).storesOfOthers},
 	{want: "StatefulSet shows the finished rollout", because: "members that a user has named come after the rollout", by: ByKubernetes, waits: (*subject).ended},
 	{want: "canary promoted", because: "a person decides whether the other members follow", by: ByPerson, waits: (*subject).canary},
 	{want: "restart not left to a person", because: "with OnDelete only a person restarts members", by: ByPerson, waits: (*subject).manual},
@@ -44,7 +44,7 @@ var beforeRestart = []condition{
 func (sc Scope) rollout(p Profile, h hold) verdict {
 	next, _ := sc.candidate()
 	s := sc.about(p, h, next)
-	if v := first(beforeRollout, s); !v.idle() || !s.due {
+	if v := firstUnmet(beforeRollout, s); !v.idle() || !s.due {
 		return v
 	}
 	return sc.replace(p, next)
@@ -61,7 +61,7 @@ func (s *subject) queued() verdict {
 		Observed: "rollout queued behind " + s.hold.by.Title(),
 	})
 	if s.hold.canary {
-		queued = down(s.Scope, s.Got.Running(), nil).and(queued)
+		queued = membersDown(s.Scope, s.Got.Running(), nil).plus(queued)
 	}
 	return queued
 }
@@ -77,7 +77,7 @@ func (s *subject) peersServing() verdict {
 	return s.peersDown(s.profile, s.member)
 }
 
-func (s *subject) elsewhere() verdict {
+func (s *subject) storesOfOthers() verdict {
 	if !s.due {
 		return verdict{}
 	}
@@ -111,7 +111,7 @@ func (s *subject) manual() verdict {
 // underReplacement waits for the pod of a member that Kubernetes may replace already.
 func (s *subject) underReplacement() verdict {
 	m := s.member
-	if s.Got.Set.Partition > m.Ordinal || !m.Up() || s.alone(m) {
+	if s.Got.Set.Partition > m.Ordinal || !m.Up() || s.restartsOutsideRollout(m) {
 		return verdict{}
 	}
 	return wait(Gate{Component: m.Kind, Member: m.Name, Reason: PodReplaced, Want: "pod replaced", Observed: "it has the old revision"})
@@ -130,7 +130,7 @@ func (sc Scope) finished(named bool) verdict {
 // next, which could prevent its own repair. If it waits for others, that member has a gate as well.
 // Where no member is next, next has no pod, and all are waited for.
 func (sc Scope) peersDown(p Profile, next state.Member) verdict {
-	all := down(sc, sc.Got.Running(), nil)
+	all := membersDown(sc, sc.Got.Running(), nil)
 	if !next.Up() && (sc.LeftToUser(next) || !sc.replaceable(p, next)) {
 		return all
 	}
@@ -143,7 +143,7 @@ func (sc Scope) peersDown(p Profile, next state.Member) verdict {
 
 // replace restarts a member when all conditions for its restart hold.
 func (sc Scope) replace(p Profile, m state.Member) verdict {
-	ready := first(beforeRestart, sc.about(p, hold{}, m))
+	ready := firstUnmet(beforeRestart, sc.about(p, hold{}, m))
 	if !ready.idle() {
 		return ready
 	}
@@ -201,7 +201,7 @@ func (sc Scope) restart(m state.Member) Restart {
 		r.PodUID, r.Stuck, r.Ready = m.Pod.UID, !m.Up(), m.Pod.Ready
 		r.FlushLog = sc.Want.FlushesLog && m.Up()
 	}
-	if sc.alone(m) {
+	if sc.restartsOutsideRollout(m) {
 		r.Revision = sc.Got.Set.UpdateRevision
 	}
 	if _, leave := sc.All.OpenEviction(m.Database.ID); leave && m.Up() && m.Database.Evicting {
@@ -239,9 +239,9 @@ func (sc Scope) minReadyPassed() verdict {
 	return verdict{}
 }
 
-// down returns a gate for each member that does not serve, except the one that is about to be
+// membersDown returns a gate for each member that does not serve, except the one that is about to be
 // removed: nothing is taken away while a peer is missing.
-func down(sc Scope, members []state.Member, except *state.Member) verdict {
+func membersDown(sc Scope, members []state.Member, except *state.Member) verdict {
 	var v verdict
 	for _, m := range members {
 		if m.Up() && !sc.loops(m) || except != nil && m.Ordinal == except.Ordinal {
@@ -258,15 +258,15 @@ func serving(sc Scope, m state.Member) Gate {
 	case sc.loops(m):
 		return sc.crashing(m, g)
 	case m.Pod == nil:
-		if o, ok := sc.before(m); ok {
+		if o, ok := sc.memberBefore(m); ok {
 			g.Observed, g.held = "no pod before "+o.Name+" is ready", true
 			return g
 		}
-		return sc.since(g, m.Gone, sc.podAdvice(m))
+		return sc.withinTimeToServe(g, m.Gone, sc.podAdvice(m))
 	case m.Pod.Ready && !m.Pod.Terminating:
 		return sc.readyNotServing(m, g)
 	}
-	return sc.since(g, m.Pod.Since, sc.podAdvice(m))
+	return sc.withinTimeToServe(g, m.Pod.Since, sc.podAdvice(m))
 }
 
 // readyNotServing is the gate of a member whose pod is Ready. What the database reports
@@ -281,16 +281,16 @@ func (sc Scope) readyNotServing(m state.Member, g Gate) Gate {
 	if since.IsZero() {
 		since = m.NotServing
 	}
-	g = sc.since(g, since, sc.logs(m))
+	g = sc.withinTimeToServe(g, since, sc.logs(m))
 	if seen := m.NotServing.Add(settling); g.Deadline.Before(seen) {
 		g.Deadline, g.Blocked = seen, !sc.All.At.Before(seen)
 	}
 	return g
 }
 
-// since gives a gate the time that a member may take to serve, where it is known since
+// withinTimeToServe gives a gate the time that a member may take to serve, where it is known since
 // when it does not.
-func (sc Scope) since(g Gate, since time.Time, help remedy.Remedy) Gate {
+func (sc Scope) withinTimeToServe(g Gate, since time.Time, help remedy.Remedy) Gate {
 	g.Remedy = help
 	if since.IsZero() {
 		return g

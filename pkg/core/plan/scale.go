@@ -14,14 +14,14 @@ import (
 // their claims to be free.
 func (sc Scope) scaleOut(p Profile) verdict {
 	have := sc.Got.Set.Replicas
-	if have > 0 && sc.storeForgotten(p, sc.at(have-1)) {
+	if have > 0 && sc.storeForgotten(p, sc.memberAt(have-1)) {
 		return verdict{}
 	}
 	var open verdict
 	ready := 0
 	for i := range min(sc.Want.Size()-have, sc.joiners(p)) {
-		v := sc.admit(p, sc.at(have+i), i)
-		if open = open.and(v); open.idle() {
+		v := sc.admit(p, sc.memberAt(have+i), i)
+		if open = open.plus(v); open.idle() {
 			ready++
 		}
 	}
@@ -77,7 +77,7 @@ func (sc Scope) joined(p Profile, coming int) verdict {
 		return verdict{} // PD has nothing to vote on before most initial members are there
 	}
 	if p.Kind.Data() == topology.Raft {
-		return down(sc, sc.voting(running), nil)
+		return membersDown(sc, sc.voting(running), nil)
 	}
 	var joining verdict
 	for _, m := range running[max(len(running)-sc.joiners(p), 0):] {

@@ -28,14 +28,14 @@ func (sc Scope) scaleIn(p Profile) verdict {
 	var without []string
 	free := 0
 	for i := range min(sc.surplus(p), sc.leavers(p)-going) {
-		v := sc.release(p, sc.at(have-1-i))
+		v := sc.release(p, sc.memberAt(have-1-i))
 		if v.idle() && free == i {
 			free++
-			if sc.at(have - 1 - i).Up() {
+			if sc.memberAt(have - 1 - i).Up() {
 				without = append(without, v.notes...)
 			}
 		}
-		open = open.and(v)
+		open = open.plus(v)
 	}
 	if free > 0 {
 		return act(sc.smaller(p, free, strings.Join(without, ", ")))
@@ -52,7 +52,7 @@ func (sc Scope) downVoterLeaves(p Profile) verdict {
 		return verdict{}
 	}
 	for i := have - 2; i >= have-surplus; i-- {
-		if m := sc.at(i); m.Database.Presence == state.Present && sc.SurelyDown(m) && sc.at(have-1).Database.Healthy {
+		if m := sc.memberAt(i); m.Database.Presence == state.Present && sc.SurelyDown(m) && sc.memberAt(have-1).Database.Healthy {
 			return sc.release(p, m)
 		}
 	}
@@ -64,7 +64,7 @@ func (sc Scope) downVoterLeaves(p Profile) verdict {
 func (sc Scope) surplus(p Profile) int {
 	have := sc.Got.Set.Replicas
 	surplus := have - sc.Want.Size()
-	if have > 0 && sc.storeForgotten(p, sc.at(have-1)) {
+	if have > 0 && sc.storeForgotten(p, sc.memberAt(have-1)) {
 		return max(surplus, 1)
 	}
 	return surplus
@@ -75,13 +75,13 @@ func (sc Scope) surplus(p Profile) int {
 func (sc Scope) dropSurplus(p Profile) verdict {
 	have := sc.Got.Set.Replicas
 	_, going := sc.leftovers(p)
-	if sc.surplus(p) <= 0 || have <= sc.Want.Size() && going > 0 || !sc.nothingLost(p, sc.at(have-1)) {
+	if sc.surplus(p) <= 0 || have <= sc.Want.Size() && going > 0 || !sc.nothingLost(p, sc.memberAt(have-1)) {
 		return verdict{}
 	}
 	if v := sc.claimsDeleted("whenScaled", sc.Got.Set.DeletesWhenScaled); !v.idle() {
 		return v
 	}
-	if v := sc.release(p, sc.at(have-1)); !v.idle() {
+	if v := sc.release(p, sc.memberAt(have-1)); !v.idle() {
 		return v
 	}
 	return act(sc.smaller(p, 1, ""))
@@ -93,7 +93,7 @@ func (sc Scope) smaller(p Profile, by int, without string) Resize {
 	step := Resize{Component: p.Kind, Basis: sc.basis(), From: have, To: have - by, Without: without}
 	for i := step.To; i < have; i++ {
 		uid := ""
-		if pod := sc.at(i).Pod; pod != nil {
+		if pod := sc.memberAt(i).Pod; pod != nil {
 			uid = pod.UID
 		}
 		step.PodUIDs = append(step.PodUIDs, uid)
@@ -163,7 +163,7 @@ func (sc Scope) release(p Profile, m state.Member) verdict {
 	case missing.idle():
 		return v
 	case v.waiting() && m.Database.Presence == state.Present:
-		return v.and(missing)
+		return v.plus(missing)
 	}
 	return missing
 }
@@ -185,7 +185,7 @@ func (v verdict) waiting() bool {
 func (sc Scope) nothingLost(p Profile, m state.Member) bool {
 	switch {
 	case p.Kind.Data() == topology.None:
-		return sc.free(p, m)
+		return sc.restartIsHarmless(p, m)
 	case countedOn(m) && (sc.neverStarts(m) || m.Pod == nil && sc.claimGone(m)):
 		return true
 	}
@@ -226,7 +226,7 @@ func (sc Scope) missing(p Profile, except state.Member) verdict {
 			peers = append(peers, m)
 		}
 	}
-	return down(sc, peers, &except)
+	return membersDown(sc, peers, &except)
 }
 
 // recall brings back members whose pods others have taken away by lowering the replicas, one after
@@ -322,19 +322,19 @@ func (sc Scope) leftovers(p Profile) (v verdict, going int) {
 			going++
 			v.gates = append(v.gates, sc.removedPod(m))
 			if !sc.Kept(m) && m.Database.Presence == state.Absent {
-				v = v.and(sc.pursue([]Hook{LeftoverMarked}, m))
+				v = v.plus(sc.pursue([]Hook{LeftoverMarked}, m))
 			}
 		case sc.Kept(m) || m.Database.Presence != state.Present:
 		case sc.pursue(p.BeforeRemove, m).idle(): // PD has removed it, and lists it only as removed
 		default:
-			return v.and(sc.release(p, m)), going
+			return v.plus(sc.release(p, m)), going
 		}
 	}
 	return v, going
 }
 
-// at returns the member of an ordinal, also if nothing was observed of it.
-func (sc Scope) at(ordinal int) state.Member {
+// memberAt returns the member of an ordinal, also if nothing was observed of it.
+func (sc Scope) memberAt(ordinal int) state.Member {
 	if ordinal < len(sc.Got.Members) {
 		return sc.Got.Members[ordinal]
 	}

@@ -71,7 +71,7 @@ var sparing = []condition{
 	{
 		want: "pod waits for no other pod", because: "with OrderedReady Kubernetes makes pods one after another", by: ByKubernetes,
 		unmet: func(s *subject) string {
-			before, queued := s.before(s.member)
+			before, queued := s.memberBefore(s.member)
 			return unless(queued, "Kubernetes makes its pod after "+before.Name)
 		},
 	},

@@ -91,8 +91,8 @@ func (ws Waits) find(g *Gate, at time.Time) *waited {
 	return nil
 }
 
-// still returns since when a gate has made no progress.
-func (ws Waits) still(g *Gate, at time.Time) time.Time {
+// standsStillSince returns since when a gate has made no progress.
+func (ws Waits) standsStillSince(g *Gate, at time.Time) time.Time {
 	if w := ws.find(g, at); w != nil && !w.progress(g) {
 		return w.since
 	}
@@ -108,7 +108,7 @@ func bounded(gates []Gate, waits Waits, c *topology.Cluster, s *state.Snapshot) 
 		if g.Blocked || g.Approval || g.held || g.endless || s.At.Before(g.Deadline) {
 			continue
 		}
-		since := waits.still(g, s.At)
+		since := waits.standsStillSince(g, s.At)
 		end := since.Add(cmp.Or(g.patience, patience))
 		g.Blocked = !s.At.Before(end)
 		if !g.Blocked && g.patience == 0 {

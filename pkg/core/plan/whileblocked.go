@@ -21,7 +21,7 @@ func (sc Scope) cancelWhileBlocked(v verdict, earlier []Gate) verdict {
 			idle = append(idle, e)
 		}
 	}
-	return v.and(endEvictions(*sc.Cluster, *sc.All, idle))
+	return v.plus(endEvictions(*sc.Cluster, *sc.All, idle))
 }
 
 // evicted reports whether the eviction of a gate's member must continue: the leaders do not leave,

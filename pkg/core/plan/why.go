@@ -71,7 +71,7 @@ func (s *subject) topics() []answer {
 	if !s.member.Up() {
 		repair = append(repair, worthTrying())
 		failover = append(failover, sparing, []condition{downLongEnough})
-		if !s.free(s.profile, s.member) {
+		if !s.restartIsHarmless(s.profile, s.member) {
 			repair = append(repair, beforeHarmfulRepair)
 		}
 	}

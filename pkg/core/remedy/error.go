@@ -30,11 +30,11 @@ func Of(err error) Remedy {
 
 // Error returns the text for the current kubeconfig context. A caller that knows the context uses
 // Text instead.
-func (e *Error) Error() string { return e.in("") }
+func (e *Error) Error() string { return e.textIn("") }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-func (e *Error) in(context string) string {
+func (e *Error) textIn(context string) string {
 	return strings.TrimPrefix(Text(e.Err, context)+"; "+e.Remedy.Line(context), "; ")
 }
 
@@ -42,7 +42,7 @@ func (e *Error) in(context string) string {
 // text of an error that wraps others contains theirs, in which the commands are.
 func Text(err error, context string) string {
 	if e, ok := err.(*Error); ok { //nolint:errorlint // this error alone; wrapped errors come in their turn
-		return e.in(context)
+		return e.textIn(context)
 	}
 	var inner []error
 	switch e := err.(type) { //nolint:errorlint // as above

@@ -116,7 +116,7 @@ func (comp *component) privilege(privileged *bool) {
 	}
 }
 
-func first(values ...string) string {
+func firstGiven(values ...string) string {
 	for _, v := range values {
 		if v != "" {
 			return v

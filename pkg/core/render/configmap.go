@@ -62,7 +62,7 @@ func configMap(comp component, have state.Existing, got state.Group) (configured
 	}
 	switch s := comp.spec.ConfigUpdateStrategy(); {
 	case comp.InPlace, use.mounted && use.found == nil:
-		m.Name = first(use.name, m.Name)
+		m.Name = firstGiven(use.name, m.Name)
 	case s == v1alpha1.ConfigUpdateStrategyRollingUpdate:
 		m.Name = rollingName(m, use.found, have)
 	default:
@@ -102,7 +102,7 @@ func content(comp component, used *corev1.ConfigMap) (said configured, data map[
 		return said, data, nil
 	}
 	for _, d := range comp.documents {
-		same, err := d.same(used.Data[d.key], data[d.key])
+		same, err := d.sameMeaning(used.Data[d.key], data[d.key])
 		if err != nil {
 			return said, nil, err
 		}
@@ -116,8 +116,8 @@ func content(comp component, used *corev1.ConfigMap) (said configured, data map[
 	return said, data, nil
 }
 
-// same reports whether a text that is in use means what is wanted, or what tidb-operator writes for the same spec.
-func (d document) same(used, wanted string) (bool, error) {
+// sameMeaning reports whether a text that is in use means what is wanted, or what tidb-operator writes for the same spec.
+func (d document) sameMeaning(used, wanted string) (bool, error) {
 	if sameTOML(used, wanted) || d.operators == nil {
 		return sameTOML(used, wanted), nil
 	}
@@ -184,7 +184,7 @@ func forFirstPods(comp component, there *corev1.ConfigMap) configured {
 func ofHelm(comp component, name string, use usage, have state.Existing, got state.Group) configured {
 	switch there := have.ConfigMaps[name]; {
 	case there == nil:
-		return configured{name: first(use.name, name), lacks: []desired.Lack{lost(comp, name, got)}}
+		return configured{name: firstGiven(use.name, name), lacks: []desired.Lack{lost(comp, name, got)}}
 	case use.name == "":
 		return forFirstPods(comp, there)
 	}

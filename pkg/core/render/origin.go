@@ -87,8 +87,8 @@ func joined(parts ...string) string {
 	return b.String()
 }
 
-// at returns the value of the object at a path, nil where there is none.
-func (o origin) at(parts ...string) any {
+// valueAt returns the value of the object at a path, nil where there is none.
+func (o origin) valueAt(parts ...string) any {
 	v := o.object
 	for _, p := range parts {
 		if list, ok := v.([]any); ok {
@@ -173,7 +173,7 @@ func (o origin) ofElement(list string, at, rest []string) string {
 	if len(rest) == 0 {
 		return joined(o.field(list)...)
 	}
-	entry, found := o.entry(list, o.at(append(at, rest[0])...))
+	entry, found := o.entry(list, o.valueAt(append(at, rest[0])...))
 	if !found {
 		return joined(entry...)
 	}
@@ -190,7 +190,7 @@ func (o origin) ofContainer(at, rest []string) string {
 		list = "additionalContainers"
 	}
 	at, rest = append(at, rest[0]), rest[1:]
-	container := o.at(at...)
+	container := o.valueAt(at...)
 	if entry, found := o.entry(list, container); found && o.sets(list, entryName(container), rest) {
 		return joined(append(entry, rest...)...)
 	}
@@ -237,7 +237,7 @@ func (o origin) ofClaim(parts []string) string {
 	if len(parts) < 3 {
 		return joined("spec", o.kind)
 	}
-	meta, _ := o.at(append(parts[:3:3], "metadata")...).(map[string]any)
+	meta, _ := o.valueAt(append(parts[:3:3], "metadata")...).(map[string]any)
 	name, _ := meta["name"].(string)
 	entries, _ := o.own["storageVolumes"].([]any)
 	for i, e := range entries {
@@ -252,7 +252,7 @@ func (o origin) ofClaim(parts []string) string {
 }
 
 func (o origin) isService() bool {
-	spec, _ := o.at("spec").(map[string]any)
+	spec, _ := o.valueAt("spec").(map[string]any)
 	_, containers := spec["containers"]
 	_, template := spec["template"]
 	return !containers && !template
@@ -269,7 +269,7 @@ func (o origin) ofService(parts []string) string {
 		parts = parts[1:]
 	}
 	switch {
-	case last == "nodePort" && service["mysqlNodePort"] != nil && len(parts) > 1 && entryName(o.at("spec", parts[0], parts[1])) != "status":
+	case last == "nodePort" && service["mysqlNodePort"] != nil && len(parts) > 1 && entryName(o.valueAt("spec", parts[0], parts[1])) != "status":
 		return joined("spec", o.kind, "service", "mysqlNodePort")
 	case last == "nodePort" && service["statusNodePort"] != nil:
 		return joined("spec", o.kind, "service", "statusNodePort")

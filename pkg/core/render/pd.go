@@ -33,7 +33,7 @@ func describePD(c topology.Cluster, g topology.Group, have state.Existing) (comp
 
 	comp := base(c, g, tc.BasePDSpec())
 	comp.resources = pd.ResourceRequirements
-	comp.account = first(pd.ServiceAccount, tc.Spec.ServiceAccount)
+	comp.account = firstGiven(pd.ServiceAccount, tc.Spec.ServiceAccount)
 	comp.metrics.port = topology.PDClientPort
 	comp.claims = append([]corev1.PersistentVolumeClaim{data}, claims...)
 	comp.ports = []corev1.ContainerPort{port("server", topology.PDPeerPort), port("client", topology.PDClientPort)}

@@ -114,7 +114,7 @@ func (comp component) initContainers(applied appsv1.StatefulSetSpec) ([]corev1.C
 func scraping(m metrics) map[string]string {
 	return map[string]string{
 		"prometheus.io/scrape": "true",
-		"prometheus.io/path":   first(m.path, "/metrics"),
+		"prometheus.io/path":   firstGiven(m.path, "/metrics"),
 		"prometheus.io/port":   strconv.Itoa(int(m.port)),
 	}
 }

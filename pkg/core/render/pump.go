@@ -32,7 +32,7 @@ func describePump(c topology.Cluster, g topology.Group, _ state.Existing) (compo
 		comp.creation = appsv1.OrderedReadyPodManagement // unlike other components
 	}
 	comp.resources = pump.ResourceRequirements
-	comp.account = first(pump.ServiceAccount, tc.Spec.ServiceAccount)
+	comp.account = firstGiven(pump.ServiceAccount, tc.Spec.ServiceAccount)
 	comp.metrics.port = topology.PumpPort
 	comp.claims = []corev1.PersistentVolumeClaim{
 		claim(topology.Pump.DataVolume(), size, classes{pump.StorageClassName, pump.VolumeAttributesClassName}),

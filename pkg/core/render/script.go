@@ -140,7 +140,7 @@ func newScript(k topology.Kind, data map[string]any, words ...word) script {
 		if w.absent {
 			sign = " -"
 		}
-		line += sign + first(w.quoted, w.text)
+		line += sign + firstGiven(w.quoted, w.text)
 	}
 	data["Mark"] = strings.ReplaceAll(line, "\n", " ")
 	return script{name: string(k), data: data, words: words}
@@ -168,7 +168,7 @@ func (s script) fits(text string) bool {
 		return strings.Contains(text, fmt.Sprintf("# %s\n", s.data["Mark"]))
 	}
 	for _, w := range s.words {
-		if !w.ours && !w.leftOpen(text) && w.in(text) == w.absent {
+		if !w.ours && !w.leftOpen(text) && w.isIn(text) == w.absent {
 			return false
 		}
 	}
@@ -178,8 +178,8 @@ func (s script) fits(text string) bool {
 	return text != ""
 }
 
-// in reports whether a script has the word.
-func (w word) in(text string) bool {
+// isIn reports whether a script has the word.
+func (w word) isIn(text string) bool {
 	return hasWord(text, w.text) || w.or != "" && hasWord(text, w.or)
 }
 

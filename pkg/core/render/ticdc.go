@@ -30,7 +30,7 @@ func describeTiCDC(c topology.Cluster, g topology.Group, _ state.Existing) (comp
 	comp.shared, comp.last = ticdcVolumes, ticdcLastVolumes
 	comp.sysctl = "" // as in tidb-operator, Kubernetes itself sets the parameters of these pods
 	comp.resources = cdc.ResourceRequirements
-	comp.account = first(cdc.ServiceAccount, tc.Spec.ServiceAccount)
+	comp.account = firstGiven(cdc.ServiceAccount, tc.Spec.ServiceAccount)
 	comp.metrics.port = topology.TiCDCPort
 	comp.claims = claims
 	comp.ports = []corev1.ContainerPort{port("ticdc", topology.TiCDCPort)}

@@ -33,7 +33,7 @@ func describeTiDB(c topology.Cluster, g topology.Group, _ state.Existing) (compo
 
 	comp := base(c, g, tc.BaseTiDBSpec())
 	comp.resources = db.ResourceRequirements
-	comp.account = first(db.ServiceAccount, tc.Spec.ServiceAccount)
+	comp.account = firstGiven(db.ServiceAccount, tc.Spec.ServiceAccount)
 	comp.metrics.port = topology.TiDBStatusPort
 	comp.claims = claims
 	comp.ports = []corev1.ContainerPort{port("server", topology.TiDBServerPort), port("status", topology.TiDBStatusPort)}

@@ -26,7 +26,7 @@ func describeTiFlash(c topology.Cluster, g topology.Group, _ state.Existing) (co
 	tc, fl := c.Source, c.Source.Spec.TiFlash
 	comp := base(c, g, tc.BaseTiFlashSpec())
 	comp.resources = fl.ResourceRequirements
-	comp.account = first(fl.ServiceAccount, tc.Spec.ServiceAccount)
+	comp.account = firstGiven(fl.ServiceAccount, tc.Spec.ServiceAccount)
 	comp.metrics.port = topology.TiFlashMetricsPort
 	comp.annotations = map[string]string{"tiflash.proxy.prometheus.io/port": strconv.Itoa(topology.TiFlashProxyStatusPort)}
 	comp.privilege(tc.TiFlashContainerPrivilege())

@@ -32,7 +32,7 @@ func describeTiKV(c topology.Cluster, g topology.Group, _ state.Existing) (compo
 
 	comp := base(c, g, tc.BaseTiKVSpec())
 	comp.resources = kv.ResourceRequirements
-	comp.account = first(kv.ServiceAccount, tc.Spec.ServiceAccount)
+	comp.account = firstGiven(kv.ServiceAccount, tc.Spec.ServiceAccount)
 	comp.metrics.port = topology.TiKVStatusPort
 	comp.claims = append([]corev1.PersistentVolumeClaim{data}, claims...)
 	comp.privilege(tc.TiKVContainerPrivilege())

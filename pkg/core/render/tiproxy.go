@@ -30,7 +30,7 @@ func describeTiProxy(c topology.Cluster, g topology.Group, _ state.Existing) (co
 	comp.start, comp.shared = path.Join(tiproxyConfigDir, tiproxyStart), tiproxyVolumes
 	comp.sysctl = "" // as in tidb-operator, Kubernetes itself sets the parameters of these pods
 	comp.resources = proxy.ResourceRequirements
-	comp.account = first(proxy.ServiceAccount, tc.Spec.ServiceAccount)
+	comp.account = firstGiven(proxy.ServiceAccount, tc.Spec.ServiceAccount)
 	comp.metrics = metrics{topology.TiProxyStatusPort, "/api/metrics"}
 	comp.claims = claims
 	comp.ports = []corev1.ContainerPort{

@@ -40,19 +40,19 @@ func asked(tc *v1alpha1.TidbCluster, c Cluster) map[Kind]string {
 		if !ok {
 			continue
 		}
-		whole := without(spec, notInPods[""])
+		whole := withoutFields(spec, notInPods[""])
 		for _, other := range Kinds() {
 			delete(whole, string(other))
 		}
-		own = without(own, notInPods["component"])
+		own = withoutFields(own, notInPods["component"])
 		if requests, ok := own["requests"].(map[string]any); ok {
-			own["requests"] = without(requests, []string{"storage"})
+			own["requests"] = withoutFields(requests, []string{"storage"})
 		}
 		for _, list := range []string{"storageVolumes", "storageClaims"} {
 			volumes, _ := own[list].([]any)
 			for i, v := range volumes {
 				if v, ok := v.(map[string]any); ok {
-					volumes[i] = without(v, notInPods["volume"])
+					volumes[i] = withoutFields(v, notInPods["volume"])
 				}
 			}
 		}
@@ -68,7 +68,7 @@ func asked(tc *v1alpha1.TidbCluster, c Cluster) map[Kind]string {
 	return all
 }
 
-func without(object map[string]any, fields []string) map[string]any {
+func withoutFields(object map[string]any, fields []string) map[string]any {
 	object = maps.Clone(object)
 	for _, f := range fields {
 		delete(object, f)

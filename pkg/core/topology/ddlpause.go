@@ -59,12 +59,12 @@ func PausesDDL(from, to string) bool {
 	if err != nil || !was.Less(is) {
 		return false
 	}
-	early := was.within("v7.1.2", "v7.2.0")
-	return early && is.within("v7.1.2", "v7.2.0") || (early || was.within("v7.4.0", "")) && is.within("v7.4.0", "")
+	early := was.isBetween("v7.1.2", "v7.2.0")
+	return early && is.isBetween("v7.1.2", "v7.2.0") || (early || was.isBetween("v7.4.0", "")) && is.isBetween("v7.4.0", "")
 }
 
-// within reports whether a version is not older than the first release, and older than the second one; "" is no limit.
-func (v Version) within(least, before string) bool {
+// isBetween reports whether a version is not older than the first release, and older than the second one; "" is no limit.
+func (v Version) isBetween(least, before string) bool {
 	low, err := ParseVersion(least)
 	if err != nil || v.Less(low) {
 		return false

@@ -27,7 +27,7 @@ var readPD = reading{
 			subDir: pd.DataSubDir, failovers: pd.MaxFailoverCount,
 		}
 		if pd.Config != nil {
-			c.configs = given(pd.Config.GenericConfig)
+			c.configs = listOf(pd.Config.GenericConfig)
 		}
 		return c, true
 	},

@@ -19,7 +19,7 @@ var readPump = reading{
 		return component{
 			ComponentSpec: &pump.ComponentSpec, whole: pump, accessor: tc.BasePumpSpec(), image: *tc.PumpImage(), baseImage: &pump.BaseImage,
 			replicas: &pump.Replicas, disks: []disk{{volume: Pump.DataVolume(), requests: pump.Requests, at: field.NewPath("spec", "pump")}}, class: pump.StorageClassName,
-			configs: given(pump.Config),
+			configs: listOf(pump.Config),
 		}, true
 	},
 	group: func(tc *v1alpha1.TidbCluster, g *Group) { g.Binlog = tc.IsTiDBBinlogEnabled() },

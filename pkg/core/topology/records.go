@@ -100,7 +100,7 @@ var pdRecords = records{
 		if key == "" {
 			key = f.Member // it has never started, so PD has no name for it
 		}
-		return key, v1alpha1.PDFailureMember{PodName: f.Member, MemberID: f.id(), PVCUIDSet: f.claims(), CreatedAt: at(f.Created)}
+		return key, v1alpha1.PDFailureMember{PodName: f.Member, MemberID: f.id(), PVCUIDSet: f.claims(), CreatedAt: inSeconds(f.Created)}
 	},
 }
 
@@ -124,7 +124,7 @@ func storeRecords(of func(v1alpha1.TidbClusterStatus) failureStores) records {
 		},
 		write: func(f Failure) (string, any) {
 			return f.id(), v1alpha1.TiKVFailureStore{
-				PodName: f.Member, StoreID: f.id(), PVCUIDSet: f.claims(), HostDown: f.Discarded, CreatedAt: at(f.Created),
+				PodName: f.Member, StoreID: f.id(), PVCUIDSet: f.claims(), HostDown: f.Discarded, CreatedAt: inSeconds(f.Created),
 			}
 		},
 	}
@@ -139,7 +139,7 @@ var tidbRecords = records{
 		return all
 	},
 	write: func(f Failure) (string, any) {
-		return f.Member, v1alpha1.TiDBFailureMember{PodName: f.Member, CreatedAt: at(f.Created)}
+		return f.Member, v1alpha1.TiDBFailureMember{PodName: f.Member, CreatedAt: inSeconds(f.Created)}
 	},
 }
 
@@ -153,8 +153,8 @@ func (f Failure) claims() map[types.UID]v1alpha1.EmptyStruct {
 	return claims
 }
 
-// at returns a time as Kubernetes writes it, in full seconds.
-func at(t time.Time) metav1.Time { return metav1.NewTime(t).Rfc3339Copy() }
+// inSeconds returns a time as Kubernetes writes it, in full seconds.
+func inSeconds(t time.Time) metav1.Time { return metav1.NewTime(t).Rfc3339Copy() }
 
 func failure(f Failure, id string, claims map[types.UID]v1alpha1.EmptyStruct, legacy types.UID) Failure {
 	f.ID, _ = strconv.ParseUint(id, 10, 64)

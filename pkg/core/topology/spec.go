@@ -168,8 +168,8 @@ func settings(tc *v1alpha1.TidbCluster, k Kind) int {
 	return n
 }
 
-// given returns a configuration as a list of one, an empty one for none.
-func given(c *config.GenericConfig) []*config.GenericConfig {
+// listOf returns a configuration as a list of one, an empty one for none.
+func listOf(c *config.GenericConfig) []*config.GenericConfig {
 	if c == nil {
 		return nil
 	}

@@ -20,7 +20,7 @@ var readTiCDC = reading{
 			replicas: &cdc.Replicas, volumes: cdc.StorageVolumes, class: cdc.StorageClassName,
 		}
 		if cdc.Config != nil {
-			c.configs = given(cdc.Config.GenericConfig)
+			c.configs = listOf(cdc.Config.GenericConfig)
 		}
 		return c, true
 	},

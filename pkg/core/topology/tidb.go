@@ -20,7 +20,7 @@ var readTiDB = reading{
 			scale: db.ScalePolicy, failovers: db.MaxFailoverCount,
 		}
 		if db.Config != nil {
-			c.configs = given(db.Config.GenericConfig)
+			c.configs = listOf(db.Config.GenericConfig)
 		}
 		return c, true
 	},

@@ -20,7 +20,7 @@ var readTiKV = reading{
 			subDir: kv.DataSubDir, scale: kv.ScalePolicy, failovers: kv.MaxFailoverCount,
 		}
 		if kv.Config != nil {
-			c.configs = given(kv.Config.GenericConfig)
+			c.configs = listOf(kv.Config.GenericConfig)
 		}
 		return c, true
 	},

@@ -19,7 +19,7 @@ var readTiProxy = reading{
 			replicas: &proxy.Replicas, volumes: proxy.StorageVolumes, class: proxy.StorageClassName,
 		}
 		if proxy.Config != nil {
-			c.configs = given(proxy.Config.GenericConfig)
+			c.configs = listOf(proxy.Config.GenericConfig)
 		}
 		return c, true
 	},

@@ -65,7 +65,7 @@ func asleep(was *Cluster, is Cluster) []Warning {
 	}
 	var changed []string
 	for _, k := range was.Suspended() {
-		if slices.Contains(is.Suspended(), k) && !same(was, is, k) {
+		if slices.Contains(is.Suspended(), k) && !sameSpec(was, is, k) {
 			changed = append(changed, k.Title())
 		}
 	}
@@ -76,8 +76,8 @@ func asleep(was *Cluster, is Cluster) []Warning {
 		"keeps "+strings.Join(changed, ", ")+" suspended: the change takes effect when that ends")}
 }
 
-// same reports whether two TidbClusters have the same spec of a component.
-func same(was *Cluster, is Cluster, k Kind) bool {
+// sameSpec reports whether two TidbClusters have the same spec of a component.
+func sameSpec(was *Cluster, is Cluster, k Kind) bool {
 	a, _ := part(was.Source, k)
 	b, _ := part(is.Source, k)
 	return a.image == b.image && reflect.DeepEqual(a.whole, b.whole)

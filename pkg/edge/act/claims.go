@@ -20,7 +20,7 @@ import (
 
 func (a *Actor) markClaims(ctx context.Context, s plan.MarkClaims) error {
 	for _, c := range s.Claims {
-		claim, err := a.same(ctx, c)
+		claim, err := a.sameClaim(ctx, c)
 		if err != nil {
 			return err
 		}
@@ -41,7 +41,7 @@ func (a *Actor) unmarkClaims(ctx context.Context, s plan.UnmarkClaims) error {
 		}
 	}
 	for _, c := range s.Claims {
-		claim, err := a.same(ctx, c)
+		claim, err := a.sameClaim(ctx, c)
 		if err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ func (a *Actor) unmarkClaims(ctx context.Context, s plan.UnmarkClaims) error {
 // could belong.
 func (a *Actor) deleteClaim(ctx context.Context, s plan.DeleteClaim) error {
 	object := "persistentvolumeclaim " + s.Name
-	claim, err := a.same(ctx, plan.Claim{Name: s.Name, UID: s.UID})
+	claim, err := a.sameClaim(ctx, plan.Claim{Name: s.Name, UID: s.UID})
 	switch {
 	case err != nil:
 		return err
@@ -204,8 +204,8 @@ func (a *Actor) claim(ctx context.Context, name string) (*corev1.PersistentVolum
 	return claim, nil
 }
 
-// same returns the claim with the same UID and version, nil when there is none of its name.
-func (a *Actor) same(ctx context.Context, c plan.Claim) (*corev1.PersistentVolumeClaim, error) {
+// sameClaim returns the claim with the same UID and version, nil when there is none of its name.
+func (a *Actor) sameClaim(ctx context.Context, c plan.Claim) (*corev1.PersistentVolumeClaim, error) {
 	claim, err := a.claim(ctx, c.Name)
 	switch {
 	case err != nil || claim == nil:

@@ -98,7 +98,7 @@ func tidy(value any) any {
 			v["value"] = removed // of an environment variable
 		}
 		for k, inner := range v {
-			if left(k) {
+			if isLeftOut(k) {
 				delete(v, k)
 				continue
 			}
@@ -123,8 +123,8 @@ func tidy(value any) any {
 // naming matches fields that say where a secret is, such as secretName.
 var naming = regexp.MustCompile(`(?i)(name|namespace|file|path)$`)
 
-// left reports whether a field is left out. Such a field is what tools keep about an object for themselves, or a
+// isLeftOut reports whether a field is left out. Such a field is what tools keep about an object for themselves, or a
 // spec of before, which is JSON in a text.
-func left(field string) bool {
+func isLeftOut(field string) bool {
 	return field == "managedFields" || field == topology.AnnotationLastChange || strings.HasSuffix(field, "last-applied-configuration")
 }

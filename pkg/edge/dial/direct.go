@@ -77,7 +77,7 @@ func (d *Direct) DialContext(ctx context.Context, _, addr string) (net.Conn, err
 func (d *Direct) address(ctx context.Context, t target) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	pod, err := d.of(types.NamespacedName{Namespace: t.namespace, Name: t.pod}), error(nil)
+	pod, err := d.podOf(types.NamespacedName{Namespace: t.namespace, Name: t.pod}), error(nil)
 	if pod == nil {
 		pod, err = d.pod(ctx, t.namespace, t.pod)
 	}

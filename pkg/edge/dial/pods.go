@@ -167,7 +167,7 @@ func (p *Pods) refresh(ctx context.Context, key types.NamespacedName) (*session,
 	if p.ctx.Err() != nil {
 		return nil, &ForwardError{Reason: Closed}
 	}
-	pod, err := p.of(key), error(nil)
+	pod, err := p.podOf(key), error(nil)
 	if pod == nil {
 		pod, err = p.core.Pods(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 	}

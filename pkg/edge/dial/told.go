@@ -42,8 +42,8 @@ func (t *told) Tell(pods []*corev1.Pod) (over func()) {
 	}
 }
 
-// of returns the pod of that name, nil if it was not told.
-func (t *told) of(key types.NamespacedName) *corev1.Pod {
+// podOf returns the pod of that name, nil if it was not told.
+func (t *told) podOf(key types.NamespacedName) *corev1.Pod {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.pods[key]

@@ -80,10 +80,10 @@ func TestToldByTwo(t *testing.T) {
 	first, second := told0("uid-1", ""), told0("uid-2", "")
 	over, later := all.Tell(first), all.Tell(second)
 	key := keyOf(first[0])
-	if over(); all.of(key) != second[0] {
+	if over(); all.podOf(key) != second[0] {
 		t.Error("what the other one has told is gone")
 	}
-	if later(); all.of(key) != nil {
+	if later(); all.podOf(key) != nil {
 		t.Error("it is still there")
 	}
 }

@@ -190,8 +190,8 @@ type settings struct {
 	labels      map[string]any
 }
 
-// at returns the patch of a version of the object.
-func (p settings) at(version string) ([]byte, error) {
+// patchAt returns the patch of a version of the object.
+func (p settings) patchAt(version string) ([]byte, error) {
 	metadata := map[string]any{"resourceVersion": version}
 	patch := map[string]any{"metadata": metadata}
 	if len(p.annotations) > 0 {
@@ -212,11 +212,11 @@ func (p settings) at(version string) ([]byte, error) {
 func (c *Client) patch(ctx context.Context, verb string, tc *v1alpha1.TidbCluster, set settings, about []string, w Write) error {
 	version := tc.ResourceVersion
 	for attempt := 1; ; attempt++ {
-		body, err := set.at(version)
+		body, err := set.patchAt(version)
 		if err != nil {
 			return fmt.Errorf("%s tidbcluster %s/%s: %w", verb, tc.Namespace, tc.Name, err)
 		}
-		_, err = c.in(tc.Namespace).Patch(ctx, tc.Name, types.MergePatchType, body, metav1.PatchOptions{
+		_, err = c.resourceIn(tc.Namespace).Patch(ctx, tc.Name, types.MergePatchType, body, metav1.PatchOptions{
 			FieldManager: w.manager(), FieldValidation: metav1.FieldValidationStrict, DryRun: w.dryRun(),
 		})
 		switch {

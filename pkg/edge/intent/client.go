@@ -66,7 +66,7 @@ func (c *Client) Load(ctx context.Context, namespace, name string) (*v1alpha1.Ti
 
 // get reads a TidbCluster as the API server has it.
 func (c *Client) get(ctx context.Context, namespace, name string) (*unstructured.Unstructured, error) {
-	u, err := c.in(namespace).Get(ctx, name, metav1.GetOptions{})
+	u, err := c.resourceIn(namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err) && c.uid != "":
 		return nil, &OtherError{Namespace: namespace, Name: name, Want: c.uid} // its claims and Secrets may be of another cluster
@@ -84,7 +84,7 @@ func (c *Client) get(ctx context.Context, namespace, name string) (*unstructured
 // of them cannot be decoded, the error says so. They are in the list nevertheless,
 // with what could be read of them: at least their names.
 func (c *Client) List(ctx context.Context, namespace, selector string) ([]v1alpha1.TidbCluster, error) {
-	list, err := c.in(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
+	list, err := c.resourceIn(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, NoResource(err)
@@ -116,7 +116,7 @@ func partial(u *unstructured.Unstructured, err error) *v1alpha1.TidbCluster {
 	}}
 }
 
-func (c *Client) in(namespace string) dynamic.ResourceInterface {
+func (c *Client) resourceIn(namespace string) dynamic.ResourceInterface {
 	if namespace == "" {
 		return c.dyn.Resource(Resource)
 	}
@@ -128,7 +128,7 @@ func (c *Client) in(namespace string) dynamic.ResourceInterface {
 // error.
 func (c *Client) missing(ctx context.Context, namespace, name string, cause error) error {
 	e := &NotFoundError{Namespace: namespace, Name: name, Err: cause}
-	near, err := c.in(namespace).List(ctx, metav1.ListOptions{})
+	near, err := c.resourceIn(namespace).List(ctx, metav1.ListOptions{})
 	if apierrors.IsNotFound(err) {
 		return NoResource(err)
 	}
@@ -139,7 +139,7 @@ func (c *Client) missing(ctx context.Context, namespace, name string, cause erro
 		e.Similar = Similar(name, e.Similar)
 	}
 	// Most users may not list all namespaces, and this is only a hint.
-	all, err := c.in("").List(ctx, metav1.ListOptions{
+	all, err := c.resourceIn("").List(ctx, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String(),
 	})
 	if err != nil {
@@ -167,7 +167,7 @@ func decode(u *unstructured.Unstructured) (*v1alpha1.TidbCluster, error) {
 	if err != nil {
 		return nil, undecodable(u, err)
 	}
-	topology.SetUnknown(tc, unknown(problems))
+	topology.SetUnknown(tc, unknownFields(problems))
 	if observed, found, err := unstructured.NestedInt64(u.Object, "status", "observedGeneration"); err == nil && found && observed < u.GetGeneration() {
 		outdateReady(tc)
 	}

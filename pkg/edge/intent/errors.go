@@ -98,8 +98,8 @@ type ConflictError struct {
 // OwnedField is a field and who manages it.
 type OwnedField struct{ Field, Manager string }
 
-// by says who has set the field. A field of ours was set by a command other than apply, such as scale.
-func (f OwnedField) by() string {
+// setBy says who has set the field. A field of ours was set by a command other than apply, such as scale.
+func (f OwnedField) setBy() string {
 	if f.Manager == FieldManager {
 		return "another kubectl tidb command"
 	}
@@ -110,7 +110,7 @@ func (e *ConflictError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "apply tidbcluster %s/%s: the manifest would change fields that it has not set before:", e.Namespace, e.Name)
 	for _, f := range e.Fields {
-		fmt.Fprintf(&b, "\n  %s, set by %s", f.Field, f.by())
+		fmt.Fprintf(&b, "\n  %s, set by %s", f.Field, f.setBy())
 	}
 	b.WriteString("\ngive these fields the values they have, leave them out of the manifest, " +
 		"or take them over with --force-conflicts")

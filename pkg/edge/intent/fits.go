@@ -100,7 +100,7 @@ func (f *fitting) value(path []string, v any, t reflect.Type) {
 			f.wrong(path, "is %s, must be a number", shown(v))
 		}
 	case reflect.Int, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint32, reflect.Uint64:
-		f.whole(path, v, t)
+		f.checkWhole(path, v, t)
 	}
 }
 
@@ -120,8 +120,8 @@ func (f *fitting) list(path []string, v any, t reflect.Type) {
 	}
 }
 
-// whole checks a whole number of a type.
-func (f *fitting) whole(path []string, v any, t reflect.Type) {
+// checkWhole checks a whole number of a type.
+func (f *fitting) checkWhole(path []string, v any, t reflect.Type) {
 	n, ok := number(v)
 	switch {
 	case !ok:

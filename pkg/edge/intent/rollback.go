@@ -130,7 +130,7 @@ func (c *Client) Record(ctx context.Context, tc, want *v1alpha1.TidbCluster, w W
 	if err != nil {
 		return fmt.Errorf("encode the record of a change: %w", err)
 	}
-	_, err = c.in(tc.Namespace).Patch(ctx, tc.Name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: FieldManager, DryRun: w.dryRun()})
+	_, err = c.resourceIn(tc.Namespace).Patch(ctx, tc.Name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: FieldManager, DryRun: w.dryRun()})
 	if err != nil {
 		return fmt.Errorf("record the change of tidbcluster %s/%s: %w", tc.Namespace, tc.Name, err)
 	}

@@ -8,10 +8,10 @@ import (
 	strict "sigs.k8s.io/json"
 )
 
-// unknown names the fields in the spec of a TidbCluster that this version does not
+// unknownFields names the fields in the spec of a TidbCluster that this version does not
 // know, since a later definition of TidbCluster has them. They stay as they are,
 // because nothing but single fields is ever written, and have no effect.
-func unknown(problems []error) []string {
+func unknownFields(problems []error) []string {
 	var fields []string
 	for _, p := range problems {
 		var at strict.FieldError

@@ -53,7 +53,7 @@ func (c *Client) Create(ctx context.Context, tc *v1alpha1.TidbCluster, w Write) 
 	u.SetAPIVersion(apiVersion)
 	u.SetKind(kind)
 	written(u)
-	got, err := c.in(tc.Namespace).Create(ctx, u, metav1.CreateOptions{
+	got, err := c.resourceIn(tc.Namespace).Create(ctx, u, metav1.CreateOptions{
 		FieldManager: w.manager(), FieldValidation: metav1.FieldValidationStrict, DryRun: w.dryRun(),
 	})
 	return c.result(ctx, "create", tc.Namespace, tc.Name, got, err)
@@ -70,7 +70,7 @@ func (c *Client) Apply(ctx context.Context, m *Manifest, w Write) (*v1alpha1.Tid
 	if err != nil {
 		return nil, fmt.Errorf("encode tidbcluster %s/%s: %w", namespace, name, err)
 	}
-	got, err := c.in(namespace).Patch(ctx, name, types.ApplyPatchType, body, metav1.PatchOptions{
+	got, err := c.resourceIn(namespace).Patch(ctx, name, types.ApplyPatchType, body, metav1.PatchOptions{
 		FieldManager: w.manager(), FieldValidation: metav1.FieldValidationStrict,
 		DryRun: w.dryRun(), Force: &w.Force,
 	})
@@ -87,7 +87,7 @@ func (c *Client) Apply(ctx context.Context, m *Manifest, w Write) (*v1alpha1.Tid
 // Kubernetes then deletes what belongs to it, but not its data.
 func (c *Client) Delete(ctx context.Context, tc *v1alpha1.TidbCluster, w Write) error {
 	background := metav1.DeletePropagationBackground
-	err := c.in(tc.Namespace).Delete(ctx, tc.Name, metav1.DeleteOptions{
+	err := c.resourceIn(tc.Namespace).Delete(ctx, tc.Name, metav1.DeleteOptions{
 		Preconditions:     &metav1.Preconditions{UID: &tc.UID},
 		PropagationPolicy: &background,
 		DryRun:            w.dryRun(),
@@ -107,7 +107,7 @@ func (c *Client) Delete(ctx context.Context, tc *v1alpha1.TidbCluster, w Write) 
 // drops fields that its definition does not have. The user gets no warning about that: definitions
 // of tidb-operator have no observedGeneration.
 func (c *Client) PatchStatus(ctx context.Context, namespace, name string, patch []byte) error {
-	_, err := c.in(namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{
+	_, err := c.resourceIn(namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{
 		FieldManager: FieldManager, FieldValidation: metav1.FieldValidationIgnore,
 	})
 	if err != nil {
@@ -129,7 +129,7 @@ func (c *Client) result(ctx context.Context, verb, namespace, name string, u *un
 // absent returns the error for a TidbCluster that could not be created: the resource or the
 // namespace can be missing.
 func (c *Client) absent(ctx context.Context, verb, namespace, name string, cause error) error {
-	if _, err := c.in(namespace).List(ctx, metav1.ListOptions{Limit: 1}); apierrors.IsNotFound(err) {
+	if _, err := c.resourceIn(namespace).List(ctx, metav1.ListOptions{Limit: 1}); apierrors.IsNotFound(err) {
 		return NoResource(cause)
 	}
 	return fmt.Errorf("%s tidbcluster %s/%s: %w", verb, namespace, name, cause)

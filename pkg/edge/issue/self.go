@@ -140,10 +140,10 @@ func (s *Self) authority(ctx context.Context, circle topology.Circle) (a Authori
 }
 
 func (s *Self) newAuthority(circle topology.Circle) (Authority, error) {
-	return NewAuthority(fmt.Sprintf("%s of cluster %s/%s", of(circle), s.cluster.Namespace, s.cluster.Name), s.now)
+	return NewAuthority(fmt.Sprintf("%s of cluster %s/%s", nameOfAuthority(circle), s.cluster.Namespace, s.cluster.Name), s.now)
 }
 
-func of(circle topology.Circle) string {
+func nameOfAuthority(circle topology.Circle) string {
 	if circle == topology.SQLCircle {
 		return "SQL authority"
 	}

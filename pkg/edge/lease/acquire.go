@@ -163,7 +163,7 @@ func (cl *claim) try(ctx context.Context) (*coordinationv1.Lease, error) {
 	if h.Identity == "" || cl.wroteUnanswered(live) || cl.self.knowsDead(h.Identity) || cl.expired(live) {
 		return cl.take(ctx, live)
 	}
-	renewed := cl.seen != nil && !same(cl.seen, live)
+	renewed := cl.seen != nil && !sameRecord(cl.seen, live)
 	if cl.seen == nil || renewed {
 		cl.seen, cl.since = live, cl.now()
 	}
@@ -188,7 +188,7 @@ func (cl *claim) held() *HeldError {
 // expired reports whether we have seen no change of the record for its whole
 // duration.
 func (cl *claim) expired(live *coordinationv1.Lease) bool {
-	if cl.seen == nil || !same(cl.seen, live) {
+	if cl.seen == nil || !sameRecord(cl.seen, live) {
 		return false
 	}
 	return cl.now().Sub(cl.since) >= goodFor(live)
@@ -202,9 +202,9 @@ func goodFor(l *coordinationv1.Lease) time.Duration {
 	return keeping.duration
 }
 
-// same reports whether the holder has not written the record between a and b. Labels or
+// sameRecord reports whether the holder has not written the record between a and b. Labels or
 // owners that others have changed do not show that the holder is alive.
-func same(a, b *coordinationv1.Lease) bool {
+func sameRecord(a, b *coordinationv1.Lease) bool {
 	return a.UID == b.UID && holderOf(a).Equal(holderOf(b))
 }
 

@@ -61,7 +61,7 @@ func TestSame(t *testing.T) {
 	} {
 		l := record("ann", at)
 		tt.change(l)
-		if got := same(record("ann", at), l); got != tt.want {
+		if got := sameRecord(record("ann", at), l); got != tt.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

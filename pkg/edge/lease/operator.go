@@ -193,7 +193,7 @@ func (o *Operators) fresh(ctx context.Context, t Target) (f Finding, doubtful []
 	for _, l := range found {
 		h := holderOf(&l)
 		age := time.Since(h.Renewed).Abs()
-		if h.Identity == "" || age > abandonedAfter || o.unchanged[l.UID] != nil && same(o.unchanged[l.UID], &l) {
+		if h.Identity == "" || age > abandonedAfter || o.unchanged[l.UID] != nil && sameRecord(o.unchanged[l.UID], &l) {
 			continue
 		}
 		it := o.operator(ctx, &l)
@@ -221,7 +221,7 @@ func (o *Operators) renewed(ctx context.Context, doubtful, now []coordinationv1.
 		i := slices.IndexFunc(doubtful, func(old coordinationv1.Lease) bool { return old.UID == l.UID })
 		switch h := holderOf(&l); {
 		case i < 0 || h.Identity == "":
-		case !same(&doubtful[i], &l):
+		case !sameRecord(&doubtful[i], &l):
 			alive = append(alive, o.operator(ctx, &l))
 		default:
 			o.unchanged[l.UID] = &l

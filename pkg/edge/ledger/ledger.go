@@ -144,7 +144,7 @@ func Read(cm *corev1.ConfigMap) Book {
 		kind := state.Record(of)
 		switch {
 		case err != nil || Key(kind, id) != key || kind != state.RecordEviction && kind != state.RecordRemoval:
-			b.Gaps = append(b.Gaps, unknown(cm, key))
+			b.Gaps = append(b.Gaps, unknownRecord(cm, key))
 		case malformed != nil:
 			b.Gaps = append(b.Gaps, unreadable(cm, key, malformed))
 		case kind == state.RecordEviction:
@@ -160,7 +160,7 @@ func Read(cm *corev1.ConfigMap) Book {
 	return b
 }
 
-func unknown(cm *corev1.ConfigMap, key string) state.Gap {
+func unknownRecord(cm *corev1.ConfigMap, key string) state.Gap {
 	return state.Gap{
 		What:    fmt.Sprintf("the record %q in ConfigMap %s", key, cm.Name),
 		Problem: "this version of kubectl tidb does not know what it stands for, and leaves it as it is",

@@ -47,7 +47,7 @@ func clusterOf(key, value string) uint64 {
 		n, _ := strconv.ParseUint(id, 10, 64)
 		return n
 	}
-	if !open(key) {
+	if !isUnfinished(key) {
 		return 0
 	}
 	r, err := decode(value)
@@ -57,8 +57,8 @@ func clusterOf(key, value string) uint64 {
 	return r.Cluster
 }
 
-// open reports whether the record of a key is about something in PD that has to be taken back or completed.
-func open(key string) bool {
+// isUnfinished reports whether the record of a key is about something in PD that has to be taken back or completed.
+func isUnfinished(key string) bool {
 	of, _, _ := strings.Cut(key, ".")
 	return state.Record(of) == state.RecordEviction || state.Record(of) == state.RecordRemoval
 }
@@ -68,7 +68,7 @@ func Tie(cm *corev1.ConfigMap, cluster uint64) map[string]string {
 	tied := map[string]string{}
 	for key, value := range cm.Data {
 		r, err := decode(value)
-		if !open(key) || err != nil || r.Cluster != 0 {
+		if !isUnfinished(key) || err != nil || r.Cluster != 0 {
 			continue
 		}
 		r.Cluster = cluster

@@ -311,7 +311,7 @@ func (a answers) sortStore(c topology.Cluster, d *database, s *pd.Store) {
 	if !ok {
 		d.noteUnplaced(s)
 		if s.State != pd.StoreTombstone && !s.Columnar() && !up {
-			d.state.Elsewhere = append(d.state.Elsewhere, a.elsewhere(s))
+			d.state.Elsewhere = append(d.state.Elsewhere, a.storeElsewhere(s))
 		}
 		return
 	}
@@ -333,8 +333,8 @@ func (a answers) sortStore(c topology.Cluster, d *database, s *pd.Store) {
 	})
 }
 
-// elsewhere returns what PD says of a store of another cluster that it does not call Up.
-func (a answers) elsewhere(s *pd.Store) state.StoreElsewhere {
+// storeElsewhere returns what PD says of a store of another cluster that it does not call Up.
+func (a answers) storeElsewhere(s *pd.Store) state.StoreElsewhere {
 	const silent = 30 * time.Second // a store that serves sends a heartbeat every ten seconds
 	return state.StoreElsewhere{
 		ID: s.ID, Address: s.Address, State: state.StoreState(s.StateName),

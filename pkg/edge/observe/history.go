@@ -42,9 +42,9 @@ func newHistory() history {
 	}
 }
 
-// since returns since when something has been true, which it keeps in the map, and removes it when
+// trueSince returns since when something has been true, which it keeps in the map, and removes it when
 // it is not true any more.
-func since(which map[string]time.Time, name string, is bool, now time.Time) time.Time {
+func trueSince(which map[string]time.Time, name string, is bool, now time.Time) time.Time {
 	if !is {
 		delete(which, name)
 		return time.Time{}

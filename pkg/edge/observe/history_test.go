@@ -10,14 +10,14 @@ import (
 // TestSince: the time begins again when something was not true in between.
 func TestSince(t *testing.T) {
 	gone, later := map[string]time.Time{}, noon.Add(time.Minute)
-	since(gone, "a", true, noon)
-	if got := since(gone, "a", true, later); !got.Equal(noon) {
+	trueSince(gone, "a", true, noon)
+	if got := trueSince(gone, "a", true, later); !got.Equal(noon) {
 		t.Errorf("missing since %s", got)
 	}
-	if got := since(gone, "a", false, later); !got.IsZero() {
+	if got := trueSince(gone, "a", false, later); !got.IsZero() {
 		t.Errorf("there, but missing since %s", got)
 	}
-	if got := since(gone, "a", true, later); !got.Equal(later) {
+	if got := trueSince(gone, "a", true, later); !got.Equal(later) {
 		t.Errorf("missing again since %s", got)
 	}
 }

@@ -79,7 +79,7 @@ func podState(k topology.Kind, p *corev1.Pod) *state.Pod {
 		Identity:    identity(p),
 		Made:        p.CreationTimestamp.Time,
 		Controller:  otherController(p),
-		Behind:      behind(p),
+		Behind:      clockBehind(p),
 		Addressed:   state.Addressed(p),
 		Ended:       state.Ended(p),
 	}
@@ -139,11 +139,11 @@ func ownClaims(p *corev1.Pod) []string {
 	return names
 }
 
-// behind returns how far the clock of a pod's host is behind that of the API server, as far as the
+// clockBehind returns how far the clock of a pod's host is behind that of the API server, as far as the
 // pod shows it: its kubelet writes when it accepted the pod, and the API server when the pod was
 // scheduled, which was before. With such a clock a state seems to have lasted longer than it has. A
 // clock that is ahead makes it seem shorter, which only means a longer wait.
-func behind(p *corev1.Pod) time.Duration {
+func clockBehind(p *corev1.Pod) time.Duration {
 	if p.Status.StartTime == nil {
 		return 0
 	}

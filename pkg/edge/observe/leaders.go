@@ -34,9 +34,9 @@ type leaderCount struct {
 	byPD, own    int
 }
 
-// again reports whether to ask a store during an eviction, given PD's number. If
+// askAgain reports whether to ask a store during an eviction, given PD's number. If
 // not, it returns the store's last number.
-func (c *leaderCounts) again(id uint64, byPD int, now time.Time) (own int, ask bool) {
+func (c *leaderCounts) askAgain(id uint64, byPD int, now time.Time) (own int, ask bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	last, known := c.of[id]

@@ -84,10 +84,10 @@ func TestAskedAgain(t *testing.T) {
 		if c.ask {
 			want = 0
 		}
-		if own, ask := counts.again(4, c.byPD, now); ask != c.ask || own != want {
+		if own, ask := counts.askAgain(4, c.byPD, now); ask != c.ask || own != want {
 			t.Errorf("%s: ask %t, %d", name, ask, own)
 		}
-		if own, ask := counts.again(5, c.byPD, now); !ask || own != 0 {
+		if own, ask := counts.askAgain(5, c.byPD, now); !ask || own != 0 {
 			t.Errorf("%s: of another store %d", name, own)
 		}
 	}

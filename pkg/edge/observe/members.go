@@ -121,8 +121,8 @@ func takesPart(id uint64, own, leads pd.Raft) bool {
 	return own.Member == id && own.Leader != 0 && own.Leader == leads.Leader && own.Applied >= leads.Committed
 }
 
-// counted returns how many members serve by their own account only, so that PD's count is without them.
-func (d database) counted(members []state.Member) int {
+// servingByOwnAccount returns how many members serve by their own account only, so that PD's count is without them.
+func (d database) servingByOwnAccount(members []state.Member) int {
 	n := 0
 	for _, m := range members {
 		if m.Database.Healthy && !d.listed[m.Kind][m.Ordinal].Healthy {

@@ -90,7 +90,7 @@ func TestMissedByPD(t *testing.T) {
 		if got.Healthy != c.want || (got.Problem == "") != c.want || got.Since.IsZero() != c.want {
 			t.Errorf("%s: %+v", name, got)
 		}
-		if n := d.counted(members); (n == 1) != c.want {
+		if n := d.servingByOwnAccount(members); (n == 1) != c.want {
 			t.Errorf("%s: %d members are counted besides those of PD", name, n)
 		}
 	}

@@ -152,7 +152,7 @@ func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source)
 		snap.Groups[g.Kind] = o.group(ctx, c, g, seen, base)
 		o.explain(ctx, c, g.Kind, snap.Groups[g.Kind].Members)
 	}
-	snap.PD.Healthy += base.counted(snap.Groups[topology.PD].Members)
+	snap.PD.Healthy += base.servingByOwnAccount(snap.Groups[topology.PD].Members)
 	o.readNodes(ctx, c, &snap)
 	snap.Gaps = slices.Concat(book.Gaps, o.extras.gaps(), base.gaps)
 	return state.Observation{Cluster: c, Existing: seen.existing, Snapshot: snap}, nil
@@ -201,7 +201,7 @@ func (o *Observer) group(ctx context.Context, c topology.Cluster, want topology.
 			m.Pod.Config = written.In(*m.Pod)
 			m.Pod.Overdue = overdue(p, o.now())
 		}
-		m.Gone = since(o.history.gone, m.Name, m.Pod == nil && n < g.Set.Replicas, o.now())
+		m.Gone = trueSince(o.history.gone, m.Name, m.Pod == nil && n < g.Set.Replicas, o.now())
 		known := base.member(k, n, m.Pod, seen.born[k][n])
 		m.Database, m.StoreLabels = known.Database, known.labels
 		g.Members = append(g.Members, m)
@@ -215,11 +215,11 @@ func (o *Observer) group(ctx context.Context, c topology.Cluster, want topology.
 	o.nodes.read(ctx, o.kube, o.now(), g.Members)
 	for i := range g.Members {
 		m := &g.Members[i]
-		m.NotServing = since(o.history.notServing, m.Name, !m.Up(), o.now())
-		m.ReportedDown = since(o.history.reportedDown, m.Name, m.Denied(), o.now())
+		m.NotServing = trueSince(o.history.notServing, m.Name, !m.Up(), o.now())
+		m.ReportedDown = trueSince(o.history.reportedDown, m.Name, m.Denied(), o.now())
 		m.Ended = o.history.endedSince(m.Name, m.Pod, o.now())
-		m.Refusing = since(o.history.refusing, m.Name, m.Database.Answer == state.Refused, o.now())
-		m.Silent = since(o.history.silent, m.Name, m.Database.Answer == state.NoAnswer, o.now())
+		m.Refusing = trueSince(o.history.refusing, m.Name, m.Database.Answer == state.Refused, o.now())
+		m.Silent = trueSince(o.history.silent, m.Name, m.Database.Answer == state.NoAnswer, o.now())
 	}
 	return g
 }

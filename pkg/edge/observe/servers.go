@@ -37,7 +37,7 @@ func (o *Observer) askStores(ctx context.Context, c topology.Cluster, members []
 		case doubtful(m, o.now()):
 			o.askStore(ctx, c, m)
 		case m.Database.Evicting:
-			own, ask := o.leaders.again(m.Database.ID, m.Database.Leaders, o.now())
+			own, ask := o.leaders.askAgain(m.Database.ID, m.Database.Leaders, o.now())
 			if ask || !o.history.settled(o.now()) {
 				o.askStore(ctx, c, m)
 			} else {

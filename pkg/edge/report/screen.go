@@ -42,21 +42,21 @@ func (s *screen) event(e event.Event) {
 	s.view.fold(e)
 	switch e.Type {
 	case event.Finished:
-		s.last(said{tone: Good, text: Clean(e.Step) + took(seconds(e))})
+		s.addLines(said{tone: Good, text: Clean(e.Step) + took(seconds(e))})
 	case event.Passed:
 		if e.Seconds >= 1 && e.Outcome != event.OutcomeDropped {
-			s.last(said{tone: Good, text: passed(e)})
+			s.addLines(said{tone: Good, text: passed(e)})
 		}
 	case event.Failed:
 		if f := s.view.failing(e); f.times == 1 {
-			s.last(said{tone: Bad, text: f.phrase()})
+			s.addLines(said{tone: Bad, text: f.phrase()})
 		}
 	case event.Notice:
-		s.last(notice(e))
+		s.addLines(notice(e))
 	case event.Done:
 		for i, l := range s.view.summary() {
 			if i == 0 {
-				s.last(l)
+				s.addLines(l)
 				continue
 			}
 			for _, part := range s.parts(l) {
@@ -66,8 +66,8 @@ func (s *screen) event(e event.Event) {
 	}
 }
 
-// last adds lines that stay, with a sign before the first.
-func (s *screen) last(l said) {
+// addLines adds lines that stay, with a sign before the first.
+func (s *screen) addLines(l said) {
 	sign := s.style.paint(l.tone, s.style.mark(l.tone))
 	for _, part := range s.parts(l) {
 		s.above = append(s.above, sign+" "+part)

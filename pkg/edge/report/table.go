@@ -49,15 +49,15 @@ func fit(w io.Writer, headers []string, rows [][]string, empty string) error {
 		if i == 0 {
 			continue
 		}
-		for _, l := range below(headers, rows[i-1], n, width) {
+		for _, l := range linesBelow(headers, rows[i-1], n, width) {
 			fmt.Fprintln(w, l)
 		}
 	}
 	return nil
 }
 
-// below returns the lines below a row, with its cells from the n-th on.
-func below(headers, row []string, n, width int) []string {
+// linesBelow returns the lines below a row, with its cells from the n-th on.
+func linesBelow(headers, row []string, n, width int) []string {
 	in := "  "
 	if len(row) > 0 {
 		in += indent(row[0])

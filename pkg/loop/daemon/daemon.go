@@ -291,12 +291,12 @@ func (d *Daemon) work(ctx context.Context) bool {
 		return true
 	}
 	d.Meter.Turn(key, outcome(p, err), d.now().Sub(begun))
-	d.again(dr, p, pause, err)
+	d.queueAgain(dr, p, pause, err)
 	return true
 }
 
-// again puts the cluster on the queue for its next turn.
-func (d *Daemon) again(dr *driver, p plan.Plan, pause time.Duration, err error) {
+// queueAgain puts the cluster on the queue for its next turn.
+func (d *Daemon) queueAgain(dr *driver, p plan.Plan, pause time.Duration, err error) {
 	gone := &intent.NotFoundError{}
 	switch {
 	case err == nil:

@@ -50,7 +50,7 @@ func (d *Daemon) newDriver(key cache.ObjectName) *driver {
 	dr := &driver{key: key, daemon: d}
 	dr.leaseReport.report = func(held bool) { d.Meter.Held(key, held) }
 	dr.observer = d.Observer(key.Namespace, key.Name)
-	dr.observer.Mirror(d.mirror.of(key))
+	dr.observer.Mirror(d.mirror.sourceOf(key))
 	if d.PD != nil {
 		dr.observer.OnPDCall(func(call string, took time.Duration, err error) { d.PD(key, call, took, err) })
 	}
@@ -80,7 +80,7 @@ func (d *driver) operator(ctx context.Context) (string, error) {
 // turn takes one turn, and returns when the next one is due if nothing happens
 // before.
 func (d *driver) turn(ctx context.Context) (plan.Plan, time.Duration, error) {
-	tc, err := d.daemon.mirror.of(d.key).Intent(ctx)
+	tc, err := d.daemon.mirror.sourceOf(d.key).Intent(ctx)
 	if err != nil {
 		return plan.Plan{}, 0, err
 	}
@@ -125,12 +125,12 @@ func (d *driver) setCluster(c topology.Cluster) {
 // taken reports that this process drives the cluster, and lets over be called when the lease ends.
 func (d *driver) taken(held *lease.Held) {
 	d.leaseReport.begin(held)
-	context.AfterFunc(held.Context(), func() { d.over(held) })
+	context.AfterFunc(held.Context(), func() { d.leaseEnded(held) })
 }
 
-// over is called when a lease has ended. Unless that was known before, or the lease
+// leaseEnded is called when a lease has ended. Unless that was known before, or the lease
 // was released since it was idle, the cluster gets a turn, which finds out why.
-func (d *driver) over(held *lease.Held) {
+func (d *driver) leaseEnded(held *lease.Held) {
 	if d.leaseReport.end(held) && !errors.Is(context.Cause(held.Context()), lease.ErrIdle) {
 		d.daemon.queue.Add(d.key)
 	}

@@ -116,7 +116,7 @@ func (l *Loop) leaseContext(ctx context.Context) (context.Context, error) {
 	if asked, ok := errors.AsType[*lease.AskedError](cause); ok {
 		// The process that has asked for it gets the time to take it.
 		l.yielded = l.Now()
-		l.reportDriver(l.elsewhere(asked.By))
+		l.reportDriver(l.drivenElsewhere(asked.By))
 	}
 	l.Release()
 	return ctx, nil
@@ -136,7 +136,7 @@ func (l *Loop) reportDriver(err error) {
 // reconcile.Engine.Own.
 func (l *Loop) Own(ctx context.Context) (context.Context, error) {
 	if l.held == nil && l.Now().Sub(l.yielded) < yieldFor {
-		return nil, l.elsewhere(lease.Holder{Identity: l.otherDriver})
+		return nil, l.drivenElsewhere(lease.Holder{Identity: l.otherDriver})
 	}
 	by, err := l.Operator(ctx)
 	if err != nil {
@@ -146,7 +146,7 @@ func (l *Loop) Own(ctx context.Context) (context.Context, error) {
 		if err := l.undoAndRelease(ctx); err != nil {
 			l.Engine.Progress.Notice(event.UndoFailed, err.Error())
 		}
-		return nil, l.elsewhere(lease.Holder{Identity: by})
+		return nil, l.drivenElsewhere(lease.Holder{Identity: by})
 	}
 	if l.held == nil {
 		// Until the daemon ends, not only for this turn.
@@ -184,7 +184,7 @@ func (l *Loop) Guard(ctx context.Context) (context.Context, context.CancelFunc) 
 	guarded, release := l.held.Guard(ctx)
 	by, err := l.Operator(ctx)
 	if by != "" {
-		err = l.elsewhere(lease.Holder{Identity: by})
+		err = l.drivenElsewhere(lease.Holder{Identity: by})
 	}
 	if err == nil {
 		return guarded, release
@@ -194,8 +194,8 @@ func (l *Loop) Guard(ctx context.Context) (context.Context, context.CancelFunc) 
 	return ended, release
 }
 
-// elsewhere returns the error for a cluster that another process drives.
-func (l *Loop) elsewhere(by lease.Holder) error {
+// drivenElsewhere returns the error for a cluster that another process drives.
+func (l *Loop) drivenElsewhere(by lease.Holder) error {
 	return &lease.HeldError{Alive: true, Namespace: l.Cluster.Namespace, Name: l.Cluster.Name, Holder: by}
 }
 

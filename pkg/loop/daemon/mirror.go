@@ -61,7 +61,7 @@ func newMirror(kube kubernetes.Interface, tcs *intent.Client, scope Scope) (*mir
 	if err != nil {
 		return nil, err
 	}
-	if err := clusters.SetTransform(scope.Shard.own(keepWanted)); err != nil {
+	if err := clusters.SetTransform(scope.Shard.keepOwn(keepWanted)); err != nil {
 		return nil, err
 	}
 	if err := clusters.AddIndexers(cache.Indexers{byCluster: clusterOf}); err != nil {
@@ -79,7 +79,7 @@ func newMirror(kube kubernetes.Interface, tcs *intent.Client, scope Scope) (*mir
 		discovery: copied(apps.Deployments(namespace), &appsv1.Deployment{}, kube),
 	}
 	for _, i := range m.objects() {
-		if err := i.SetTransform(scope.Shard.own(trim)); err != nil {
+		if err := i.SetTransform(scope.Shard.keepOwn(trim)); err != nil {
 			return nil, err
 		}
 	}
@@ -124,8 +124,8 @@ func clusterOf(obj any) ([]string, error) {
 
 func instance(namespace, name string) string { return namespace + "/" + name }
 
-// of returns what the mirror has of one cluster.
-func (m *mirror) of(key cache.ObjectName) observe.Source { return view{m, key} }
+// sourceOf returns what the mirror has of one cluster.
+func (m *mirror) sourceOf(key cache.ObjectName) observe.Source { return view{m, key} }
 
 // view implements observe.Source.
 type view struct {
@@ -163,7 +163,7 @@ func (v view) Objects(_ context.Context, c topology.Cluster) (observe.Objects, e
 			got.Ledger = m
 		}
 	}
-	for _, d := range kept(v.mirror.discovery, of) {
+	for _, d := range objectsOf(v.mirror.discovery, of) {
 		got.Discovery = got.Discovery || d.name == c.BootstrapMap()
 	}
 	return got, errors.Join(errs[:]...)
@@ -184,7 +184,7 @@ func (m *mirror) pod(_ context.Context, namespace, name string) (*corev1.Pod, er
 // list returns the objects of one kind that a cluster has. One that cannot be
 // decoded is an error: it exists, and must not be taken for deleted.
 func list[T any, P decodable[T]](from cache.SharedIndexInformer, cluster string) ([]*T, error) {
-	all := kept(from, cluster)
+	all := objectsOf(from, cluster)
 	out := make([]*T, 0, len(all))
 	for _, p := range all {
 		o, err := unpack[T, P](p)
@@ -196,7 +196,7 @@ func list[T any, P decodable[T]](from cache.SharedIndexInformer, cluster string)
 	return out, nil
 }
 
-func kept(from cache.SharedIndexInformer, cluster string) []*packed {
+func objectsOf(from cache.SharedIndexInformer, cluster string) []*packed {
 	// The only error is an index that does not exist.
 	all, _ := from.GetIndexer().ByIndex(byCluster, cluster)
 	out := make([]*packed, 0, len(all))

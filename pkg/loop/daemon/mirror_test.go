@@ -35,7 +35,7 @@ func TestMirror(t *testing.T) {
 	if err := m.start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	got, err := m.of(basic).Objects(t.Context(), topology.New(tc))
+	got, err := m.sourceOf(basic).Objects(t.Context(), topology.New(tc))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,8 +55,8 @@ func (e *ownWrite) matches(before, after *wanted) bool {
 	return e.over != "" && before.version == e.over && after.generation == before.generation+1
 }
 
-// since returns how long ago that write was.
-func (e *ownWrite) since(now time.Time) time.Duration {
+// sinceWrite returns how long ago that write was.
+func (e *ownWrite) sinceWrite(now time.Time) time.Duration {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return now.Sub(e.at)
@@ -72,7 +72,7 @@ type pacedRecorder struct {
 // Record implements reconcile.Recorder.
 func (r pacedRecorder) Record(ctx context.Context, o state.Observation, w desired.State, p plan.Plan) error {
 	onItsWay := p.Outcome == plan.Act || p.Outcome == plan.Wait
-	if left := recordEvery - r.d.ownWrite.since(r.d.daemon.now()); onItsWay && left > 0 {
+	if left := recordEvery - r.d.ownWrite.sinceWrite(r.d.daemon.now()); onItsWay && left > 0 {
 		r.d.unrecorded = left
 		return nil
 	}

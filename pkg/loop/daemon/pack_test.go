@@ -163,7 +163,7 @@ func TestBroken(t *testing.T) {
 		t.Fatal(err)
 	}
 	tc, all := belongings(t, "basic")
-	source, pods := m.of(basic), 0
+	source, pods := m.sourceOf(basic), 0
 	for _, o := range all {
 		if _, ok := o.(*corev1.Pod); !ok {
 			continue

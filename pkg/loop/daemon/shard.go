@@ -63,8 +63,8 @@ func (f *foreign) GetObjectMeta() metav1.Object {
 	return &metav1.ObjectMeta{Namespace: f.namespace.Value(), Name: f.name}
 }
 
-// own returns a transformation that keeps only the names of objects in other shards.
-func (s Shard) own(transform cache.TransformFunc) cache.TransformFunc {
+// keepOwn returns a transformation that keeps only the names of objects in other shards.
+func (s Shard) keepOwn(transform cache.TransformFunc) cache.TransformFunc {
 	if s.Of < 2 {
 		return transform
 	}

@@ -94,11 +94,11 @@ func TestMirrorOfShard(t *testing.T) {
 				if err := m.start(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				_, err = m.of(basic).Intent(t.Context())
+				_, err = m.sourceOf(basic).Intent(t.Context())
 				if missing := errors.As(err, new(*intent.NotFoundError)); missing == has {
 					t.Errorf("shard %s: %v", shard, err)
 				}
-				got, err := m.of(basic).Objects(t.Context(), c)
+				got, err := m.sourceOf(basic).Objects(t.Context(), c)
 				if n := len(got.Services) + len(got.ConfigMaps) + len(got.Sets) + len(got.Pods) + len(got.Claims); err != nil || (n == len(all)) != has || !has && n > 0 {
 					t.Errorf("shard %s: %d of %d objects, %v", shard, n, len(all), err)
 				}
@@ -123,7 +123,7 @@ func TestForeignIsNotWanted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	moved, err := other.own(keepWanted)(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "basic"}})
+	moved, err := other.keepOwn(keepWanted)(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "basic"}})
 	if err != nil || !isForeign(moved) {
 		t.Fatalf("%T, %v", moved, err)
 	}
@@ -143,12 +143,12 @@ func TestForeignIsNotWanted(t *testing.T) {
 func TestOwnKeepsStubs(t *testing.T) {
 	mine, other := shards("db", "basic")
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "basic-pd-0", Labels: map[string]string{topology.LabelInstance: "basic"}}}
-	kept, err := mine.own(trim)(pod)
+	kept, err := mine.keepOwn(trim)(pod)
 	if _, ok := kept.(*packed); !ok || err != nil {
 		t.Fatalf("%T, %v", kept, err)
 	}
 	for _, obj := range []any{kept, &foreign{}, cache.DeletedFinalStateUnknown{Key: "db/basic-pd-0", Obj: kept}} {
-		if again, err := other.own(trim)(obj); err != nil || again != obj {
+		if again, err := other.keepOwn(trim)(obj); err != nil || again != obj {
 			t.Errorf("%T becomes %T, %v", obj, again, err)
 		}
 	}

@@ -63,8 +63,8 @@ func storeOf(info *storeInfo) *Store {
 		Labels:        make(map[string]string, len(info.Store.Labels)),
 		LeaderCount:   int(info.Status.LeaderCount),
 		RegionCount:   int(info.Status.RegionCount),
-		LastHeartbeat: known(info.Status.LastHeartbeatTS),
-		StartTime:     known(info.Status.StartTS),
+		LastHeartbeat: zeroIfNever(info.Status.LastHeartbeatTS),
+		StartTime:     zeroIfNever(info.Status.StartTS),
 	}
 	s.Capacity, s.Available = room(info.Status)
 	for _, l := range info.Store.Labels {
@@ -93,8 +93,8 @@ func room(s storeStatus) (capacity, available int64) {
 	return size.Value(), free.Value()
 }
 
-// known returns the zero time for both forms in which PD writes "never": year 1, and 1970.
-func known(t time.Time) time.Time {
+// zeroIfNever returns the zero time for both forms in which PD writes "never": year 1, and 1970.
+func zeroIfNever(t time.Time) time.Time {
 	if t.Unix() <= 0 {
 		return time.Time{}
 	}

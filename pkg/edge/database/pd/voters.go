@@ -39,7 +39,7 @@ func (c *client) Voters(ctx context.Context) ([]Voter, error) {
 		more = append(more, trimmed(v.ClientURLs)...)
 	}
 	p.round(ctx, more)
-	p.round(ctx, p.behind()) // what was committed before they were asked again, they may have applied by now
+	p.round(ctx, p.membersBehind()) // what was committed before they were asked again, they may have applied by now
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return nil, fmt.Errorf("ask PD's members for their parts in its quorum: %w", ctx.Err())
@@ -127,9 +127,9 @@ func (p *poll) ask(ctx context.Context, url string) {
 	}
 }
 
-// behind returns the members that had not applied what another member knew to be committed. behind lets these
+// membersBehind returns the members that had not applied what another member knew to be committed. behind lets these
 // members be asked again.
-func (p *poll) behind() []string {
+func (p *poll) membersBehind() []string {
 	var urls []string
 	committed := p.committed()
 	for id, r := range p.rafts {

@@ -35,13 +35,13 @@ type Root struct {
 
 // Login logs in. It returns ErrPasswordSet where root has a password.
 func (r Root) Login(ctx context.Context) error {
-	return r.with(ctx, func(ctx context.Context, db *sql.DB) error { return db.PingContext(ctx) })
+	return r.withConnection(ctx, func(ctx context.Context, db *sql.DB) error { return db.PingContext(ctx) })
 }
 
 // SetPassword gives root a password. It returns ErrPasswordSet where root has one, which stays. No
 // error contains the password: those of a server may quote the statement, so only their number is used.
 func (r Root) SetPassword(ctx context.Context, password string) error {
-	return r.with(ctx, func(ctx context.Context, db *sql.DB) error {
+	return r.withConnection(ctx, func(ctx context.Context, db *sql.DB) error {
 		if err := db.PingContext(ctx); err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func (r Root) SetPassword(ctx context.Context, password string) error {
 	})
 }
 
-func (r Root) with(ctx context.Context, do func(context.Context, *sql.DB) error) error {
+func (r Root) withConnection(ctx context.Context, do func(context.Context, *sql.DB) error) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*sqlTimeout)
 	defer cancel()
 	login := Login{Addr: r.Addr, User: "root", Dial: r.Dial, TLS: r.TLS}

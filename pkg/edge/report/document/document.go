@@ -113,8 +113,8 @@ func took(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// left says how far a wait has come, "" where that is no number.
-func left(w history.Wait) string {
+// leftOfWait says how far a wait has come, "" where that is no number.
+func leftOfWait(w history.Wait) string {
 	if w.First == nil || w.Last == nil {
 		return ""
 	}

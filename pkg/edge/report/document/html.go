@@ -19,7 +19,7 @@ var text string
 // page is the template. It escapes what it is given: messages have texts of servers.
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"took": took, "component": component, "clean": report.Clean, "join": remedy.Join, "meaning": meaning,
-	"subject": subject, "left": left, "result": result,
+	"subject": subject, "left": leftOfWait, "result": result,
 	"clock":  func(t time.Time) string { return t.UTC().Format("15:04:05") },
 	"date":   func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 MST") },
 	"stamp":  func(t time.Time) string { return t.UTC().Format(time.RFC3339) },

@@ -49,8 +49,8 @@ func newClusters(now func() time.Time) *clusters {
 	return &clusters{now: now, all: map[cache.ObjectName]*cluster{}}
 }
 
-// of returns the cluster of that name. The lock must be held.
-func (c *clusters) of(name cache.ObjectName) *cluster {
+// named returns the cluster of that name. The lock must be held.
+func (c *clusters) named(name cache.ObjectName) *cluster {
 	if c.all[name] == nil {
 		c.all[name] = &cluster{}
 	}
@@ -60,7 +60,7 @@ func (c *clusters) of(name cache.ObjectName) *cluster {
 func (c *clusters) turn(name cache.ObjectName, outcome string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	of := c.of(name)
+	of := c.named(name)
 	if of.state = outcome; outcome == "held" {
 		of.gates = nil // its driver reports them
 	}
@@ -69,18 +69,18 @@ func (c *clusters) turn(name cache.ObjectName, outcome string) {
 func (c *clusters) wait(name cache.ObjectName, gates []plan.Gate) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	of := c.of(name)
+	of := c.named(name)
 	closed := map[gate]time.Time{}
 	for _, g := range gates {
 		is := gate{g.Key(), g.Blocked}
-		closed[is] = of.since(is, g.Since, c.now())
+		closed[is] = of.closedSince(is, g.Since, c.now())
 	}
 	of.gates = closed
 }
 
-// since returns when a gate was closed: the time in the cluster, which a new process has as well,
+// closedSince returns when a gate was closed: the time in the cluster, which a new process has as well,
 // or else when this process first saw the gate.
-func (c *cluster) since(g gate, known, now time.Time) time.Time {
+func (c *cluster) closedSince(g gate, known, now time.Time) time.Time {
 	if !known.IsZero() {
 		return known
 	}
@@ -96,13 +96,13 @@ func (c *cluster) since(g gate, known, now time.Time) time.Time {
 func (c *clusters) hold(name cache.ObjectName, held bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.of(name).held = held
+	c.named(name).held = held
 }
 
 func (c *clusters) fail(name cache.ObjectName) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.of(name).failed++
+	c.named(name).failed++
 }
 
 func (c *clusters) forget(name cache.ObjectName) {
