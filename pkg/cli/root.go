@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/spf13/cobra"
@@ -131,12 +132,5 @@ func unknownCommand(root *cobra.Command, name string) error {
 	if near := root.SuggestionsFor(name); len(near) > 0 {
 		hint = "; did you mean " + near[0] + "?"
 	}
-	return exit.Usagef("unknown command %q%s See all commands with: %s --help", name, or(hint, "."), root.CommandPath())
-}
-
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
+	return exit.Usagef("unknown command %q%s See all commands with: %s --help", name, cmp.Or(hint, "."), root.CommandPath())
 }

@@ -131,7 +131,7 @@ func TestPausedMidway(t *testing.T) {
 	if err != nil || p.Outcome != plan.Paused || len(w.ledger) != 1 {
 		t.Fatalf("%s, %v\n%s", p.Outcome, err, w.Transcript())
 	}
-	if found := p.Findings; len(found) != 1 || found[0].Reason != event.BegunBeforePause || found[0].Member != "basic-tikv-1" {
+	if found := p.Notices; len(found) != 1 || found[0].Reason != event.BegunBeforePause || found[0].Member != "basic-tikv-1" {
 		t.Errorf("%+v, want the store without leaders", found)
 	}
 	w.Intent.Paused = false

@@ -51,7 +51,7 @@ func (p prospect) consent(ctx context.Context, f *factory.Factory, o flags.Optio
 // paused.
 func (p prospect) foretold() []warning {
 	var notes []warning
-	for _, f := range p.plan.Findings {
+	for _, f := range p.plan.Notices {
 		if f.Reason == event.BegunBeforePause {
 			notes = append(notes, warning{text: cmp.Or(f.Member, f.Component.Title()) + ": " + f.Text, remedy: f.Remedy})
 		}

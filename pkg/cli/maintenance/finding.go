@@ -20,8 +20,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
 )
 
-// Findings returns the maintenances of nodes with members of a cluster, as far as nodes may be read.
-func Findings(ctx context.Context, kube kubernetes.Interface, s hosts.Sight) []desired.Finding {
+// Notices returns the maintenances of nodes with members of a cluster, as far as nodes may be read.
+func Notices(ctx context.Context, kube kubernetes.Interface, s hosts.Sight) []desired.Notice {
 	type place struct {
 		kind         topology.Kind
 		member, node string
@@ -38,7 +38,7 @@ func Findings(ctx context.Context, kube kubernetes.Interface, s hosts.Sight) []d
 		}
 	}
 	nodes := readNodes(ctx, kube, names)
-	var all []desired.Finding
+	var all []desired.Notice
 	for _, p := range places {
 		node, ok := nodes[p.node]
 		if !ok {
@@ -52,7 +52,7 @@ func Findings(ctx context.Context, kube kubernetes.Interface, s hosts.Sight) []d
 		for _, m := range h.Members(s) {
 			members = append(members, m.Name)
 		}
-		all = append(all, desired.Finding{
+		all = append(all, desired.Notice{
 			Reason: event.NodeMaintained, Component: p.kind, Member: p.member,
 			Text: fmt.Sprintf("node %s, with %s, is under maintenance since %s, begun by %s",
 				h.Name, strings.Join(members, ", "), h.Record.Since.UTC().Format(time.RFC3339), h.Record.By),

@@ -392,7 +392,7 @@ func TestFindings(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, _ := w.clusters["ns/a"].look(t.Context())
-	got := Findings(t.Context(), w.kube, a)
+	got := Notices(t.Context(), w.kube, a)
 	want := "node node-0, with t-pd-0, t-tikv-0, t-tidb-0, is under maintenance since 2026-01-01T01:00:00Z, begun by ann@desk"
 	if len(got) != 1 || got[0].Text != want || got[0].Member != "t-pd-0" || got[0].Remedy.Line("") != "end it when the node is back: kubectl tidb maintenance stop node-0" {
 		t.Errorf("%+v", got)
@@ -400,7 +400,7 @@ func TestFindings(t *testing.T) {
 	if _, err := w.stop(t, -1); err != nil {
 		t.Fatal(err)
 	}
-	if got := Findings(t.Context(), w.kube, a); len(got) > 0 {
+	if got := Notices(t.Context(), w.kube, a); len(got) > 0 {
 		t.Errorf("%+v", got)
 	}
 }

@@ -102,7 +102,7 @@ func (o common) make(ctx context.Context, f *factory.Factory, ch change) error {
 // begun says what a run has begun in PD and in TiDB and not ended, by the records of that, which are read after the pause was
 // written. PD itself is not asked: a pause is to be written at once, also while nothing of the cluster answers.
 func begun(ctx context.Context, f *factory.Factory, c topology.Cluster) {
-	say := func(all []desired.Finding) {
+	say := func(all []desired.Notice) {
 		for _, n := range all {
 			fmt.Fprintf(f.Streams.ErrOut, "%s: %s\n", cmp.Or(n.Member, n.Component.Title()), n.Text)
 			report.Advise(f.Streams.ErrOut, "  ", n.Remedy.In(f.Context()))

@@ -86,13 +86,13 @@ func cases() map[string]sight {
 	blocked.Blocked = true
 	foreign := plantest.New(3, 3, 2).Evicting("t-tikv-2", 2*time.Minute, 0)
 	foreign.Seen.Evictions[0].Foreign = true
-	found := plan.Plan{Findings: []desired.Finding{{
+	found := plan.Plan{Notices: []desired.Notice{{
 		Component: topology.TiKV, Member: "t-tikv-2", Text: "store 3 leads no regions", Remedy: remedy.Remedy{remedy.Say("see it: kubectl exec t-pd-0")},
 	}}}
 	inPlace := plan.Plan{Unapplied: []plan.Unapplied{{
 		Component: topology.TiKV, Older: []string{"t-tikv-0", "t-tikv-1"}, Unknown: []string{"t-tikv-2"}, Remedy: remedy.Remedy{remedy.Say("kubectl patch tc t -n ns")},
 	}}}
-	behind := plan.Plan{Findings: rules.LogBackups([]state.LogBackup{{Task: "pitr", Paused: true, Behind: 2 * time.Hour}, {Task: "daily", Behind: time.Hour}})}
+	behind := plan.Plan{Notices: rules.LogBackups([]state.LogBackup{{Task: "pitr", Paused: true, Behind: 2 * time.Hour}, {Task: "daily", Behind: time.Hour}})}
 	return map[string]sight{
 		"log-backup":  seen(plantest.New(3, 3, 2), behind),
 		"found":       seen(foreign, found),

@@ -93,7 +93,7 @@ func (l sight) remarks(out io.Writer) {
 		fmt.Fprintln(out)
 		report.Say(out, "", "PD could not be asked: %s", l.snapshot.PD.Problem)
 	}
-	for _, f := range l.plan.Findings {
+	for _, f := range l.plan.Notices {
 		about := cmp.Or(f.Member, f.Component.Title(), "the cluster")
 		fmt.Fprintln(out)
 		report.Say(out, "", "%s: %s", about, f.Text)

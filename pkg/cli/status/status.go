@@ -181,11 +181,11 @@ func look(ctx context.Context, s *drive.Session) (sight, error) {
 		return sight{}, err
 	default:
 		l.plan = plan.Decide(component.Profiles(), plan.Policy{}, l.wanted, l.snapshot)
-		l.plan.Findings = append(l.plan.Findings, older(c, observe.ReadServed(ctx, s.Dialer, c, l.snapshot))...)
+		l.plan.Notices = append(l.plan.Notices, older(c, observe.ReadServed(ctx, s.Dialer, c, l.snapshot))...)
 	}
-	l.plan.Findings = append(l.plan.Findings, maintenance.Findings(ctx, s.Kube, hosts.Sight{Cluster: c, Snapshot: l.snapshot})...)
+	l.plan.Notices = append(l.plan.Notices, maintenance.Notices(ctx, s.Kube, hosts.Sight{Cluster: c, Snapshot: l.snapshot})...)
 	logs, failed := s.Observer.LogBackups(ctx, l.snapshot)
-	if l.plan.Findings = append(l.plan.Findings, rules.LogBackups(logs)...); failed != nil {
+	if l.plan.Notices = append(l.plan.Notices, rules.LogBackups(logs)...); failed != nil {
 		l.logBackupsUnread = failed.Error()
 	}
 	// The driver is shown if the user may read it.

@@ -116,7 +116,7 @@ func (l sight) view() view {
 			v.Evictions = append(v.Evictions, eviction{e.StoreID, e.Member, e.Since.UTC()})
 		}
 	}
-	for _, f := range l.plan.Findings {
+	for _, f := range l.plan.Notices {
 		v.Findings = append(v.Findings, finding{string(f.Reason), string(f.Component), f.Member, f.Text, f.Remedy.In(l.context)})
 	}
 	return v

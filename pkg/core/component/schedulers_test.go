@@ -132,14 +132,14 @@ func TestFindings(t *testing.T) {
 		"the mark of tidb-operator is on": {[]func(*plantest.Cluster){evicted("t-tikv-0"), begun("t-tikv-0")}, []string{"t-tikv-0"}},
 	} {
 		var got []string
-		for _, f := range in(tikv, c.changes...).Decide().Findings {
+		for _, f := range in(tikv, c.changes...).Decide().Notices {
 			got = append(got, f.Member)
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %q", name, got)
 		}
 	}
-	f := in(tikv, evicted("t-tikv-0")).Decide().Findings[0]
+	f := in(tikv, evicted("t-tikv-0")).Decide().Notices[0]
 	if f.Component != tikv || f.Text != "store 1 leads no regions: a user or another tool made an evict-leader scheduler for it in PD" {
 		t.Errorf("got %s %s", f.Component, f.Text)
 	}

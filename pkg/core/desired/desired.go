@@ -31,8 +31,8 @@ type Group struct {
 	// Lacks are objects that the component's pods need and only a person can provide. Until then no
 	// pod is restarted or removed: it would not start.
 	Lacks []Lack
-	// Findings are changes of the component's objects by others.
-	Findings []Finding
+	// Notices are changes of the component's objects by others.
+	Notices []Notice
 	// Template is the fingerprint of the pod template. Two templates with the same fingerprint mean
 	// the same, so another fingerprint leads to a rollout.
 	Template string
@@ -127,9 +127,9 @@ const (
 	AskedVersion
 )
 
-// Finding is a change by another user or tool in the database, or by another version of this plugin
+// Notice is a change by another user or tool in the database, or by another version of this plugin
 // in the cluster. Status and runs report it.
-type Finding struct {
+type Notice struct {
 	Reason    event.NoticeReason
 	Component topology.Kind
 	Member    string // the pod's name; "" for the component as a whole

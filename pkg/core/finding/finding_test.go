@@ -30,7 +30,7 @@ func (s *sick) find() []finding.Finding {
 	l := s.look
 	l.Wanted, l.Snapshot = s.Wanted, s.Seen
 	p := s.Decide()
-	p.Findings = append(p.Findings, l.Plan.Findings...)
+	p.Notices = append(p.Notices, l.Plan.Notices...)
 	p.Unapplied = append(p.Unapplied, l.Plan.Unapplied...)
 	p.Gates = append(p.Gates, l.Plan.Gates...)
 	l.Plan = p
@@ -77,7 +77,7 @@ func both(changes ...func(*sick)) func(*sick) {
 func reports(r event.NoticeReason) (shows, silent func(*sick)) {
 	give := func(r event.NoticeReason) func(*sick) {
 		return func(s *sick) {
-			s.look.Plan.Findings = []desired.Finding{{Reason: r, Component: topology.PD, Text: "what was seen", Remedy: remedy.Remedy{remedy.Say("do it")}}}
+			s.look.Plan.Notices = []desired.Notice{{Reason: r, Component: topology.PD, Text: "what was seen", Remedy: remedy.Remedy{remedy.Say("do it")}}}
 		}
 	}
 	return give(r), give("Another")
@@ -173,7 +173,7 @@ func leftExamples() []example {
 	ddl := func(s *sick) { s.look.DDLPaused = "t-tidb-1" }
 	recorded := func(s *sick) { ddl(s); s.Wanted.Cluster.DDLPause.Recorded = true }
 	logs := func(b state.LogBackup) func(*sick) {
-		return func(s *sick) { s.look.Plan.Findings = finding.LogBackups([]state.LogBackup{b}) }
+		return func(s *sick) { s.look.Plan.Notices = finding.LogBackups([]state.LogBackup{b}) }
 	}
 	pd := func(c state.Scheduling) func(*sick) { return func(s *sick) { s.Seen.PD.Scheduling = c } }
 	return []example{

@@ -93,7 +93,7 @@ func ddlPaused(l Look) []Finding {
 func reported(reason event.NoticeReason) func(Look) []Finding {
 	return func(l Look) []Finding {
 		var all []Finding
-		for _, f := range l.Plan.Findings {
+		for _, f := range l.Plan.Notices {
 			if f.Reason == reason {
 				all = append(all, Finding{Component: f.Component, Member: f.Member, Object: f.Object, Seen: f.Text, Remedy: f.Remedy})
 			}

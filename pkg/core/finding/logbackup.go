@@ -16,10 +16,10 @@ const logBehind = 15 * time.Minute
 
 // LogBackups returns what is wrong with the tasks of log backup, for "status" and "plan" as well: a notice for each task that
 // is paused or behind.
-func LogBackups(tasks []state.LogBackup) []desired.Finding {
-	var all []desired.Finding
+func LogBackups(tasks []state.LogBackup) []desired.Notice {
+	var all []desired.Notice
 	for _, b := range tasks {
-		f := desired.Finding{Component: topology.TiKV, Object: b.Task}
+		f := desired.Notice{Component: topology.TiKV, Object: b.Task}
 		switch {
 		case b.Paused:
 			f.Reason, f.Text = event.LogBackupPaused, fmt.Sprintf("log backup %s is paused", b.Task)

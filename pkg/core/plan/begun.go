@@ -15,8 +15,8 @@ import (
 // BegunInPD returns what a run has begun in PD and not ended, by the records of that. In a paused cluster no process goes
 // on with it: without a word about it a store would lead no regions for days, and nobody would know why. While PD
 // is unknown, the records alone count.
-func BegunInPD(c topology.Cluster, s state.Snapshot) []desired.Finding {
-	var all []desired.Finding
+func BegunInPD(c topology.Cluster, s state.Snapshot) []desired.Notice {
+	var all []desired.Notice
 	for _, e := range s.Evictions {
 		m, seen := ownerOf(s, e.StoreID)
 		known := seen && s.PD.Known() && !s.PD.SchedulersUnknown
@@ -50,8 +50,8 @@ func BegunInPD(c topology.Cluster, s state.Snapshot) []desired.Finding {
 
 // begunInKubernetes returns what a run has begun in Kubernetes. A controller there restarts the pods above an open
 // partition without asking PD, and replaces none that has no StatefulSet.
-func begunInKubernetes(w desired.State, s state.Snapshot) []desired.Finding {
-	var all []desired.Finding
+func begunInKubernetes(w desired.State, s state.Snapshot) []desired.Notice {
+	var all []desired.Notice
 	for _, g := range w.Groups {
 		got := s.Groups[g.Kind]
 		if g.Suspend {
@@ -72,8 +72,8 @@ func begunInKubernetes(w desired.State, s state.Snapshot) []desired.Finding {
 	return all
 }
 
-func begun(c topology.Cluster, k topology.Kind, member, text string) desired.Finding {
-	return desired.Finding{
+func begun(c topology.Cluster, k topology.Kind, member, text string) desired.Notice {
+	return desired.Notice{
 		Reason: event.BegunBeforePause, Component: k, Member: member, Text: text,
 		Remedy: remedy.Remedy{remedy.Run("to go on, end the pause", c.Plugin("resume"))},
 	}

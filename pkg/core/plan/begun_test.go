@@ -59,7 +59,7 @@ func TestBegunBeforePause(t *testing.T) {
 				c.change(cluster)
 				cluster.Wanted.Cluster.Paused = paused
 				n := 0
-				for _, f := range cluster.Decide().Findings {
+				for _, f := range cluster.Decide().Notices {
 					if f.Reason != event.BegunBeforePause {
 						continue
 					}

@@ -67,11 +67,11 @@ func (sc Scope) unpromoted() Gate {
 
 // canaryFindings returns what is wrong with the annotation that asks for a canary. Nothing waits for
 // it as long as there is nothing to roll out.
-func canaryFindings(c topology.Cluster) []desired.Finding {
+func canaryFindings(c topology.Cluster) []desired.Notice {
 	if c.CanaryProblem == "" {
 		return nil
 	}
-	return []desired.Finding{{
+	return []desired.Notice{{
 		Reason: event.CanaryUnreadable,
 		Text:   fmt.Sprintf("annotation %s cannot be followed, so that all rollouts are held: %s", topology.AnnotationCanary, c.CanaryProblem),
 		Remedy: remedy.Remedy{

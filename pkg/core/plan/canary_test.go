@@ -110,7 +110,7 @@ func TestCanaryOutcome(t *testing.T) {
 		t.Errorf("with a gate that is blocked: %s", p.Outcome)
 	}
 	bad := with(unreadable)
-	if found := bad.Decide().Findings; len(found) != 1 || len(found[0].Remedy) != 2 {
+	if found := bad.Decide().Notices; len(found) != 1 || len(found[0].Remedy) != 2 {
 		t.Errorf("findings %+v", found)
 	}
 }

@@ -57,20 +57,20 @@ func (sc Scope) pausesDDL(m state.Member) bool {
 }
 
 // pausedDDL says that DDL statements of users wait, as the TidbCluster records.
-func pausedDDL(c topology.Cluster) []desired.Finding {
+func pausedDDL(c topology.Cluster) []desired.Notice {
 	if !c.DDLPause.Recorded || c.Paused {
 		return nil
 	}
-	return []desired.Finding{{Reason: event.DDLPaused, Component: topology.TiDB, Text: waiting(c.DDLPause) + ", and run again when it ends"}}
+	return []desired.Notice{{Reason: event.DDLPaused, Component: topology.TiDB, Text: waiting(c.DDLPause) + ", and run again when it ends"}}
 }
 
 // BegunInTiDB returns what a run has begun in TiDB and not ended, by the record of that. In a paused cluster no process ends
 // it.
-func BegunInTiDB(c topology.Cluster) []desired.Finding {
+func BegunInTiDB(c topology.Cluster) []desired.Notice {
 	if !c.DDLPause.Recorded {
 		return nil
 	}
-	return []desired.Finding{begun(c, topology.TiDB, "", waiting(c.DDLPause)+": the pause of the cluster keeps them from running again")}
+	return []desired.Notice{begun(c, topology.TiDB, "", waiting(c.DDLPause)+": the pause of the cluster keeps them from running again")}
 }
 
 // waiting says since when DDL statements wait, and for what.

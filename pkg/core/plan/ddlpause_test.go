@@ -85,7 +85,7 @@ func TestDDLPauseIsSaid(t *testing.T) {
 		c := plantest.New(3, 3, 2).Roll(tidb)
 		c.Wanted.Cluster.DDLPause, c.Wanted.Cluster.Paused = tt.pause, tt.paused
 		got := ""
-		for _, f := range c.Decide().Findings {
+		for _, f := range c.Decide().Notices {
 			got += string(f.Reason) + ": " + f.Text
 		}
 		if got = strings.ReplaceAll(got, plantest.Now.UTC().Format(time.RFC3339), "2026-01-02T03:04:05Z"); got != tt.want {

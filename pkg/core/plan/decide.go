@@ -49,7 +49,7 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 	}
 	p := conclude(sum, policy, w, s)
 	p.Upkeep = upkeep(profiles, scopes)
-	p.Findings = findings(w, s)
+	p.Notices = findings(w, s)
 	p.Unapplied = unapplied(w, s)
 	return p
 }

@@ -206,10 +206,10 @@ func TestWhole(t *testing.T) {
 func TestPausedFindings(t *testing.T) {
 	c := with(func(c *plantest.Cluster) {
 		c.Wanted.Cluster.Paused = true
-		c.Want(tikv).Findings = []desired.Finding{{Component: tikv, Text: "it is kept"}}
+		c.Want(tikv).Notices = []desired.Notice{{Component: tikv, Text: "it is kept"}}
 	})
-	if p := c.Decide(); p.Outcome != plan.Paused || len(p.Findings) != 1 || p.Findings[0].Text != "it is kept" {
-		t.Errorf("%s, %+v", p.Outcome, p.Findings)
+	if p := c.Decide(); p.Outcome != plan.Paused || len(p.Notices) != 1 || p.Notices[0].Text != "it is kept" {
+		t.Errorf("%s, %+v", p.Outcome, p.Notices)
 	}
 }
 

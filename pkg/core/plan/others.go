@@ -13,17 +13,17 @@ import (
 // findings returns those about the components' objects, about a canary that cannot be followed, and the
 // evict-leader schedulers of others on wanted stores: such a store serves no region as long as its
 // scheduler is there. The scheduler of a maintenance is no other user's, and the maintenance has a notice.
-func findings(w desired.State, s state.Snapshot) []desired.Finding {
+func findings(w desired.State, s state.Snapshot) []desired.Notice {
 	all := append(canaryFindings(w.Cluster), pausedDDL(w.Cluster)...)
 	for _, g := range w.Groups {
-		all = append(all, g.Findings...)
+		all = append(all, g.Notices...)
 		for _, m := range s.Groups[g.Kind].Members {
 			e, recorded := s.Eviction(m.Database.ID)
 			if !m.Database.Evicting || m.Ordinal >= g.Size() || recorded && !e.Foreign || w.Cluster.EvictsForMaintenance(m.Database.ID) {
 				continue
 			}
 			id := m.Database.ID
-			all = append(all, desired.Finding{
+			all = append(all, desired.Notice{
 				Reason: event.ForeignScheduler, Component: g.Kind, Member: m.Name,
 				Text: fmt.Sprintf("store %d leads no regions: a user or another tool made an evict-leader scheduler for it in PD", id),
 				Remedy: remedy.Remedy{

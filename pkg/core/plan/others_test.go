@@ -13,12 +13,12 @@ import (
 // TestForeignScheduler: a store that another user keeps leaders off is reported.
 func TestForeignScheduler(t *testing.T) {
 	c := with(func(c *plantest.Cluster) { c.Member("t-tikv-1").Database.Evicting = true })
-	found := c.Decide().Findings
+	found := c.Decide().Notices
 	if len(found) != 1 || found[0].Reason != event.ForeignScheduler || found[0].Component != tikv || found[0].Member != "t-tikv-1" {
 		t.Errorf("%+v", found)
 	}
 	c.Wanted.Cluster.Maintained = []topology.Maintenance{{Node: "n1", Evicting: []uint64{c.Member("t-tikv-1").Database.ID}}}
-	if found = c.Decide().Findings; len(found) > 0 {
+	if found = c.Decide().Notices; len(found) > 0 {
 		t.Errorf("by maintenance start: %+v", found)
 	}
 }

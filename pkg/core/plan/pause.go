@@ -31,8 +31,8 @@ func (s EndPause) String() string {
 func paused(w desired.State, s state.Snapshot) Plan {
 	pause := w.Cluster.Pause
 	if pause.Over(s.At) {
-		return Plan{Outcome: Act, Steps: []Step{EndPause{By: pause.By, Until: pause.Until}}, Findings: findings(w, s)}
+		return Plan{Outcome: Act, Steps: []Step{EndPause{By: pause.By, Until: pause.Until}}, Notices: findings(w, s)}
 	}
 	all := slices.Concat(BegunInPD(w.Cluster, s), BegunInTiDB(w.Cluster), begunInKubernetes(w, s), findings(w, s))
-	return Plan{Outcome: Paused, Pause: pause, Findings: all}
+	return Plan{Outcome: Paused, Pause: pause, Notices: all}
 }

@@ -128,8 +128,8 @@ type Plan struct {
 	// Upkeep are small corrections, taken in any order and all at once. They are no part of
 	// the outcome: nothing waits for them.
 	Upkeep []Step
-	// Findings are changes by others. They are only reported.
-	Findings []desired.Finding
+	// Notices are changes by others. They are only reported.
+	Notices []desired.Notice
 	// Pause says by whom the cluster is paused, with the outcome Paused.
 	Pause topology.Pause
 	// Unapplied is no part of the outcome either: configuration that takes effect only at the next

@@ -35,11 +35,11 @@ func cure(c topology.Cluster, f certificate.Fault) remedy.Remedy {
 }
 
 // warned reports what a person should know about certificates, each for the first component that mounts it.
-func warned(c topology.Cluster, k topology.Kind, warnings []certificate.Warning) []desired.Finding {
-	var all []desired.Finding
+func warned(c topology.Cluster, k topology.Kind, warnings []certificate.Warning) []desired.Notice {
+	var all []desired.Notice
 	for _, w := range warnings {
 		if first := append(slices.Clone(w.MountedBy), c.Groups[0].Kind)[0]; first == k {
-			all = append(all, desired.Finding{Reason: warningReasons[w.About], Component: k, Text: w.Text, Remedy: w.Remedy})
+			all = append(all, desired.Notice{Reason: warningReasons[w.About], Component: k, Text: w.Text, Remedy: w.Remedy})
 		}
 	}
 	return all

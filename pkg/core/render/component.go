@@ -56,7 +56,7 @@ type component struct {
 	live      *appsv1.StatefulSet
 	kept      *corev1.PodTemplateSpec // of a newer version; nil if ours is wanted
 	founding  founding
-	findings  []desired.Finding
+	findings  []desired.Notice
 }
 
 // document is a config file in the ConfigMap.

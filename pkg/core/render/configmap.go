@@ -35,7 +35,7 @@ type configured struct {
 	remedy  remedy.Remedy // for a refusal
 	lacks   []desired.Lack
 	// findings are settings in use that are not asked for.
-	findings []desired.Finding
+	findings []desired.Notice
 }
 
 // configMap returns the ConfigMap of a component: its config file and start script. Data in use

@@ -47,13 +47,13 @@ func lay(over, table map[string]any) {
 }
 
 // notAsked reports settings in the ConfigMap in use that the spec does not ask for.
-func notAsked(comp component, used *corev1.ConfigMap, wanted map[string]string) []desired.Finding {
+func notAsked(comp component, used *corev1.ConfigMap, wanted map[string]string) []desired.Notice {
 	c, title := comp.cluster, comp.Kind.Title()
 	switch {
 	case used == nil:
 		return nil
 	case used.Data[keyOverlay] != "":
-		return []desired.Finding{{
+		return []desired.Notice{{
 			Reason: event.RestoreSettings, Component: comp.Kind,
 			Text: fmt.Sprintf("ConfigMap %s of %s has settings of a restore in its key %s; they stay as long as the key is there", used.Name, title, keyOverlay),
 			Remedy: remedy.Remedy{
@@ -63,7 +63,7 @@ func notAsked(comp component, used *corev1.ConfigMap, wanted map[string]string) 
 			},
 		}}
 	case !comp.Configured && !sameMeaning(used.Data, wanted):
-		return []desired.Finding{{
+		return []desired.Notice{{
 			Reason: event.ConfigurationNotAsked, Component: comp.Kind,
 			Text:   fmt.Sprintf("%s is not set, so the configuration in ConfigMap %s stays, which is not the default", configField(comp.Kind), used.Name),
 			Remedy: remedy.Remedy{remedy.Run("to go back to the default", c.Patch(fmt.Sprintf(`{%q:{"config":%s}}`, comp.Kind, topology.EmptyConfig(comp.Kind))), c.Plugin("sync"))},

@@ -46,8 +46,8 @@ func TestOverlay(t *testing.T) {
 		if m.Data[keyConfig] != tt.config || m.Data["config-file-overlay"] != over || g.Config[0].Drift != tt.drift || g.Set.Drift != desired.None {
 			t.Errorf("%s: %q drifts %d, the StatefulSet %d", name, m.Data, g.Config[0].Drift, g.Set.Drift)
 		}
-		if len(g.Findings) != 1 || !strings.Contains(g.Findings[0].Text, "ConfigMap "+m.Name+" of TiKV has settings of a restore") {
-			t.Errorf("%s: %+v", name, g.Findings)
+		if len(g.Notices) != 1 || !strings.Contains(g.Notices[0].Text, "ConfigMap "+m.Name+" of TiKV has settings of a restore") {
+			t.Errorf("%s: %+v", name, g.Notices)
 		}
 	}
 }
@@ -55,8 +55,8 @@ func TestOverlay(t *testing.T) {
 // TestOverlayEnds: without the overlay the settings are those of the spec.
 func TestOverlayEnds(t *testing.T) {
 	w := want(t, load(t, "basic", tikvConfig("a = 1")), running(t, "basic-tikv", "a = 1\n[gc]\nratio-threshold = -1.0\n"), state.Snapshot{})
-	if g, m := groupOf(t, w, topology.TiKV), configOf(t, w, topology.TiKV); m.Data[keyConfig] != "a = 1\n" || len(m.Data) != 2 || len(g.Findings) > 0 {
-		t.Errorf("%q, %+v", m.Data, g.Findings)
+	if g, m := groupOf(t, w, topology.TiKV), configOf(t, w, topology.TiKV); m.Data[keyConfig] != "a = 1\n" || len(m.Data) != 2 || len(g.Notices) > 0 {
+		t.Errorf("%q, %+v", m.Data, g.Notices)
 	}
 }
 
@@ -76,18 +76,18 @@ func TestConfigTakenAway(t *testing.T) {
 	for _, edit := range []func(*v1alpha1.TidbCluster){none, all(rolling, none)} {
 		w := want(t, load(t, "basic", edit), running(t, "basic-tikv", "bad = 1"), state.Snapshot{})
 		g := groupOf(t, w, topology.TiKV)
-		if configOf(t, w, topology.TiKV).Data[keyConfig] != "bad = 1" || len(g.Findings) != 1 ||
-			!strings.HasPrefix(g.Findings[0].Text, "spec.tikv.config is not set, so the configuration in ConfigMap basic-tikv stays") ||
-			!strings.Contains(g.Findings[0].Remedy.Line(""), `'{"spec":{"tikv":{"config":""}}}'`) {
-			t.Errorf("%+v", g.Findings)
+		if configOf(t, w, topology.TiKV).Data[keyConfig] != "bad = 1" || len(g.Notices) != 1 ||
+			!strings.HasPrefix(g.Notices[0].Text, "spec.tikv.config is not set, so the configuration in ConfigMap basic-tikv stays") ||
+			!strings.Contains(g.Notices[0].Remedy.Line(""), `'{"spec":{"tikv":{"config":""}}}'`) {
+			t.Errorf("%+v", g.Notices)
 		}
 	}
 	back := want(t, load(t, "basic", tikvConfig("")), running(t, "basic-tikv", "bad = 1"), state.Snapshot{})
-	if g := groupOf(t, back, topology.TiKV); configOf(t, back, topology.TiKV).Data[keyConfig] != "" || len(g.Findings) > 0 {
+	if g := groupOf(t, back, topology.TiKV); configOf(t, back, topology.TiKV).Data[keyConfig] != "" || len(g.Notices) > 0 {
 		t.Errorf("%+v", g)
 	}
 	same := want(t, load(t, "basic", none), running(t, "basic-tikv", "# the default\n"), state.Snapshot{})
-	if g := groupOf(t, same, topology.TiKV); len(g.Findings) > 0 {
-		t.Errorf("the default: %+v", g.Findings)
+	if g := groupOf(t, same, topology.TiKV); len(g.Notices) > 0 {
+		t.Errorf("the default: %+v", g.Notices)
 	}
 }

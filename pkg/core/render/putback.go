@@ -114,7 +114,7 @@ func asApplied(live *appsv1.StatefulSet, record map[string]putBack) *appsv1.Stat
 // changedByOthers says which fields of the live pod template stay as others have written them. A release
 // that was not asked for is no such field. No pod may be restarted onto it, because that would be an
 // upgrade or a downgrade past all checks.
-func changedByOthers(c topology.Cluster, g topology.Group, live *appsv1.StatefulSet, stay []desired.Edit) ([]desired.Finding, []desired.Lack) {
+func changedByOthers(c topology.Cluster, g topology.Group, live *appsv1.StatefulSet, stay []desired.Edit) ([]desired.Notice, []desired.Lack) {
 	if len(stay) == 0 {
 		return nil, nil
 	}
@@ -129,7 +129,7 @@ func changedByOthers(c topology.Cluster, g topology.Group, live *appsv1.Stateful
 			}}
 		}
 	}
-	return []desired.Finding{{
+	return []desired.Notice{{
 		Reason: event.TemplateOfOthers, Component: g.Kind,
 		Text: fmt.Sprintf("pod template of %s was changed again by a webhook or another tool after it was written, and stays as it is: %s",
 			g.Kind.Title(), short(stay)),

@@ -197,8 +197,8 @@ func TestAdditionsStay(t *testing.T) {
 				edit(s)
 			}
 			for _, g := range want(t, c, have, seen(changedAt)).Groups {
-				if g.PutBack.Drift != desired.None || g.Set.Drift != desired.None || len(g.Findings)+len(g.Lacks) > 0 {
-					t.Errorf("%s: %v, %v, %v", g.Kind, g.PutBack.Edits, g.Findings, g.Lacks)
+				if g.PutBack.Drift != desired.None || g.Set.Drift != desired.None || len(g.Notices)+len(g.Lacks) > 0 {
+					t.Errorf("%s: %v, %v, %v", g.Kind, g.PutBack.Edits, g.Notices, g.Lacks)
 				}
 			}
 		})
@@ -320,9 +320,9 @@ func TestInsisting(t *testing.T) {
 			if block := len(got.Lacks) > 0; block != tc.block {
 				t.Errorf("blocked: %v", got.Lacks)
 			}
-			noticed := len(got.Findings) == 1 && got.Findings[0].Reason == event.TemplateOfOthers && strings.Contains(got.Findings[0].Text, tc.live)
+			noticed := len(got.Notices) == 1 && got.Notices[0].Reason == event.TemplateOfOthers && strings.Contains(got.Notices[0].Text, tc.live)
 			if noticed == (tc.back || tc.block) {
-				t.Errorf("notices: %v", got.Findings)
+				t.Errorf("notices: %v", got.Notices)
 			}
 		})
 	}

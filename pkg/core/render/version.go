@@ -29,7 +29,7 @@ const TemplateVersion = 1
 //
 // The spec may have changed, or seem to have, and have fields that this version does not know. Then
 // the template is kept as well, because this version would lose these fields. A gate says so.
-func keeps(c topology.Cluster, g topology.Group, live *appsv1.StatefulSet, r state.Template) (*corev1.PodTemplateSpec, []desired.Finding, []desired.Lack) {
+func keeps(c topology.Cluster, g topology.Group, live *appsv1.StatefulSet, r state.Template) (*corev1.PodTemplateSpec, []desired.Notice, []desired.Lack) {
 	if live == nil || !r.WrittenByNewer(TemplateVersion, func() string { return appliedPods(live) }) {
 		return nil, nil, nil
 	}
@@ -37,7 +37,7 @@ func keeps(c topology.Cluster, g topology.Group, live *appsv1.StatefulSet, r sta
 	if !ok {
 		return nil, nil, nil
 	}
-	f := desired.Finding{
+	f := desired.Notice{
 		Reason: event.NewerTemplate, Component: g.Kind,
 		Text:   fmt.Sprintf("pod template of %s was written by a newer version of this plugin; it is kept", g.Kind.Title()),
 		Remedy: remedy.Remedy{remedy.Run("update kubectl-tidb; see the record", c.Kubectl("get", "configmap", c.LedgerMap(), "-o", "yaml"))},
@@ -52,9 +52,9 @@ func keeps(c topology.Cluster, g topology.Group, live *appsv1.StatefulSet, r sta
 	if r.Spec != g.Asked {
 		f.Text = fmt.Sprintf("pod template of %s was written by a newer version of this plugin; the spec has changed since, "+
 			"so that this older version writes it now, without what the newer one adds", g.Kind.Title())
-		return nil, []desired.Finding{f}, nil
+		return nil, []desired.Notice{f}, nil
 	}
-	return &applied.Template, []desired.Finding{f}, nil
+	return &applied.Template, []desired.Notice{f}, nil
 }
 
 // recordOf returns the record for a StatefulSet that this version renders.

@@ -125,8 +125,8 @@ func TestVersionsTakeTurns(t *testing.T) {
 				t.Fatalf("the older version writes %v", found)
 			}
 			p := plan.Decide(profiles.Profiles(), plan.Policy{}, w, state.Snapshot{Groups: map[topology.Kind]state.Group{}})
-			if len(p.Findings) != len(basicKinds) || !strings.Contains(p.Findings[0].Text, "it is kept") {
-				t.Errorf("got findings %+v", p.Findings)
+			if len(p.Notices) != len(basicKinds) || !strings.Contains(p.Notices[0].Text, "it is kept") {
+				t.Errorf("got findings %+v", p.Notices)
 			}
 			in = in.write(t, w)
 			if found := drifts(in.newest(t, c)); len(found) > 0 {
@@ -168,12 +168,12 @@ func TestChangeUnderOlderVersion(t *testing.T) {
 		if changed := g.Set.Drift != desired.None; changed != (g.Kind == topology.TiKV) {
 			t.Errorf("%s: written %t", g.Kind, changed)
 		}
-		if text := g.Findings[0].Text; strings.Contains(text, "this older version writes it") != (g.Kind == topology.TiKV) {
+		if text := g.Notices[0].Text; strings.Contains(text, "this older version writes it") != (g.Kind == topology.TiKV) {
 			t.Errorf("%s: got %q", g.Kind, text)
 		}
 	}
 	in = in.write(t, w)
-	if w = in.older(t, c); len(drifts(w)) > 0 || len(groupOf(t, w, topology.TiKV).Findings) > 0 {
+	if w = in.older(t, c); len(drifts(w)) > 0 || len(groupOf(t, w, topology.TiKV).Notices) > 0 {
 		t.Errorf("written, and still to be written: %v", drifts(w))
 	}
 	if in.records[topology.TiKV].Version != TemplateVersion || in.records[topology.PD].Version != TemplateVersion+1 {
@@ -220,8 +220,8 @@ func TestRecordOfAnotherTemplate(t *testing.T) {
 	setLastApplied(&set.ObjectMeta, set.Spec)
 	for _, k := range basicKinds {
 		g := groupOf(t, in.older(t, c), k)
-		if written := g.Set.Drift != desired.None; written != (k == topology.TiKV) || len(g.Findings) > 0 {
-			t.Errorf("%s: written %t, findings %v", k, written, g.Findings)
+		if written := g.Set.Drift != desired.None; written != (k == topology.TiKV) || len(g.Notices) > 0 {
+			t.Errorf("%s: written %t, findings %v", k, written, g.Notices)
 		}
 	}
 }

@@ -46,7 +46,7 @@ func Want(o state.Observation) (desired.State, error) {
 		refused.Fields = append(refused.Fields, errs.Fields...)
 		refused.Remedy = append(refused.Remedy, errs.Remedy...)
 		group.Lacks = append(group.Lacks, invalid(c, g.Kind, faults)...)
-		group.Findings = append(group.Findings, warned(c, g.Kind, warnings)...)
+		group.Notices = append(group.Notices, warned(c, g.Kind, warnings)...)
 		w.Groups = append(w.Groups, group)
 	}
 	if len(refused.Fields) > 0 {
@@ -86,13 +86,13 @@ func wantGroup(
 	wanted := desired.Group{
 		Group:    g,
 		Lacks:    append(outdated, config.lacks...),
-		Findings: append(comp.findings, config.findings...),
+		Notices:  append(comp.findings, config.findings...),
 		Set:      desired.Object{Kind: "StatefulSet", Name: set.Name, Drift: setDrift(live, set), Manifest: set},
 		Template: fingerprint(set.Spec.Template),
 	}
 	wanted.PutBack = back
 	findings, lacks := changedByOthers(c, g, live, stay)
-	wanted.Findings, wanted.Lacks = append(wanted.Findings, findings...), append(wanted.Lacks, lacks...)
+	wanted.Notices, wanted.Lacks = append(wanted.Notices, findings...), append(wanted.Lacks, lacks...)
 	if comp.founding == byBootstrapMap {
 		wanted.Founders = firstMembers(founding)
 	}

@@ -43,8 +43,8 @@ const (
 	callTimeout = 4 * time.Second
 )
 
-// claim is the attempt of one process to become the driver of one cluster.
-type claim struct {
+// candidate is the attempt of one process to become the driver of one cluster.
+type candidate struct {
 	leases     typed.LeaseInterface
 	cluster    topology.Cluster
 	self       Identity
@@ -60,12 +60,12 @@ type claim struct {
 // Bid is an attempt to become the driver of a cluster that can be repeated, for a
 // caller that does other things between. It is not safe for concurrent use.
 type Bid struct {
-	claim claim
-	last  *Held // the last lease that it took; nil for none
+	candidate candidate
+	last      *Held // the last lease that it took; nil for none
 }
 
-// terms returns the times of the leases of this claim.
-func (cl *claim) terms() terms {
+// terms returns the times of the leases that this candidate tries to get.
+func (cl *candidate) terms() terms {
 	if cl.yields {
 		return yielding
 	}
@@ -74,20 +74,20 @@ func (cl *claim) terms() terms {
 
 // NewBid returns a bid. It makes no request before Try.
 func NewBid(kube kubernetes.Interface, c topology.Cluster, self Identity) *Bid {
-	return &Bid{claim: claim{leases: kube.CoordinationV1().Leases(c.Namespace), cluster: c, self: self, now: time.Now}}
+	return &Bid{candidate: candidate{leases: kube.CoordinationV1().Leases(c.Namespace), cluster: c, self: self, now: time.Now}}
 }
 
 // Yielding has leases of this bid released when another process calls Ask for them.
 // A daemon uses it, since it drives clusters all the time.
 func (b *Bid) Yielding() *Bid {
-	b.claim.yields = true
+	b.candidate.yields = true
 	return b
 }
 
 // Stepped has leases of this bid use another clock, for example that of a
 // simulation. They are renewed when Tick is called, and not by themselves.
 func (b *Bid) Stepped(now func() time.Time) *Bid {
-	b.claim.now, b.claim.manualTick = now, true
+	b.candidate.now, b.candidate.manualTick = now, true
 	return b
 }
 
@@ -98,18 +98,18 @@ func (b *Bid) Stepped(now func() time.Time) *Bid {
 // The lease is renewed until Release, also after ctx ends: a driver still
 // needs it while it cleans up.
 func (b *Bid) Try(ctx context.Context) (*Held, error) {
-	begun := b.claim.now()
+	begun := b.candidate.now()
 	got, err := b.retake(ctx)
 	if got == nil && err == nil {
-		got, err = b.claim.try(ctx)
+		got, err = b.candidate.try(ctx)
 	}
 	switch {
 	case err != nil:
 		return nil, err
 	case got == nil:
-		return nil, b.claim.held()
+		return nil, b.candidate.held()
 	}
-	b.last = hold(ctx, b.claim, got, begun)
+	b.last = hold(ctx, b.candidate, got, begun)
 	return b.last, nil
 }
 
@@ -124,7 +124,7 @@ func (b *Bid) retake(ctx context.Context) (*coordinationv1.Lease, error) {
 	if left == nil {
 		return nil, nil
 	}
-	return b.claim.take(ctx, left)
+	return b.candidate.take(ctx, left)
 }
 
 // Acquire makes this process the driver of a cluster. When another process is alive
@@ -151,7 +151,7 @@ func Acquire(ctx context.Context, kube kubernetes.Interface, c topology.Cluster,
 
 // try takes the lease if it may. It returns nil without an error when the record
 // has to be watched for longer.
-func (cl *claim) try(ctx context.Context) (*coordinationv1.Lease, error) {
+func (cl *candidate) try(ctx context.Context) (*coordinationv1.Lease, error) {
 	live, err := cl.leases.Get(ctx, cl.cluster.LeaseName(), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return cl.create(ctx)
@@ -176,7 +176,7 @@ func (cl *claim) try(ctx context.Context) (*coordinationv1.Lease, error) {
 }
 
 // held returns the error for a lease that another process holds or has just taken.
-func (cl *claim) held() *HeldError {
+func (cl *candidate) held() *HeldError {
 	e := &HeldError{Namespace: cl.cluster.Namespace, Name: cl.cluster.Name}
 	if cl.seen != nil {
 		e.Holder = holderOf(cl.seen)
@@ -187,7 +187,7 @@ func (cl *claim) held() *HeldError {
 
 // expired reports whether we have seen no change of the record for its whole
 // duration.
-func (cl *claim) expired(live *coordinationv1.Lease) bool {
+func (cl *candidate) expired(live *coordinationv1.Lease) bool {
 	if cl.seen == nil || !sameRecord(cl.seen, live) {
 		return false
 	}
@@ -208,7 +208,7 @@ func sameRecord(a, b *coordinationv1.Lease) bool {
 	return a.UID == b.UID && holderOf(a).Equal(holderOf(b))
 }
 
-func (cl *claim) create(ctx context.Context) (*coordinationv1.Lease, error) {
+func (cl *candidate) create(ctx context.Context) (*coordinationv1.Lease, error) {
 	l := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
 		Name: cl.cluster.LeaseName(), Labels: cl.cluster.Selector(),
 	}}
@@ -224,7 +224,7 @@ func (cl *claim) create(ctx context.Context) (*coordinationv1.Lease, error) {
 	return got, nil
 }
 
-func (cl *claim) take(ctx context.Context, live *coordinationv1.Lease) (*coordinationv1.Lease, error) {
+func (cl *candidate) take(ctx context.Context, live *coordinationv1.Lease) (*coordinationv1.Lease, error) {
 	l := live.DeepCopy()
 	cl.sign(l)
 	got, err := cl.leases.Update(ctx, l, metav1.UpdateOptions{})
@@ -242,7 +242,7 @@ func (cl *claim) take(ctx context.Context, live *coordinationv1.Lease) (*coordin
 // sign writes this process as the holder, and the current TidbCluster as the owner:
 // a Lease that belongs to a former TidbCluster of that name would be garbage
 // collected.
-func (cl *claim) sign(l *coordinationv1.Lease) {
+func (cl *candidate) sign(l *coordinationv1.Lease) {
 	if cl.cluster.UID != "" {
 		l.OwnerReferences = []metav1.OwnerReference{{
 			APIVersion: "pingcap.com/v1alpha1", Kind: "TidbCluster", Name: cl.cluster.Name, UID: cl.cluster.UID,
@@ -260,7 +260,7 @@ func (cl *claim) sign(l *coordinationv1.Lease) {
 	}
 }
 
-func (cl *claim) wrap(verb string, err error) error {
+func (cl *candidate) wrap(verb string, err error) error {
 	if err == nil {
 		return nil
 	}

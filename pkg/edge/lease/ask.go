@@ -33,7 +33,7 @@ func isAsked(err error) bool {
 // Ask asks the holder of the cluster's Lease to release it. A daemon does so at its
 // next safe point, within some seconds; a foreground command does not.
 func Ask(ctx context.Context, kube kubernetes.Interface, c topology.Cluster, self Identity) error {
-	cl := claim{leases: kube.CoordinationV1().Leases(c.Namespace), cluster: c}
+	cl := candidate{leases: kube.CoordinationV1().Leases(c.Namespace), cluster: c}
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error { // it may be renewed in between
 		live, err := cl.leases.Get(ctx, c.LeaseName(), metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {

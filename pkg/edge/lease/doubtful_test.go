@@ -51,7 +51,7 @@ func TestAgeOfRecord(t *testing.T) {
 				if f, err := o.Fresh(t.Context(), db); err != nil || (len(f.Alive) > 0) != tt.alive || (len(f.doubtful) > 0) != (tt.wait > 0) {
 					t.Errorf("at once: %+v, %v", f, err)
 				}
-				var found Finding
+				var found LiveOperators
 				if wait := took(func() { found, _ = o.Find(t.Context(), db) }); wait != tt.wait {
 					t.Errorf("took %s", wait)
 				}
@@ -153,7 +153,7 @@ func TestUsualNamespaces(t *testing.T) {
 		client := api(operatorRecord(ns, "tidb-controller-manager", "op-1", time.Now()))
 		failing(client, map[string]error{"": notAllowed})
 		target := Target{Namespace: "tidb-admin"}
-		var found Finding
+		var found LiveOperators
 		lists := 0
 		requests(client, func() { found = find(t, client, target) })
 		for _, a := range client.Actions() {
@@ -177,19 +177,19 @@ func TestScopeNotices(t *testing.T) {
 	read := Operator{Namespace: "ops", Holder: "op-1"}
 	elsewhere := Operator{Namespace: "ops", Scope: Scope{Unread: true, Namespaces: []string{"ops"}}}
 	for want, alive := range map[int][]Operator{0: {read}, 1: {elsewhere, unread}} {
-		if got := (Finding{Alive: alive}).Notices(db); len(got) != want {
+		if got := (LiveOperators{Alive: alive}).Notices(db); len(got) != want {
 			t.Errorf("%+v: %q", alive, got)
 		}
 	}
-	if got := (Finding{Alive: []Operator{elsewhere}}).Notices(db); len(got) != 0 {
+	if got := (LiveOperators{Alive: []Operator{elsewhere}}).Notices(db); len(got) != 0 {
 		t.Errorf("%q", got)
 	}
 	all := "leases of all namespaces may not be listed: a tidb-operator is not noticed in namespaces other than the cluster's and " +
 		"those where it usually runs; to change this, allow to list leases in all namespaces"
-	if got := (Finding{Hidden: true}).Notices(db); len(got) != 1 || got[0] != (Notice{event.OperatorsNotListed, all}) {
+	if got := (LiveOperators{Hidden: true}).Notices(db); len(got) != 1 || got[0] != (Notice{event.OperatorsNotListed, all}) {
 		t.Errorf("%q", got)
 	}
-	hidden := Finding{Hidden: true, namespace: "a", Alive: []Operator{read}}
+	hidden := LiveOperators{Hidden: true, namespace: "a", Alive: []Operator{read}}
 	if !hidden.Answers(db) {
 		t.Error("the operator drives this cluster, but was not found")
 	}

@@ -23,7 +23,7 @@ func (h *Held) Guard(context.Context) (context.Context, context.CancelFunc) {
 
 // endIfUnrenewed ends all work if others could hold the lease before a write arrives.
 func (h *Held) endIfUnrenewed() {
-	if unsaid := h.sinceRenewal(); unsaid >= h.claim.terms().renewWithin {
+	if unsaid := h.sinceRenewal(); unsaid >= h.candidate.terms().renewWithin {
 		h.endContexts(fmt.Errorf("%w: it was not renewed for %s", ErrLost, unsaid.Round(time.Second)))
 	}
 }

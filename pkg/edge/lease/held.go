@@ -14,7 +14,7 @@ import (
 
 // Held is a cluster that this process drives.
 type Held struct {
-	claim     claim
+	candidate candidate
 	ctx       context.Context
 	end       context.CancelCauseFunc
 	whileHeld context.Context // ends with the lease only, not with ctx
@@ -32,8 +32,8 @@ type Held struct {
 	noHolder bool // the record does not name us any more
 }
 
-func hold(ctx context.Context, cl claim, live *coordinationv1.Lease, begun time.Time) *Held {
-	h := &Held{claim: cl, live: live, renewed: begun, yields: cl.yields}
+func hold(ctx context.Context, cl candidate, live *coordinationv1.Lease, begun time.Time) *Held {
+	h := &Held{candidate: cl, live: live, renewed: begun, yields: cl.yields}
 	work := context.WithValue(ctx, heldKey{}, h) // the renewal itself asks nobody
 	h.ctx, h.end = context.WithCancelCause(work)
 	h.whileHeld, h.expire = context.WithCancelCause(context.WithoutCancel(work))
@@ -68,7 +68,7 @@ func (h *Held) endContexts(cause error) {
 func (h *Held) sinceRenewal() time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return elapsed(h.renewed, h.claim.now())
+	return elapsed(h.renewed, h.candidate.now())
 }
 
 // renew renews the lease until the renewal is to end or the lease is lost.
@@ -83,7 +83,7 @@ func (h *Held) renew() {
 }
 
 // FirstTick returns when the first Tick is due, from when the lease was taken.
-func (h *Held) FirstTick() time.Duration { return h.claim.terms().renewEvery }
+func (h *Held) FirstTick() time.Duration { return h.candidate.terms().renewEvery }
 
 // Tick renews the lease, or releases it if it is idle. It returns when the next
 // Tick is due, 0 for never. With a Stepped bid the caller calls it; otherwise a
@@ -97,14 +97,14 @@ func (h *Held) Tick() time.Duration {
 	case h.renewal.Err() != nil:
 		return 0
 	case err == nil:
-		return h.claim.terms().renewEvery
+		return h.candidate.terms().renewEvery
 	case isAsked(err):
 		// It stays ours until it is released, so that the current step can end.
 		h.yields = false
 		h.end(err)
 		return retryEvery
 	case errors.Is(err, ErrLost):
-	case h.sinceRenewal()+retryEvery >= h.claim.terms().renewWithin:
+	case h.sinceRenewal()+retryEvery >= h.candidate.terms().renewWithin:
 		err = fmt.Errorf("%w: it could not be renewed: %w", ErrLost, err)
 	default:
 		return retryEvery
@@ -114,11 +114,11 @@ func (h *Held) Tick() time.Duration {
 }
 
 func (h *Held) renewOnce(ctx context.Context) error {
-	begun := h.claim.now()
-	ctx, cancel := context.WithTimeout(ctx, min(callTimeout, max(h.claim.terms().renewWithin-h.sinceRenewal(), retryEvery)))
+	begun := h.candidate.now()
+	ctx, cancel := context.WithTimeout(ctx, min(callTimeout, max(h.candidate.terms().renewWithin-h.sinceRenewal(), retryEvery)))
 	defer cancel()
 	got, err := h.write(ctx, func(s *coordinationv1.LeaseSpec) {
-		now := metav1.NewMicroTime(h.claim.now())
+		now := metav1.NewMicroTime(h.candidate.now())
 		s.RenewTime = &now
 	})
 	if err != nil {
@@ -136,21 +136,21 @@ func (h *Held) renewOnce(ctx context.Context) error {
 func (h *Held) write(ctx context.Context, change func(*coordinationv1.LeaseSpec)) (*coordinationv1.Lease, error) {
 	next := h.live.DeepCopy()
 	change(&next.Spec)
-	got, err := h.claim.leases.Update(ctx, next, metav1.UpdateOptions{})
+	got, err := h.candidate.leases.Update(ctx, next, metav1.UpdateOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("%w: it was deleted", ErrLost)
 	}
 	if !apierrors.IsConflict(err) {
-		return got, h.claim.wrap("update", err)
+		return got, h.candidate.wrap("update", err)
 	}
-	live, err := h.claim.leases.Get(ctx, next.Name, metav1.GetOptions{})
+	live, err := h.candidate.leases.Get(ctx, next.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("%w: it was deleted", ErrLost)
 	}
 	if err != nil {
-		return nil, h.claim.wrap("get", err)
+		return nil, h.candidate.wrap("get", err)
 	}
-	if other := holderOf(live); other.Identity != h.claim.self.String() || live.UID != h.live.UID {
+	if other := holderOf(live); other.Identity != h.candidate.self.String() || live.UID != h.live.UID {
 		return nil, fmt.Errorf("%w: %s has taken it over", ErrLost, other.Describe())
 	}
 	if by := live.Annotations[askedBy]; by != "" && h.yields {
@@ -158,8 +158,8 @@ func (h *Held) write(ctx context.Context, change func(*coordinationv1.LeaseSpec)
 		return nil, &AskedError{By: Holder{Identity: by}}
 	}
 	change(&live.Spec)
-	got, err = h.claim.leases.Update(ctx, live, metav1.UpdateOptions{})
-	return got, h.claim.wrap("update", err)
+	got, err = h.candidate.leases.Update(ctx, live, metav1.UpdateOptions{})
+	return got, h.candidate.wrap("update", err)
 }
 
 // Release gives up the lease, so that the next driver can start at once. The record

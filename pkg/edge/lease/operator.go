@@ -59,8 +59,8 @@ func (o Operator) String() string {
 	return "tidb-operator " + o.Holder + " in namespace " + o.Namespace
 }
 
-// Finding is the result of a search for tidb-operators.
-type Finding struct {
+// LiveOperators is the result of a search for tidb-operators.
+type LiveOperators struct {
 	// Alive are the live operators, first those in the namespace of the target: they drive its
 	// clusters even if they drive no others.
 	Alive []Operator
@@ -75,7 +75,7 @@ type Finding struct {
 }
 
 // Driving returns the operator that drives a cluster, if there is one.
-func (f Finding) Driving(t Target) (Operator, bool) {
+func (f LiveOperators) Driving(t Target) (Operator, bool) {
 	for _, o := range f.Alive {
 		if o.Scope.Covers(t) {
 			return o, true
@@ -85,11 +85,11 @@ func (f Finding) Driving(t Target) (Operator, bool) {
 }
 
 // None reports whether no operator is alive, or may be alive, so that no cluster has one.
-func (f Finding) None() bool { return len(f.Alive)+len(f.doubtful) == 0 }
+func (f LiveOperators) None() bool { return len(f.Alive)+len(f.doubtful) == 0 }
 
 // Answers reports whether the finding for one cluster is also valid for another one, so that no new
 // search is needed.
-func (f Finding) Answers(t Target) bool {
+func (f LiveOperators) Answers(t Target) bool {
 	if _, drives := f.Driving(t); drives {
 		return true
 	}
@@ -103,7 +103,7 @@ type Notice struct {
 }
 
 // Notices returns what limits the answer for a cluster, as notices for the user.
-func (f Finding) Notices(t Target) []Notice {
+func (f LiveOperators) Notices(t Target) []Notice {
 	var out []Notice
 	if f.Hidden {
 		text := "leases of all namespaces may not be listed: a tidb-operator is not noticed in namespaces other than " +
@@ -158,7 +158,7 @@ func NewOperators(kube kubernetes.Interface) *Operators {
 //
 // It fails when it is unknown which leases exist: that no operator was found then does not mean
 // that there is none.
-func (o *Operators) Find(ctx context.Context, t Target) (Finding, error) {
+func (o *Operators) Find(ctx context.Context, t Target) (LiveOperators, error) {
 	f, doubtful, err := o.fresh(ctx, t)
 	if err != nil || f.Answers(t) {
 		return f, err
@@ -179,13 +179,13 @@ func (o *Operators) Find(ctx context.Context, t Target) (Finding, error) {
 
 // Fresh finds the operators that have renewed recently, without waiting for a renewal. It does not
 // find one whose clock differs.
-func (o *Operators) Fresh(ctx context.Context, t Target) (Finding, error) {
+func (o *Operators) Fresh(ctx context.Context, t Target) (LiveOperators, error) {
 	f, _, err := o.fresh(ctx, t)
 	return f, err
 }
 
 // fresh also returns the records of which only a renewal can show whether their operator is alive.
-func (o *Operators) fresh(ctx context.Context, t Target) (f Finding, doubtful []coordinationv1.Lease, err error) {
+func (o *Operators) fresh(ctx context.Context, t Target) (f LiveOperators, doubtful []coordinationv1.Lease, err error) {
 	found, err := o.list(ctx, t, &f)
 	if err != nil {
 		return f, nil, err
@@ -233,7 +233,7 @@ func (o *Operators) renewed(ctx context.Context, doubtful, now []coordinationv1.
 // list lists the operators' leases, those in the namespace of the target first, and notes which
 // namespaces may not be listed. It continues only where the API server forbids the list: after any
 // other failure it is unknown which leases exist.
-func (o *Operators) list(ctx context.Context, t Target, f *Finding) ([]coordinationv1.Lease, error) {
+func (o *Operators) list(ctx context.Context, t Target, f *LiveOperators) ([]coordinationv1.Lease, error) {
 	f.namespace, f.Hidden, f.Unlisted = t.Namespace, false, nil
 	// Every node renews a lease of its own, all in one namespace: in a big cluster these would be
 	// most of the answer.

@@ -98,7 +98,7 @@ func TestOperators(t *testing.T) {
 	}
 }
 
-func find(t *testing.T, client kubernetes.Interface, target Target) Finding {
+func find(t *testing.T, client kubernetes.Interface, target Target) LiveOperators {
 	t.Helper()
 	found, err := NewOperators(client).Find(t.Context(), target)
 	if err != nil {
@@ -200,10 +200,10 @@ func TestForbiddenIsRemembered(t *testing.T) {
 // No operator is alive, or may be alive.
 func TestNone(t *testing.T) {
 	for name, tt := range map[string]struct {
-		f    Finding
+		f    LiveOperators
 		none bool
-	}{"nothing": {Finding{}, true}, "alive": {Finding{Alive: []Operator{{}}}, false}, "doubtful": {Finding{doubtful: []Operator{{}}}, false},
-		"both": {Finding{Alive: []Operator{{}}, doubtful: []Operator{{}}}, false},
+	}{"nothing": {LiveOperators{}, true}, "alive": {LiveOperators{Alive: []Operator{{}}}, false}, "doubtful": {LiveOperators{doubtful: []Operator{{}}}, false},
+		"both": {LiveOperators{Alive: []Operator{{}}, doubtful: []Operator{{}}}, false},
 	} {
 		if tt.f.None() != tt.none {
 			t.Errorf("%s: %t", name, !tt.none)

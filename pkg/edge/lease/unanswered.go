@@ -11,7 +11,7 @@ import (
 
 // noteAnswer records how a write of the Lease ended. Without an answer the lease may still be ours,
 // also by an earlier write: only a write that succeeds shows that none of them counts any more.
-func (cl *claim) noteAnswer(wrote *coordinationv1.Lease, err error) {
+func (cl *candidate) noteAnswer(wrote *coordinationv1.Lease, err error) {
 	switch {
 	case err == nil:
 		cl.unanswered = nil
@@ -21,7 +21,7 @@ func (cl *claim) noteAnswer(wrote *coordinationv1.Lease, err error) {
 }
 
 // wroteUnanswered reports whether a record is one that we wrote without getting an answer.
-func (cl *claim) wroteUnanswered(live *coordinationv1.Lease) bool {
+func (cl *candidate) wroteUnanswered(live *coordinationv1.Lease) bool {
 	y := holderOf(live)
 	return slices.ContainsFunc(cl.unanswered, func(wrote *coordinationv1.Lease) bool {
 		x := holderOf(wrote)
@@ -32,7 +32,7 @@ func (cl *claim) wroteUnanswered(live *coordinationv1.Lease) bool {
 // Withdraw releases a lease that Try has taken without getting the answer. Otherwise the Lease
 // would name a caller that does not try again as the driver for ever.
 func (b *Bid) Withdraw(ctx context.Context) error {
-	cl := &b.claim
+	cl := &b.candidate
 	if len(cl.unanswered) == 0 {
 		return nil
 	}

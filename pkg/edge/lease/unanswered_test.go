@@ -168,7 +168,7 @@ func TestNoteAnswer(t *testing.T) {
 		"it was deleted":                  {apierrors.NewNotFound(leases, "basic"), []*coordinationv1.Lease{before}},
 		"the answer was lost":             {errUnheard, []*coordinationv1.Lease{before, wrote}},
 	} {
-		cl := claim{unanswered: []*coordinationv1.Lease{before}}
+		cl := candidate{unanswered: []*coordinationv1.Lease{before}}
 		if cl.noteAnswer(wrote, c.err); !slices.Equal(cl.unanswered, c.want) {
 			t.Errorf("%s: unanswered are %p, want %p", name, cl.unanswered, c.want)
 		}
@@ -200,7 +200,7 @@ func TestOurRecord(t *testing.T) {
 		"renewed at another time": {once, lease("me", noon, noon), false},
 		"all but the name":        {once, lease("you", noon, noon), false},
 	} {
-		cl := claim{unanswered: c.asked}
+		cl := candidate{unanswered: c.asked}
 		if got := cl.wroteUnanswered(c.live); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
@@ -215,8 +215,8 @@ func TestNothingToWithdraw(t *testing.T) {
 	if err := bid.Withdraw(t.Context()); err != nil || len(client.Actions()) > 0 {
 		t.Errorf("%v, asked for %v", err, client.Actions())
 	}
-	bid.claim.unanswered = []*coordinationv1.Lease{record(someone("alice").String(), time.Now())}
-	if err := bid.Withdraw(t.Context()); err != nil || bid.claim.unanswered != nil {
+	bid.candidate.unanswered = []*coordinationv1.Lease{record(someone("alice").String(), time.Now())}
+	if err := bid.Withdraw(t.Context()); err != nil || bid.candidate.unanswered != nil {
 		t.Errorf("the record never arrived: %v", err)
 	}
 }

@@ -29,7 +29,7 @@ type operator struct {
 
 // found is what one search has found.
 type found struct {
-	lease.Finding
+	lease.LiveOperators
 	asked time.Time
 }
 
@@ -60,11 +60,11 @@ func (o *operator) driving(ctx context.Context, t lease.Target) (by string, noti
 
 // find searches for operators, unless a recent search is the answer for the
 // cluster.
-func (o *operator) find(ctx context.Context, t lease.Target) (lease.Finding, error) {
+func (o *operator) find(ctx context.Context, t lease.Target) (lease.LiveOperators, error) {
 	o.found = slices.DeleteFunc(o.found, func(f found) bool { return o.now().Sub(f.asked) > remembered })
 	for _, f := range o.found {
 		if f.Answers(t) {
-			return f.Finding, nil
+			return f.LiveOperators, nil
 		}
 	}
 	f, err := o.known.Find(ctx, t)

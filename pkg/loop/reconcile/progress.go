@@ -36,8 +36,8 @@ type Progress struct {
 	planned bool
 	gates   []gateSeen
 	counts  map[topology.Kind]counts
-	noticed map[string]bool   // what a notice was sent about
-	found   []desired.Finding // the findings of the last turn
+	noticed map[string]bool  // what a notice was sent about
+	found   []desired.Notice // the findings of the last turn
 }
 
 type gateSeen struct {
@@ -89,7 +89,7 @@ func (st *Progress) Decided(w desired.State, s state.Snapshot, p plan.Plan) {
 	if !st.begin(p) {
 		return
 	}
-	st.found = p.Findings
+	st.found = p.Notices
 	for _, g := range w.Groups {
 		st.reportNumbers(g, s.Groups[g.Kind])
 	}
@@ -100,7 +100,7 @@ func (st *Progress) Decided(w desired.State, s state.Snapshot, p plan.Plan) {
 // reportFacts reports once what no gate waits for: findings, gaps and unapplied
 // configuration.
 func (st *Progress) reportFacts(s state.Snapshot, p plan.Plan) {
-	for _, f := range p.Findings {
+	for _, f := range p.Notices {
 		if f.Member == "" { // it may not be true any more when the run ends
 			st.noticeOnce(f.Text, f.Reason, event.Event{Component: string(f.Component), Message: f.Text, Remedy: f.Remedy.In(st.context)})
 		}

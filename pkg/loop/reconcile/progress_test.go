@@ -194,7 +194,7 @@ func TestEventsOfAFinding(t *testing.T) {
 	s := &fakes{}
 	c := rest()
 	st := NewProgress("ns", "t", func() time.Time { return plantest.Now }, s)
-	p := plan.Plan{Findings: []desired.Finding{{Component: topology.TiKV, Text: "it is kept", Remedy: remedy.Remedy{remedy.Say("update")}}}}
+	p := plan.Plan{Notices: []desired.Notice{{Component: topology.TiKV, Text: "it is kept", Remedy: remedy.Remedy{remedy.Say("update")}}}}
 	st.Decided(c.Wanted, c.Seen, p)
 	st.Decided(c.Wanted, c.Seen, p)
 	st.Done("converged", 0, 0, nil)

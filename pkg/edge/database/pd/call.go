@@ -137,8 +137,8 @@ func (c *client) setBootstrapped() {
 	c.mu.Unlock()
 }
 
-// turn is one call of a Client method, with all its repeats.
-type turn struct {
+// repeatedCall is one call of a Client method, with all its repeats.
+type repeatedCall struct {
 	op     string
 	ctx    context.Context // the caller's, bounded by the budget
 	caller context.Context
@@ -148,12 +148,12 @@ type turn struct {
 	short bool
 }
 
-func (c *client) begin(ctx context.Context, op string) (*turn, context.CancelFunc) {
+func (c *client) begin(ctx context.Context, op string) (*repeatedCall, context.CancelFunc) {
 	limit := c.budget
 	if deadline, ok := ctx.Deadline(); ok {
 		limit = min(limit, time.Until(deadline))
 	}
-	t := &turn{op: op, caller: ctx, start: time.Now(), next: firstPause, short: limit <= c.attempt}
+	t := &repeatedCall{op: op, caller: ctx, start: time.Now(), next: firstPause, short: limit <= c.attempt}
 	var cancel context.CancelFunc
 	// Not with limit: where the caller's deadline is the earlier one, ctx must have ended when t.ctx has.
 	t.ctx, cancel = context.WithTimeout(ctx, c.budget)
@@ -161,7 +161,7 @@ func (c *client) begin(ctx context.Context, op string) (*turn, context.CancelFun
 }
 
 // pause waits before the next try, or returns the error that ends the turn.
-func (t *turn) pause(kind, last error) error {
+func (t *repeatedCall) pause(kind, last error) error {
 	if errors.Is(t.caller.Err(), context.Canceled) {
 		return fmt.Errorf("%s: %w", t.op, t.caller.Err())
 	}

@@ -82,7 +82,7 @@ func (c *client) Leader(ctx context.Context) (*Member, error) {
 }
 
 // leaderWithin searches for the leader until it is found or the turn ends.
-func (c *client) leaderWithin(t *turn) (*Member, error) {
+func (c *client) leaderWithin(t *repeatedCall) (*Member, error) {
 	for {
 		_, leader, err := c.findLeader(t.ctx)
 		if err == nil {
