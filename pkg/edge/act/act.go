@@ -2,9 +2,9 @@
 // that makes API calls and decides nothing.
 //
 // Every step first checks with live reads that the cluster is still as it was when the step was decided. What is
-// compared is a UID, an id, replicas or a partition. If not, it changes nothing and fails with a *Stale, and the
-// loop observes again. A step that was done already succeeds, so that it can be repeated when only its answer was
-// lost.
+// compared is a UID, an id, replicas or a partition. Where the cluster has changed, the step changes nothing and
+// fails with a *Stale, and the loop observes again. A step that was done already succeeds, so that it can be
+// repeated when only its answer was lost.
 //
 // Writes to Kubernetes are conditional on what was read. On a conflict the object is read and checked again. To
 // write the old decision onto the new object would undo the change of another writer.

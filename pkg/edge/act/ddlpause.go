@@ -18,8 +18,8 @@ type DDLPauses interface {
 	ForgetDDLPause(ctx context.Context, tc *v1alpha1.TidbCluster) error
 }
 
-// DDL asks the TiDB server in a member's pod whether a pause is possible, and begins or ends one. Notice reports
-// that servers are restarted without a pause.
+// DDL asks the TiDB server in a member's pod whether a pause of DDL is possible, and begins or ends a pause. Notice
+// reports that servers are restarted without a pause.
 type DDL struct {
 	CanPause, Pause, Resume func(ctx context.Context, c topology.Cluster, ordinal int) error
 	Notice                  func(text string)

@@ -88,7 +88,7 @@ func (a *Actor) recreateSet(ctx context.Context, s plan.RecreateSet) error {
 	return nil
 }
 
-// orphan deletes the StatefulSet without its pods and returns what the StatefulSet was. It returns nil if nothing is
+// orphan deletes the StatefulSet without its pods and returns the object from before. It returns nil if nothing is
 // left to do. Claims stay, also where the StatefulSet owns them because its persistentVolumeClaimRetentionPolicy has
 // whenDeleted: Delete. Kubernetes removes the owner references before the StatefulSet is deleted. Its controller
 // writes its status often; after a conflict everything is checked again.

@@ -8,7 +8,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// limitingVersion is the first release of which it is known that PD limits leader moves for a while. Older ones may
+// limitingVersion is the first release that is known to keep a limit of leader moves for a while. Older releases may
 // answer that they do, and keep their own.
 const limitingVersion = "v6.1.0"
 

@@ -35,8 +35,8 @@ func (a *Actor) edit(ctx context.Context, k topology.Kind, on plan.Basis, edit f
 	})
 }
 
-// sameSpec fails with a *Stale where a StatefulSet has been replaced since a step was decided, or its spec has
-// changed. The status of a StatefulSet changes often, and does not matter.
+// sameSpec fails with a *Stale where a StatefulSet or its spec has been replaced since a step was decided. The
+// status of a StatefulSet changes often, and does not matter.
 func sameSpec(object string, live *appsv1.StatefulSet, on plan.Basis) error {
 	switch {
 	case string(live.UID) != on.UID:

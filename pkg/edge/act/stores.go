@@ -45,8 +45,8 @@ func (a *Actor) removeStore(ctx context.Context, s plan.RemoveStore) error {
 	return nil
 }
 
-// peersUp fails if PD does not call a store Up any more that was Up, or unknown, when the step was decided. A laptop
-// that sleeps may send the request hours later, and regions would lose their quorum with both stores away.
+// peersUp fails if a store is not Up in PD that was Up, or unknown, when the step was decided. A laptop that sleeps
+// may send the request hours later, and regions would lose their quorum with both stores away.
 func peersUp(ctx context.Context, client pd.Client, id uint64, notUp []uint64) error {
 	stores, err := client.Stores(ctx, pd.StoreUp)
 	if err != nil {

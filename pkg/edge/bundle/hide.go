@@ -82,7 +82,8 @@ const (
 )
 
 // assigned match what gives a secret a value in a text. That is the rest of a line that begins with the secret's
-// name, name = value, and "name": "value". The last is the same in JSON that is a text in JSON.
+// name, name = value, and "name": "value". The last expression is for "name": "value" in JSON that is itself a text
+// in JSON.
 var assigned = []*regexp.Regexp{
 	regexp.MustCompile(`(?m)^(\s*"?` + confidential + `"?\s*[=:]\s*)\S.*()$`),
 	regexp.MustCompile(`("?` + confidential + `"?\s*=\s*)(?:` + quoted + `|[^\s=,"'{}\[\]][^\s,"'{}\[\]]*)()`),

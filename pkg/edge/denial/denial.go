@@ -1,7 +1,7 @@
 // Package denial says what an error of the API server means for the call that got it.
 //
-// Kubernetes has one code, 403, for causes that need different answers: a permission that is missing, roles that
-// the API server has not loaded yet, a quota, a namespace that is being deleted, an admission webhook. Only the
+// Kubernetes has one code, 403, for causes that need different answers. A permission is missing, or the API server
+// has not loaded roles yet. A quota is full, a namespace is being deleted, or an admission webhook refuses. Only the
 // text tells them apart. All code that asks whether a call is permitted asks here, so that an error means the same
 // wherever it occurs.
 package denial

@@ -27,9 +27,9 @@ const (
 	answerSize = 1 << 20
 )
 
-// Transport returns a transport that repeats calls which were refused for a cause that passes, for a few seconds,
-// and that remembers which kinds of call have worked. A 403 of such a kind is marked as Withdrawn for a minute.
-// It is safe to repeat any call, because the API server has done nothing when it answers 403.
+// Transport returns a transport that for a few seconds repeats calls which were refused for a cause that passes. It
+// remembers which kinds of call have worked. A 403 of a kind that has worked is marked as Withdrawn for a minute. It
+// is safe to repeat any call, because the API server has done nothing when it answers 403.
 func Transport(next http.RoundTripper) http.RoundTripper {
 	return &transport{next: next, worked: map[string]bool{}, refused: map[string]time.Time{}}
 }

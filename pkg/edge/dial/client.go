@@ -13,8 +13,9 @@ import (
 // Connect opens a connection, as Members.DialContext does.
 type Connect = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// Idle is how long an unused connection is kept: long enough for several polls while a cluster waits, but not until the
-// next turn of a converged cluster. A thousand converged clusters would keep five thousand connections.
+// Idle is how long an unused connection is kept. That is long enough for several polls while a cluster waits, but
+// ends before the next turn of a converged cluster. A thousand converged clusters would keep five thousand
+// connections.
 const Idle = 20 * time.Second
 
 // idleAtMost is how many unused connections are kept. A cluster may have hundreds of members, and through the API
@@ -27,8 +28,8 @@ const maxHeader = 64 << 10
 // Client returns what asks members over HTTP; with may be nil, and a timeout of 0 is none. All requests to members are sent
 // by such a client.
 //
-// It follows no redirect: no member answers with one, and a redirect would have the request sent again, with its body, to
-// an address and a path that the member chooses. The answer with the redirect is returned as any other.
+// It follows no redirect, because no member answers with one. A redirect would have the request sent again, with its
+// body, to an address and a path that the member chooses. The answer with the redirect is returned as any other.
 // Before a request that may change something it asks whether the lease lasts.
 func Client(connect Connect, with *tls.Config, timeout time.Duration) *http.Client {
 	return &http.Client{

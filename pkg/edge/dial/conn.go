@@ -17,8 +17,8 @@ const (
 	errorDelay = 2 * time.Second
 )
 
-// conn is one forwarded connection. Streams know no deadlines, so the caller has one end of a pipe, and three
-// goroutines move the data between its other end and the stream.
+// conn is one forwarded connection. Streams know no deadlines, so the caller has one end of a pipe. Three goroutines
+// move the data between its other end and the stream.
 type conn struct {
 	net.Conn // the caller's end of the pipe
 	t        target
@@ -52,9 +52,8 @@ func newConn(st streams, t target) *conn {
 	return c
 }
 
-// receive reads what the pod sends from the stream at once, also if the caller does not read it:
-// streams have no flow control, and six unread ones (measured) block every new stream of the pod
-// for 30 s.
+// receive reads what the pod sends from the stream at once, also if the caller does not read it. Streams have no
+// flow control, and six unread ones (measured) block every new stream of the pod for 30 s.
 func (c *conn) receive(st streams, in *inbox) {
 	defer in.finish()
 	buf := make([]byte, 32<<10)

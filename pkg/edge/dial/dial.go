@@ -5,8 +5,8 @@ import (
 	"net"
 )
 
-// Dialer is a way to pods: Pods or Direct. Other packages cannot connect with it as it is, since it would connect to any
-// pod. Of says which cluster's members may be connected to.
+// Dialer is a way to pods: Pods or Direct. Other packages cannot connect with a Dialer as it is, since it would
+// connect to any pod. Of says which cluster's members may be connected to.
 type Dialer interface {
 	// connect connects to addr, which is <pod>.<peer service>.<namespace>[.svc[.<cluster domain>]]:<port>.
 	connect(ctx context.Context, network, addr string) (net.Conn, error)

@@ -19,10 +19,10 @@ const directTimeout = 5 * time.Second
 
 // Direct connects to the addresses of pods, for use in the cluster, where they are reachable.
 //
-// It gets them from the API server and not from DNS, which still returns the former address of a recreated pod, or that
-// there is none, for as long as answers are cached: 30 s is usual. Every restart would take that much longer, and
-// another pod may have got the address meanwhile. It also makes Direct work wherever pod addresses can be reached, also
-// without the cluster's DNS.
+// It gets them from the API server and not from DNS. For as long as answers are cached, usually 30 s, DNS still
+// returns the former address of a recreated pod, or that there is none. Every restart would take that much longer,
+// and another pod may have got the address meanwhile. It also makes Direct work wherever pod addresses can be
+// reached, also without the cluster's DNS.
 type Direct struct {
 	told
 	pod  func(ctx context.Context, namespace, name string) (*corev1.Pod, error)

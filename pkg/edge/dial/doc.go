@@ -1,15 +1,14 @@
 // Package dial opens connections to the pods of a TiDB cluster, by the DNS names that its
 // components use.
 //
-// It exists because the plugin runs where those names do not resolve and pod addresses do not
-// route. There Pods is the dialer: it turns basic-pd-0.basic-pd-peer.ns.svc:2379 into a
-// port-forward stream through the API server, as a net.Conn, so that http.Transport, TLS with the
-// cluster's own certificates (server name included), gRPC and a SQL driver work over it unchanged.
-// Direct is the dialer inside the cluster: it connects to the pod's address.
+// It exists because the plugin runs where those names do not resolve and pod addresses do not route. There Pods is
+// the dialer. It turns basic-pd-0.basic-pd-peer.ns.svc:2379 into a port-forward stream through the API server, as a
+// net.Conn. So http.Transport, TLS with the cluster's own certificates (server name included), gRPC and a SQL driver
+// work over it unchanged. Direct is the dialer inside the cluster: it connects to the pod's address.
 //
 // The contract of both:
 //
-//   - Members, which is made of one of them, connects to the members of one cluster only. Client is
+//   - Members, which is made of a Dialer, connects to the members of a single cluster only. Client is
 //     the only maker of HTTP clients for members, and follows no redirect.
 //   - Every dial asks the API server for the pod first, unless its caller has just read the pod and
 //     told it; see Told. So for a pod that is gone or not running the error comes at once and names
@@ -20,8 +19,8 @@
 //
 // The contract of Pods has also:
 //
-//   - There is one connection to the API server per pod. All of its streams share it, and it is
-//     opened again when it is lost.
+//   - There is one connection to the API server per pod. All streams of the pod share this connection.
+//     When it is lost, it is opened again.
 //   - A dial can succeed although nothing listens on the port: the API server acknowledges a stream
 //     before the kubelet connects to the port. Then Read returns the *ForwardError.
 //

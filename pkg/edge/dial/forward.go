@@ -7,9 +7,8 @@ import (
 	"sync"
 )
 
-// Forward connects each connection to a local listener with a new one that dial opens, until ctx
-// ends; then it closes the listener and all connections. What fails is given to failed, and ends
-// only the connection that it is about.
+// Forward connects each connection to a local listener with a new one that dial opens. When ctx ends it closes the
+// listener and all connections. What fails is given to failed, and ends only the connection that it is about.
 func Forward(ctx context.Context, l net.Listener, dial func(context.Context) (net.Conn, error), failed func(error)) {
 	var all sync.WaitGroup
 	defer all.Wait()

@@ -9,10 +9,10 @@ import (
 
 // lazy is a connection that is opened by its first write.
 //
-// http.Transport opens a connection for each request that finds none idle, and when another one becomes idle first, the
-// new one goes to the pool unused. PD and TiDB recognise the protocol by the first bytes of a connection and do not
-// stop while they wait for them. So a member with one unused connection needs all of its grace period to stop and is
-// then killed (measured: 30 s instead of 2 s).
+// http.Transport opens a connection for each request that finds none idle. When another connection becomes idle
+// first, the new one goes to the pool unused. PD and TiDB recognise the protocol by the first bytes of a connection
+// and do not stop while they wait for them. So a member with one unused connection needs all of its grace period to
+// stop, and is then killed. Measured are 30 s instead of 2 s.
 type lazy struct {
 	addr    address
 	open    func(context.Context) (net.Conn, error)

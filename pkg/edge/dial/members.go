@@ -12,9 +12,10 @@ import (
 
 // Members opens connections to the members of one cluster, and to nothing else.
 //
-// Addresses come from members: PD reports who leads it, and every member can answer with one. A member that is broken, or
-// whose image a tenant has chosen, can report any address. Without this check our requests would go to pods of other
-// namespaces, with our rights and past the NetworkPolicies that let us in, and what those answer would come back in errors.
+// Addresses come from members: PD reports who leads it, and every member can answer with one. A member that is
+// broken, or whose image a tenant has chosen, can report any address. Without this check our requests would go to
+// pods of other namespaces, with our rights and past the NetworkPolicies that let us in. The answers of those pods
+// would come back in errors.
 type Members struct {
 	way     Dialer
 	cluster topology.Cluster // its name and its namespace

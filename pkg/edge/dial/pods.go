@@ -59,8 +59,8 @@ func NewPods(config *rest.Config) (*Pods, error) {
 	}, nil
 }
 
-// unlimited returns a client without a rate limit: there is one read per dial, callers limit the
-// number of dials, and a wait here would look like a slow pod.
+// unlimited returns a client without a rate limit. There is one read per dial, callers limit the number of dials,
+// and a wait here would look like a slow pod.
 func unlimited(config *rest.Config) (*rest.Config, *corev1client.CoreV1Client, error) {
 	config = rest.CopyConfig(config)
 	config.Timeout = 0 // a timeout would end every stream after that time
@@ -83,9 +83,9 @@ func (p *Pods) Forward(ctx context.Context, namespace, pod string, port int) (ne
 	return p.dial(ctx, target{namespace: namespace, pod: pod, port: port})
 }
 
-// Tell implements Told. It ends the connections to pods that are ending, as far as they are from before that: the
-// processes close their ports, and a request on a connection that was open takes a second to fail, since the container
-// runtime waits so long for its other direction. A new connection is accepted or refused at once.
+// Tell implements Told. It ends connections to pods that are ending, if a connection is from before that. The
+// processes close their ports. A request on an open connection takes a second to fail, because the container runtime
+// waits so long for the connection's other direction. A new connection is accepted or refused at once.
 func (p *Pods) Tell(pods []*corev1.Pod) (over func()) {
 	for _, pod := range pods {
 		if pod.DeletionTimestamp == nil {
@@ -137,8 +137,8 @@ func (p *Pods) dial(ctx context.Context, t target) (net.Conn, error) {
 	return conn, err
 }
 
-// session returns the live connection for a pod. A singleflight call opens it, so that other
-// callers still get it if one gives up.
+// session returns the live connection for a pod. A singleflight call opens it, so that other callers still get the
+// connection if the first caller gives up.
 func (p *Pods) session(ctx context.Context, t target) (*session, error) {
 	key := types.NamespacedName{Namespace: t.namespace, Name: t.pod}
 	flight := p.flights.DoChan(key.String(), func() (any, error) {
@@ -161,8 +161,8 @@ func (p *Pods) session(ctx context.Context, t target) (*session, error) {
 	}
 }
 
-// refresh reads the pod, and returns its session if that is alive and of the same pod: a recreated
-// pod has another UID, and the old connection may stay open long after the old pod is gone.
+// refresh reads the pod, and returns its session if that is alive and of the same pod. A recreated pod has another
+// UID, and the old connection may stay open long after the old pod is gone.
 func (p *Pods) refresh(ctx context.Context, key types.NamespacedName) (*session, error) {
 	if p.ctx.Err() != nil {
 		return nil, &ForwardError{Reason: Closed}
@@ -226,8 +226,8 @@ func running(pod *corev1.Pod) error {
 	return nil
 }
 
-// classify returns an error of the API server with its reason, and for a missing permission with
-// the rule that would allow it.
+// classify returns an error of the API server with its reason. A missing permission comes with the rule that would
+// allow it.
 func classify(closed context.Context, verbs, resource string, err error) *ForwardError {
 	var failure *ForwardError
 	switch {

@@ -46,10 +46,10 @@ func newSession(uid types.UID, up upgraded, spare func(*session)) *session {
 	return s
 }
 
-// hold keeps the session until the function that it returns is called. A session that nobody holds is closed
-// after a while, or when there are many: each takes nearly a megabyte here, most of it for the compression of SPDY's
-// headers, and a connection of the API server and of a kubelet, and a run may wait for hours in a cluster of hundreds
-// of pods.
+// hold keeps the session until the function that it returns is called. A session that nobody holds is closed after a
+// while, or when there are many. Each session takes nearly a megabyte here, most of it for the compression of SPDY's
+// headers. A session also takes a connection of the API server and of a kubelet. A run may wait for hours in a
+// cluster of hundreds of pods.
 func (s *session) hold() (free func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,8 @@ type streams struct {
 	free         func()      // ends the hold of the session
 }
 
-// end resets both: closing them would leave them, and with them the connection, open until the pod has closed its side.
+// end resets both streams. A close would leave the streams, and with them the connection, open until the pod has
+// closed its side.
 func (st streams) end() {
 	if st.free != nil {
 		defer st.free()
@@ -124,8 +125,8 @@ func (st streams) present() []httpstream.Stream {
 	return list
 }
 
-// open makes a connection to a port. Creating streams takes no context, so it runs in a goroutine
-// of its own, which can last for the library's 30 s if the connection ends in between.
+// open makes a connection to a port. Creating streams takes no context, so it runs in a goroutine of its own. That
+// goroutine can last for the library's 30 s if the connection ends in between.
 func (s *session) open(ctx context.Context, t target) (net.Conn, error) {
 	type result struct {
 		st  streams

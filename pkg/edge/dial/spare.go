@@ -5,8 +5,9 @@ import (
 	"sync"
 )
 
-// spareSessions is how many sessions that nobody holds are kept. They are there for a connection that is opened
-// soon after another one; a run that asks a hundred members, one after the other, needs none of them again soon.
+// spareSessions is how many sessions that nobody holds are kept. They are there for a connection that is opened soon
+// after another one. A run that asks a hundred members, one after the other, needs none of these sessions again
+// soon.
 const spareSessions = 4
 
 // spares are the sessions that nobody holds, the one that is unused for the longest time first.

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Told is a Dialer that can be told pods which its caller has read. It does not ask for them again, which
-// would be one request for each member, in each look at a cluster that has hundreds.
+// Told is a Dialer that can be told pods which its caller has read. It does not ask for those pods again. That would
+// be a request for each member, in each look at a cluster that has hundreds.
 type Told interface {
 	// Tell gives pods to the dialer until the function that it returns is called. That should be soon: what
 	// was read becomes outdated, and a connection would go to a pod that is not there any more.

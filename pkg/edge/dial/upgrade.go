@@ -38,8 +38,8 @@ func (u upgraded) close() {
 	u.conn.Close()
 }
 
-// upgrade connects to the pod's port-forward endpoint, in a goroutine of its own, since not all of
-// it can be cancelled.
+// upgrade connects to the pod's port-forward endpoint. It does so in an own goroutine, since not all of it can be
+// cancelled.
 func (p *Pods) upgrade(ctx context.Context, key types.NamespacedName) (upgraded, error) {
 	type result struct {
 		up  upgraded

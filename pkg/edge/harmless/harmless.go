@@ -1,5 +1,5 @@
-// Package harmless makes texts that others have written harmless: members of a cluster and objects of Kubernetes can
-// have escape sequences, line breaks and characters that change the direction of a line in them. Such a text must
+// Package harmless makes texts that others have written harmless. Texts of members of a cluster and of objects of
+// Kubernetes can have escape sequences, line breaks and characters that change a line's direction. Such a text must
 // not control a terminal, forge a line of a log, or make a document that nobody can read.
 package harmless
 
@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// hidden reports whether a character is none that a reader sees: a control character, or one of the category Cf,
-// which has the bidi controls.
+// hidden reports whether a reader does not see a character. Such characters are control characters and the category
+// Cf, which has the bidi controls.
 func hidden(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }
 
 // nonCharacter reports whether Unicode has reserved a code point for ever, so that YAML does not allow it.

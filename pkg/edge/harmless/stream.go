@@ -10,9 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// Stream is an output of the process. Whatever is written to it reaches the terminal or the log without hidden
-// characters, so that no text of a member controls the terminal, and without commands to a CI system. Line breaks and
-// tabs stay, because the plugin's own layout needs them. Code that prints a text of others cannot forget to clean the text.
+// Stream is an output of the process. What is written to a Stream reaches the terminal or the log without hidden
+// characters, so that no text of a member controls the terminal. Commands to a CI system do not reach the output
+// either. Line breaks and tabs stay, because the plugin's own layout needs them. Code that prints a text of others
+// cannot forget to clean the text.
 //
 // It also remembers that a write has failed, so that a command whose output is lost does not end with success.
 type Stream struct {
@@ -72,8 +73,8 @@ func (s *Stream) Failed() error {
 	return s.failed
 }
 
-// Raw returns a writer to the same output that leaves all characters as they are: for the display, whose own texts are
-// cleaned before it colours them, and for data that a program reads.
+// Raw returns a writer to the same output that leaves all characters as they are. The display uses Raw, because its
+// own texts are cleaned before they are coloured. Raw is also for data that a program reads.
 func Raw(w io.Writer) io.Writer {
 	if s, ok := w.(*Stream); ok {
 		return raw{s}
@@ -103,8 +104,9 @@ func Under(w io.Writer) io.Writer {
 	return w
 }
 
-// line knows as much of the line that is being written as commands to CI systems need: GitHub Actions takes a line
-// that begins with "::" for one, and "##[" anywhere, Azure Pipelines and TeamCity "##vso[" and "##teamcity[".
+// line knows as much of the line that is being written as commands to CI systems need. GitHub Actions takes a line
+// that begins with "::", and "##[" anywhere, for a command. Azure Pipelines and TeamCity take "##vso[" and
+// "##teamcity[".
 type line struct {
 	begin  bool // only blanks and colons so far
 	colon  bool // the last character was a colon

@@ -8,8 +8,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// aboutCanary is the field that a change of the canary is about: one that another person has promoted, or
-// asked for, since the TidbCluster was read is not replaced.
+// aboutCanary is the field that a change of the canary is about. A canary that another person has promoted, or asked
+// for, since the TidbCluster was read is not replaced.
 const aboutCanary = "metadata.annotations." + topology.AnnotationCanary
 
 // NoCanaryError says that a TidbCluster asks for no canary. Nothing was changed.

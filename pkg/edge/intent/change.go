@@ -21,9 +21,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// attempts is high, since with no status subresource, each write of the status makes a new
-// version of the whole TidbCluster, so conflicts with a driver at work are
-// common and mean nothing to the user.
+// attempts is high, because there is no status subresource. Each write of the status makes a new version of the
+// whole TidbCluster. So conflicts with a driver at work are common and mean nothing to the user.
 const attempts = 8
 
 // wholeSpec stands for all fields of the spec, in what a change is about.
@@ -57,9 +56,9 @@ func (c *Client) Scale(tc *v1alpha1.TidbCluster, replicas map[topology.Kind]int3
 	}), nil
 }
 
-// Restart asks for a restart of components, by an annotation of their pods with the time, and of single
-// members, by requests that replace those that the TidbCluster has; nil keeps them. It changes nothing
-// else. It fails with a *NoComponentError for a component that the cluster does not have.
+// Restart asks for a restart of components, by an annotation of their pods with the time, and of single members.
+// Requests for members replace those that the TidbCluster has; nil keeps these. Restart changes nothing else. It
+// fails with a *NoComponentError for a component that the cluster does not have.
 func (c *Client) Restart(tc *v1alpha1.TidbCluster, kinds []topology.Kind, members map[string]topology.MemberRestart, at time.Time) (Change, error) {
 	for _, k := range kinds {
 		if topology.Replicas(tc, k) == nil {
@@ -206,9 +205,9 @@ func (p settings) patchAt(version string) ([]byte, error) {
 	return json.Marshal(patch)
 }
 
-// patch patches fields of the spec, and annotations. If the object has another version than the one
-// that was read, the patch is made all the same as long as the fields that the change is about have
-// not changed; otherwise it fails with a *ChangedError.
+// patch patches fields of the spec, and annotations. The object may have another version than the one that was read.
+// The patch is made all the same as long as the fields that the change is about have not changed. Otherwise patch
+// fails with a *ChangedError.
 func (c *Client) patch(ctx context.Context, verb string, tc *v1alpha1.TidbCluster, set settings, about []string, w Write) error {
 	version := tc.ResourceVersion
 	for attempt := 1; ; attempt++ {
@@ -289,9 +288,8 @@ type Pin struct {
 	Version   string
 }
 
-// Pinned returns the components of a cluster that have another version than spec.version,
-// because they have a version or a whole image of their own. It leaves out those whose releases have
-// numbers of their own.
+// Pinned returns the components of a cluster that have another version than spec.version. Such a component has a
+// version or a whole image of its own. Components whose releases have numbers of their own are left out.
 func Pinned(tc *v1alpha1.TidbCluster) []Pin {
 	var pins []Pin
 	for _, g := range topology.New(tc).Groups {

@@ -52,10 +52,9 @@ func (c *Client) Expect(uid types.UID) *Client {
 	return c
 }
 
-// Load reads a TidbCluster as it is written, without defaults. If there is none
-// it fails with a *NotFoundError, if it is not the expected one with an
-// *OtherError, if the API server does not know TidbClusters at all with a
-// *NoResourceError.
+// Load reads a TidbCluster as it is written, without defaults. It fails with a *NotFoundError if there is none, and
+// with an *OtherError if there is not the expected one. If the API server does not know TidbClusters at all it fails
+// with a *NoResourceError.
 func (c *Client) Load(ctx context.Context, namespace, name string) (*v1alpha1.TidbCluster, error) {
 	u, err := c.get(ctx, namespace, name)
 	if err != nil {
@@ -80,9 +79,8 @@ func (c *Client) get(ctx context.Context, namespace, name string) (*unstructured
 	return u, nil
 }
 
-// List reads the TidbClusters of a namespace, of all namespaces for "". When some
-// of them cannot be decoded, the error says so. They are in the list nevertheless,
-// with what could be read of them: at least their names.
+// List reads the TidbClusters of a namespace, of all namespaces for "". When some of them cannot be decoded, the
+// error says so. Such TidbClusters are in the list nevertheless, with what could be read: at least the names.
 func (c *Client) List(ctx context.Context, namespace, selector string) ([]v1alpha1.TidbCluster, error) {
 	list, err := c.resourceIn(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
 	switch {
@@ -123,9 +121,8 @@ func (c *Client) resourceIn(namespace string) dynamic.ResourceInterface {
 	return c.dyn.Resource(Resource).Namespace(namespace)
 }
 
-// missing returns the error for a TidbCluster that was not found. The API server gives the same
-// answer when the resource does not exist; a list shows which it is, since an empty list is no
-// error.
+// missing returns the error for a TidbCluster that was not found. The API server gives the same answer when the
+// resource does not exist. A list shows which it is, since an empty list is no error.
 func (c *Client) missing(ctx context.Context, namespace, name string, cause error) error {
 	e := &NotFoundError{Namespace: namespace, Name: name, Err: cause}
 	near, err := c.resourceIn(namespace).List(ctx, metav1.ListOptions{})
@@ -153,10 +150,9 @@ func (c *Client) missing(ctx context.Context, namespace, name string, cause erro
 	return e
 }
 
-// decode goes through JSON, since the API types have decoders of their own that a conversion field
-// by field would not call. A Ready that is about an earlier generation is decoded as Unknown, since
-// the types have no field for the generation. An annotation names the fields that the types do not
-// know.
+// decode goes through JSON, since the API types have decoders of their own. A conversion field by field would not
+// call these decoders. A Ready that is about an earlier generation is decoded as Unknown, since the types have no
+// field for the generation. An annotation names the fields that the types do not know.
 func decode(u *unstructured.Unstructured) (*v1alpha1.TidbCluster, error) {
 	data, err := u.MarshalJSON()
 	if err != nil {

@@ -38,8 +38,8 @@ func split(data []byte) ([]document, []Problem) {
 	}
 }
 
-// lines returns no more than one line for each call of Read, so that the number of lines that were
-// used is known although a reader around it reads ahead.
+// lines returns no more than one line for each call of Read. So the number of lines that were used is known although
+// a reader around it reads ahead.
 type lines struct {
 	rest  []byte
 	read  int  // how many lines
@@ -110,7 +110,7 @@ func (d document) items() ([]item, []Problem) {
 	return all, problems
 }
 
-// places returns where the objects of a list are written; none if the list is put together with
+// places returns where the objects of a list are written. It returns none if the list is put together with
 // references, which are written elsewhere.
 func (d document) places(list *yamlv3.Node) []*yamlv3.Node {
 	if _, items := child(list, "items"); items != nil {

@@ -26,8 +26,8 @@ func (e *OtherError) Error() string {
 	return fmt.Sprintf("TidbCluster %s/%s has the UID %s, not %s: it is another cluster of that name; nothing was changed", e.Namespace, e.Name, e.Got, e.Want)
 }
 
-// Gone reports whether the TidbCluster that is meant is not there, by the error of Load: there is none
-// of its name, or one with another UID than was expected.
+// Gone reports whether the TidbCluster that is meant is not there, by the error of Load. There is none of its name,
+// or one with another UID than was expected.
 func Gone(err error) bool {
 	_, missing := errors.AsType[*NotFoundError](err)
 	_, other := errors.AsType[*OtherError](err)
@@ -140,8 +140,8 @@ func conflict(namespace, name string, err error) (*ConflictError, bool) {
 	return e, len(e.Fields) > 0
 }
 
-// ChangedError says that the fields which the user has seen were changed by another writer before
-// the user's change was written. Nothing was changed.
+// ChangedError says that another writer has changed the fields which the user has seen, before the user's change was
+// written. Nothing was changed.
 type ChangedError struct {
 	Namespace, Name string
 	What            string // e.g. "spec.tikv.replicas is 5 by now, it was 3"

@@ -39,8 +39,8 @@ func (m misfit) field() string {
 // value of a wrong type, often without its field, and names Go types that a user does not know.
 type fitting struct {
 	misfits []misfit
-	// around are the names of the fields of each struct from the document's root to the current value, by
-	// which a field at a wrong indentation is recognized.
+	// around are the names of the fields of each struct from the document's root to the current value. A field at a
+	// wrong indentation is recognized by these names.
 	around []level
 }
 
@@ -273,8 +273,8 @@ func shown(v any) string {
 	return "the number " + fmt.Sprint(v)
 }
 
-// unshown returns what a value is, without the value: a text field may hold a password, and the output of a
-// pipeline is read by many.
+// unshown returns what a value is, without the value. A text field may hold a password, and the output of a pipeline
+// is read by many.
 func unshown(v any) string {
 	switch v.(type) {
 	case bool:
@@ -294,7 +294,8 @@ func inQuotes(v any) string {
 	return ""
 }
 
-// withoutQuotes says how to write a text as a number or as one of some words, "" where it is none.
+// withoutQuotes says how to write a text as a number or as one of some words. It returns "" where the text is none
+// of these.
 func withoutQuotes(v any, words ...string) string {
 	text, ok := v.(string)
 	if !ok {

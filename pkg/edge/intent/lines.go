@@ -9,13 +9,13 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 )
 
-// line returns the line of a field such as "spec.tidb.slowLog[0].size" in the file; if the field is
-// not in the file, the line of the nearest field around it.
+// line returns the line of a field such as "spec.tidb.slowLog[0].size" in the file. If the field is not in the file,
+// it is the line of the nearest field around it.
 func (d document) line(node *yamlv3.Node, path string) int {
 	return d.lineOf(node, strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }))
 }
 
-// lineOf returns the line of a field by the parts of its path: a key of a map may have dots.
+// lineOf returns the line of a field. It takes the parts of the path, because a key of a map may have dots.
 func (d document) lineOf(node *yamlv3.Node, path []string) int {
 	line := node.Line
 	for _, part := range path {
@@ -75,8 +75,8 @@ func (d document) duplicates(node *yamlv3.Node, path string) []Problem {
 
 var yamlLine = regexp.MustCompile(`line (\d+): `)
 
-// syntax returns a parser's error, with the line counted from the beginning of the file, or the cause of it
-// that the parser does not know.
+// syntax returns a parser's error, with the line counted from the beginning of the file. Where the error has a cause
+// that the parser does not know, it returns that cause.
 func (d document) syntax(err error) Problem {
 	if found, ok := d.foreign(); ok {
 		return found

@@ -9,10 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Lost lists settings that a component will not get. The API types read a configuration that is
-// written as an object into structs of an old release, and silently drop the keys that these do not
-// have; an operator does the same, so rendering them would restart pods each time the driver
-// changes. As text in TOML a configuration is kept as it is.
+// Lost lists settings that a component will not get. The API types read a configuration that is written as an object
+// into structs of an old release. Keys that these structs do not have are silently dropped. An operator does the
+// same, so rendering such keys would restart pods each time the driver changes. As text in TOML a configuration is
+// kept as it is.
 func (m *Manifest) Lost() []string {
 	var lost []string
 	for _, c := range m.configs() {

@@ -35,8 +35,8 @@ type Source struct {
 // Other is an object of another kind in a file with manifests.
 type Other struct{ Group, Kind, Name, File string }
 
-// Undriven reports whether the object is a cluster of tidb-operator that no TidbCluster describes: one of its
-// version 2, or of DM. A user who reads only "for kubectl to apply" would wait for a cluster.
+// Undriven reports whether the object is a cluster of tidb-operator that no TidbCluster describes. That is a cluster
+// of its version 2, or of DM. A user who reads only "for kubectl to apply" would wait for a cluster.
 func (o Other) Undriven() bool {
 	return o.Group == "core.pingcap.com" || o.Group == "pingcap.com" && o.Kind == "DMCluster"
 }
@@ -76,9 +76,9 @@ func (e *ManifestError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Parse reads the TidbClusters of files in YAML or JSON, of which each can hold several, and names
-// the objects of other kinds. It is strict: otherwise a misspelt field would be ignored. All
-// problems are reported at once, as a *ManifestError.
+// Parse reads the TidbClusters of files in YAML or JSON, and names the objects of other kinds. A file can hold
+// several objects. Parse is strict: otherwise a misspelt field would be ignored. All problems are reported at once,
+// as a *ManifestError.
 func Parse(files ...Source) ([]*Manifest, []Other, error) {
 	var all []*Manifest
 	var others []Other
@@ -170,8 +170,8 @@ func (i item) parse() (*Manifest, []Problem) {
 	return &Manifest{Cluster: tc, object: i.Unstructured}, problems
 }
 
-// decode reads a document into the type, and reports fields that the type does
-// not have and values that are not of a field's type.
+// decode reads a document into the type. It reports fields that the type does not have, and values that are not of a
+// field's type.
 func (d document) decode(tree *yamlv3.Node, object map[string]any, tc *v1alpha1.TidbCluster) []Problem {
 	if left := d.leftOvers(tree, ""); len(left) > 0 {
 		return left // other errors may be about the same values

@@ -9,8 +9,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// aboutPause are the fields that a change of the pause is about: one that another person has begun,
-// or changed, since tc was read, is neither replaced nor ended.
+// aboutPause are the fields that a change of the pause is about. A pause that another person has begun, or changed,
+// since tc was read, is neither replaced nor ended.
 var aboutPause = []string{"spec.paused", "metadata.annotations." + topology.AnnotationPause}
 
 // Pause pauses a cluster and records by whom, or changes the record of a pause that has one.
@@ -42,8 +42,8 @@ func (c *Client) EndPause(ctx context.Context, tc *v1alpha1.TidbCluster) error {
 	return c.Resume(tc).Write(ctx, Write{})
 }
 
-// aboutDDLPause is what the beginning and the end of a pause of DDL are about: a pause that was begun since tc was read keeps
-// its record.
+// aboutDDLPause is what the beginning and the end of a pause of DDL are about. A pause that was begun since tc was
+// read keeps its record.
 var aboutDDLPause = annotationsOf(topology.DDLPauseAnnotations())
 
 func annotationsOf(keys []string) []string {

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// amount matches what users write for an amount: a number, perhaps in quotation marks of a text program,
-// and a unit.
+// amount matches what users write for an amount. That is a number, perhaps in quotation marks of a text program, and
+// a unit.
 var amount = regexp.MustCompile(`^\s*["'“”„‘’«»]*\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-zµ]*)\s*["'“”„‘’«»]*\s*$`)
 
 // units has the suffixes of Kubernetes by what users write instead, in lower case.

@@ -15,8 +15,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// aboutRollback are the fields that a rollback is about: all of the spec, and the record of the
-// change that it takes back.
+// aboutRollback are the fields that a rollback is about. These are all of the spec, and the record of the change
+// that is taken back.
 var aboutRollback = []string{wholeSpec, "metadata.annotations." + topology.AnnotationLastChange}
 
 // NoWayBackError says that the last change of a TidbCluster cannot be taken back. Nothing was
@@ -119,8 +119,8 @@ func recorded(tc, want *v1alpha1.TidbCluster, w Write) (map[string]any, error) {
 	return map[string]any{topology.AnnotationLastChange: record}, nil
 }
 
-// Record records a change that is about to be written in another way than by a patch, as an apply
-// is. If that fails then, the spec is not the one that is recorded, and the record has no effect.
+// Record records a change that is about to be written by another way than a patch, such as an apply. If that fails
+// then, the spec is not the one that is recorded, and the record has no effect.
 func (c *Client) Record(ctx context.Context, tc, want *v1alpha1.TidbCluster, w Write) error {
 	annotations, err := recorded(tc, want, w)
 	if err != nil || annotations == nil {

@@ -8,9 +8,9 @@ import (
 	strict "sigs.k8s.io/json"
 )
 
-// unknownFields names the fields in the spec of a TidbCluster that this version does not
-// know, since a later definition of TidbCluster has them. They stay as they are,
-// because nothing but single fields is ever written, and have no effect.
+// unknownFields names the fields in the spec of a TidbCluster that this version does not know. A later definition of
+// TidbCluster has these fields. The fields stay as they are, because nothing but single fields is ever written, and
+// have no effect.
 func unknownFields(problems []error) []string {
 	var fields []string
 	for _, p := range problems {

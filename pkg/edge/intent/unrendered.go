@@ -23,7 +23,7 @@ func unrendered(line int, field, text string) Problem {
 // free are the names of fields that hold texts of other programs, in which braces may have a meaning.
 var free = []string{"annotations", "labels", "config", "proxy", "env", "command", "args", "data", "managedFields", "lifecycle"}
 
-// leftOvers returns the values that a template has left: an object whose key is an object, as {{ .x }}
+// leftOvers returns the values that a template has left. These are an object whose key is an object, as {{ .x }}
 // reads without quotes, and texts that have such a part.
 func (d document) leftOvers(node *yamlv3.Node, path string) []Problem {
 	var problems []Problem
@@ -66,8 +66,8 @@ func (d document) part(line int) string {
 // conflictMark matches the lines that a merge with conflicts leaves.
 var conflictMark = regexp.MustCompile(`^(<<<<<<< |=======$|>>>>>>> )`)
 
-// foreign returns the first line that explains why a text is no YAML, if there is one: the parser names only
-// what it has expected instead.
+// foreign returns the first line that explains why a text is no YAML, if there is one. The parser names only what it
+// has expected instead.
 func (d document) foreign() (Problem, bool) {
 	for i, line := range bytes.Split(d.text, []byte("\n")) {
 		at, text := d.before+i+1, strings.TrimRight(string(line), "\r")

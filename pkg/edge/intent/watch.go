@@ -18,16 +18,15 @@ type Undecodable struct {
 	Err error
 }
 
-// Informer returns a copy of TidbClusters that a watch keeps up to date: those of a namespace, or
-// of all for "", that tweak selects. Its items are *v1alpha1.TidbCluster, or *Undecodable. It does
-// nothing until it runs.
+// Informer returns a copy of the TidbClusters that tweak selects, in a namespace, or in all for "". A watch keeps
+// the copy up to date. Its items are *v1alpha1.TidbCluster, or *Undecodable. It does nothing until it runs.
 func (c *Client) Informer(namespace string, tweak func(*metav1.ListOptions)) (cache.SharedIndexInformer, error) {
 	informer := dynamicinformer.NewFilteredDynamicInformer(c.dyn, Resource, namespace, 0, cache.Indexers{}, tweak).Informer()
 	return informer, informer.SetTransform(Typed)
 }
 
-// Watch sends a value whenever a TidbCluster of the namespace, or of all for "", with the labels
-// changes, until ctx ends. Several changes at the same time are one value.
+// Watch sends a value whenever a TidbCluster with the labels changes, until ctx ends. The TidbCluster is in the
+// namespace, or in any for "". Several changes at the same time are one value.
 func (c *Client) Watch(ctx context.Context, namespace, selector string) (<-chan struct{}, error) {
 	informer, err := c.Informer(namespace, func(o *metav1.ListOptions) { o.LabelSelector = selector })
 	if err != nil {

@@ -22,8 +22,8 @@ type Write struct {
 	Force bool
 	// Manager is the name under which the API server records what is written; "" is FieldManager.
 	Manager string
-	// Action is what is recorded as the last change, at At, so that it can be taken back; "" for a
-	// change that is not recorded.
+	// Action is what is recorded as the last change, at At, so that it can be taken back. It is "" for a change that
+	// is not recorded.
 	Action string
 	At     time.Time
 }
@@ -59,9 +59,9 @@ func (c *Client) Create(ctx context.Context, tc *v1alpha1.TidbCluster, w Write) 
 	return c.result(ctx, "create", tc.Namespace, tc.Name, got, err)
 }
 
-// Apply applies a manifest as "kubectl apply --server-side" does: fields that are in it are set,
-// fields that were in it the last time and are not now are removed, others are left alone. If
-// another manager owns a field with another value, it fails with a *ConflictError.
+// Apply applies a manifest as "kubectl apply --server-side" does. Fields that are in the manifest are set. Fields
+// that were in it the last time and are not now are removed, and other fields are left alone. If another manager
+// owns a field with another value, Apply fails with a *ConflictError.
 func (c *Client) Apply(ctx context.Context, m *Manifest, w Write) (*v1alpha1.TidbCluster, error) {
 	namespace, name := m.Cluster.Namespace, m.Cluster.Name
 	object := m.object.DeepCopy()
@@ -135,8 +135,8 @@ func (c *Client) absent(ctx context.Context, verb, namespace, name string, cause
 	return fmt.Errorf("%s tidbcluster %s/%s: %w", verb, namespace, name, cause)
 }
 
-// written keeps only what a user writes: not the status, which the apply would then own, and not
-// the metadata that the API server sets.
+// written keeps only what a user writes. It removes the status, which the apply would then own, and the metadata
+// that the API server sets.
 func written(u *unstructured.Unstructured) {
 	unstructured.RemoveNestedField(u.Object, "status")
 	for _, given := range []string{"creationTimestamp", "deletionTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"} {

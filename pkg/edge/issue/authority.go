@@ -1,5 +1,5 @@
-// Package issue makes the certificates of a cluster: with an authority of its own, whose private key
-// is in a Secret, or by asking cert-manager.
+// Package issue makes the certificates of a cluster. It uses an own authority, whose private key is in a Secret, or
+// asks cert-manager.
 package issue
 
 import (

@@ -21,7 +21,7 @@ import (
 // of https://cert-manager.io/docs/reference/api-docs/#cert-manager.io/v1.Certificate.
 var certificates = schema.GroupVersionResource{Group: "cert-manager.io", Version: "v1", Resource: "certificates"}
 
-// CertManager has cert-manager issue certificates, and renew them, by one of its Issuers.
+// CertManager has cert-manager issue and renew certificates by an Issuer of cert-manager.
 type CertManager struct {
 	client  dynamic.ResourceInterface
 	cluster topology.Cluster
@@ -42,8 +42,8 @@ func (e *NoCertManagerError) Error() string {
 }
 func (e *NoCertManagerError) Unwrap() error { return e.Err }
 
-// Missing asks for those certificates that nobody has asked for yet, and returns the names of their
-// Secrets, which cert-manager makes.
+// Missing asks for the certificates that nobody has asked for yet. It returns the names of their Secrets, which
+// cert-manager makes.
 func (m *CertManager) Missing(ctx context.Context) ([]string, error) {
 	var made []string
 	for _, w := range topology.AllCertificates(m.cluster) {
@@ -120,9 +120,9 @@ func (m *CertManager) Pending(ctx context.Context) (map[string]string, error) {
 	return pending, nil
 }
 
-// Asked returns the names of the Certificates of a cluster by which cert-manager was asked, for all components that it can
-// have. Others may have made some with the same names: theirs do not have the cluster's labels. Whether the cluster has
-// TLS, or is still there, does not matter.
+// Asked returns the names of the Certificates of a cluster by which cert-manager was asked. It looks for all
+// components that the cluster can have. Other people may have made Certificates with the same names, which do not
+// have the cluster's labels. Whether the cluster has TLS, or is still there, does not matter.
 func Asked(ctx context.Context, client dynamic.Interface, c topology.Cluster) ([]string, error) {
 	c.TLS.Members, c.TLS.SQL = true, true
 	ours := labels.SelectorFromSet(c.Selector())

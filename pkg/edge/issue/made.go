@@ -11,9 +11,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Made returns the names of those Secrets of a cluster that this program has made, for all components
-// that it can have, the authorities last. They are read by name: to list Secrets is a right to read
-// those of others. Whether the cluster has TLS, or is still there, does not matter.
+// Made returns the names of the Secrets of a cluster that this program has made, the authorities last. It looks for
+// all components that the cluster can have. The Secrets are read by name, because a right to list Secrets is a right
+// to read all of them. Whether the cluster has TLS, or is still there, does not matter.
 func Made(ctx context.Context, kube kubernetes.Interface, c topology.Cluster) ([]string, error) {
 	c.TLS.Members, c.TLS.SQL = true, true
 	var names []string

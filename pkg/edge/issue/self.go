@@ -15,8 +15,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// ForeignError says that others have made certificates of a circle, so that only they can make the
-// missing one: it has to be signed by an authority that the others trust.
+// ForeignError says that somebody else has made certificates of a circle, and must make the missing one too. The
+// missing certificate has to be signed by an authority that the other members trust.
 type ForeignError struct{ Missing, Foreign string }
 
 func (e *ForeignError) Error() string {
@@ -43,9 +43,9 @@ func NewSelf(kube kubernetes.Interface, c topology.Cluster, now time.Time, life 
 	return &Self{secrets: kube.CoreV1().Secrets(c.Namespace), cluster: c, now: now, life: life, authorities: map[topology.Circle]Authority{}}
 }
 
-// Missing makes those Secrets that do not exist, and returns their names. Secrets that exist stay as
-// they are: a certificate of another authority beside them would not be trusted, so where others
-// have made some of a circle's, none is made.
+// Missing makes those Secrets that do not exist, and returns their names. Secrets that exist stay as they are. A
+// certificate of another authority beside them would not be trusted. So where somebody else has made some
+// certificates of a circle, none is made.
 func (s *Self) Missing(ctx context.Context) ([]string, error) {
 	all := topology.AllCertificates(s.cluster)
 	have := map[string]*corev1.Secret{}
@@ -198,7 +198,7 @@ func (s *Self) Renew(ctx context.Context) (renewed, left []string, err error) {
 	return renewed, left, nil
 }
 
-// write changes the data of a Secret that was read. It fails if others have changed it since.
+// write changes the data of a Secret that was read. It fails if the Secret has changed since.
 func (s *Self) write(ctx context.Context, got *corev1.Secret, data map[string][]byte) error {
 	next := got.DeepCopy()
 	next.Data = data

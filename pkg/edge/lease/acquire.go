@@ -27,10 +27,10 @@ type terms struct {
 }
 
 var (
-	// yielding are those of a holder that others may Ask for the lease: it notices that at its next renewal.
+	// yielding are those of a holder that others may Ask for the lease. The holder notices that at its next renewal.
 	yielding = terms{duration: 15 * time.Second, renewEvery: 5 * time.Second, renewWithin: 10 * time.Second}
-	// keeping are those of a command, which holds the lease for as long as it waits: hours, in which renewals
-	// would be most of its requests.
+	// keeping are the terms of a command, which holds the lease for as long as it waits. That can be hours, in which
+	// renewals would be most of its requests.
 	keeping = terms{duration: 30 * time.Second, renewEvery: 15 * time.Second, renewWithin: 24 * time.Second}
 )
 
@@ -57,8 +57,8 @@ type candidate struct {
 	unanswered []*coordinationv1.Lease // what we tried to write, when no answer came
 }
 
-// Bid is an attempt to become the driver of a cluster that can be repeated, for a
-// caller that does other things between. It is not safe for concurrent use.
+// Bid is an attempt to become the driver of a cluster. It can be repeated, for a caller that does other things
+// between. It is not safe for concurrent use.
 type Bid struct {
 	candidate candidate
 	last      *Held // the last lease that it took; nil for none
@@ -91,9 +91,8 @@ func (b *Bid) Stepped(now func() time.Time) *Bid {
 	return b
 }
 
-// Try takes the lease if it may. When another process holds it, and is alive or may
-// be alive, it fails with a *HeldError; an attempt after the next renewal shows
-// that the holder is alive.
+// Try takes the lease if it may. It fails with a *HeldError when another process holds the lease and is alive or may
+// be alive. An attempt after the next renewal shows that the holder is alive.
 //
 // The lease is renewed until Release, also after ctx ends: a driver still
 // needs it while it cleans up.
@@ -113,8 +112,8 @@ func (b *Bid) Try(ctx context.Context) (*Held, error) {
 	return b.last, nil
 }
 
-// retake takes the lease as this bid released it, without a read before: the write fails if the
-// Lease has changed since. So a user's change does not wait for a read.
+// retake takes the lease as this bid released it, without a read before. The write fails if the Lease has changed
+// since. So a user's change does not wait for a read.
 func (b *Bid) retake(ctx context.Context) (*coordinationv1.Lease, error) {
 	if b.last == nil {
 		return nil, nil
@@ -127,10 +126,10 @@ func (b *Bid) retake(ctx context.Context) (*coordinationv1.Lease, error) {
 	return b.candidate.take(ctx, left)
 }
 
-// Acquire makes this process the driver of a cluster. When another process is alive
-// it returns a *HeldError; to know that takes until its next renewal, since only a
-// renewal that we observe proves it. A holder that does not renew for the duration
-// of its lease is replaced, and one that is known to be dead is replaced at once.
+// Acquire makes this process the driver of a cluster. When another process is alive it returns a *HeldError. To know
+// that takes until the other process's next renewal, since only a renewal that we observe proves that a process is
+// alive. A holder that does not renew for the duration of its lease is replaced. One that is known to be dead is
+// replaced at once.
 //
 // The lease is renewed until Release, also after ctx ends: a driver still
 // needs it while it cleans up.
@@ -239,9 +238,8 @@ func (cl *candidate) take(ctx context.Context, live *coordinationv1.Lease) (*coo
 	return got, nil
 }
 
-// sign writes this process as the holder, and the current TidbCluster as the owner:
-// a Lease that belongs to a former TidbCluster of that name would be garbage
-// collected.
+// sign writes this process as the holder, and the current TidbCluster as the owner. A Lease that belongs to a former
+// TidbCluster of that name would be garbage collected.
 func (cl *candidate) sign(l *coordinationv1.Lease) {
 	if cl.cluster.UID != "" {
 		l.OwnerReferences = []metav1.OwnerReference{{

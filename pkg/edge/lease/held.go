@@ -54,8 +54,8 @@ func hold(ctx context.Context, cl candidate, live *coordinationv1.Lease, begun t
 	return h
 }
 
-// Context returns a context that ends with the one given to Acquire, and when the
-// lease is lost, then with a cause that is ErrLost.
+// Context returns a context that ends with the context given to Acquire, and when the lease is lost. In the second
+// case its cause is ErrLost.
 func (h *Held) Context() context.Context { return h.ctx }
 
 // endContexts ends all work that needs the lease.

@@ -47,13 +47,13 @@ func holderOf(l *coordinationv1.Lease) Holder {
 	return h
 }
 
-// Equal reports whether two reads of a Lease show the same record: else its holder has written it
-// between them, and is alive.
+// Equal reports whether two reads of a Lease show the same record. Where they do not, the holder has written the
+// Lease in between, and is alive.
 func (h Holder) Equal(o Holder) bool {
 	return h.Identity == o.Identity && h.Since.Equal(o.Since) && h.Renewed.Equal(o.Renewed)
 }
 
-// Dead reports whether the holder is known to be dead: it ran on this machine, and there is no such
+// Dead reports whether the holder is known to be dead. Such a holder ran on this machine, and there is no such
 // process any more. One that is not known to be dead may be dead all the same.
 func (h Holder) Dead() bool { return Self().knowsDead(h.Identity) }
 

@@ -73,9 +73,8 @@ func (i Identity) Describe() string {
 // Person names who runs the process, e.g. "ann@laptop".
 func (i Identity) Person() string { return i.User + "@" + i.Host }
 
-// knowsDead reports whether another holder is known to be dead: it ran on this
-// machine since its last boot, in this pid namespace, and no process has its pid
-// and start time. If any of this is unknown it may be alive.
+// knowsDead reports whether another holder is known to be dead. It ran on this machine since the last boot, in this
+// pid namespace, and no process has its pid and start time. If any of this is unknown the holder may be alive.
 func (i Identity) knowsDead(holder string) bool {
 	h, ok := Parse(holder)
 	if !ok || h.Boot == "" || h.Start == "" || h.Boot != i.Boot || h.Host != i.Host {

@@ -2,13 +2,12 @@ package lease
 
 import "errors"
 
-// ErrIdle is the cause with which the context of a Held ends when the lease was released because it
-// was idle.
+// ErrIdle is the cause with which the context of a Held ends when the lease was idle and therefore released.
 var ErrIdle = errors.New("the lease was released, as it was not used")
 
-// MarkIdle releases the lease at its next renewal, unless MarkInUse is called before. To renew the
-// leases of many clusters that have converged, or that wait for their turn, would cost the API
-// server more than all changes of them.
+// MarkIdle releases the lease at its next renewal, unless MarkInUse is called before. It is for clusters that have
+// converged, or that wait for their turn. To renew the leases of many of them would cost the API server more than
+// all changes of them.
 func (h *Held) MarkIdle() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

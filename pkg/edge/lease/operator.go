@@ -17,13 +17,13 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
 )
 
-// operatorLease is the name under which tidb-operator elects its leader; an
-// installation may add "-" and the name of its Helm release.
+// operatorLease is the name under which tidb-operator elects its leader. An installation may add "-" and the name of
+// its Helm release.
 const operatorLease = "tidb-controller-manager"
 
 const (
-	// operatorRenews is the longest time between two renewals of a live operator: with its default
-	// settings it stops after 10 s without one.
+	// operatorRenews is the longest time between two renewals of a live operator. With its default settings an
+	// operator stops after 10 s without a renewal.
 	operatorRenews = 10 * time.Second
 	// abandonedAfter is the age from which a record belongs to an operator that does not run any
 	// more. The clocks of two hosts that can talk TLS to each other do not differ by that much.
@@ -61,8 +61,8 @@ func (o Operator) String() string {
 
 // LiveOperators is the result of a search for tidb-operators.
 type LiveOperators struct {
-	// Alive are the live operators, first those in the namespace of the target: they drive its
-	// clusters even if they drive no others.
+	// Alive are the live operators, first the operators in the namespace of the target. Such an operator drives the
+	// clusters of its namespace even if it drives no other clusters.
 	Alive []Operator
 	// Hidden is true if listing leases in all namespaces is forbidden, so that only the namespace
 	// of the target and the usual ones were read.
@@ -87,8 +87,7 @@ func (f LiveOperators) Driving(t Target) (Operator, bool) {
 // None reports whether no operator is alive, or may be alive, so that no cluster has one.
 func (f LiveOperators) None() bool { return len(f.Alive)+len(f.doubtful) == 0 }
 
-// Answers reports whether the finding for one cluster is also valid for another one, so that no new
-// search is needed.
+// Answers reports whether the finding for one cluster is also valid for another. Then no new search is needed.
 func (f LiveOperators) Answers(t Target) bool {
 	if _, drives := f.Driving(t); drives {
 		return true
@@ -151,10 +150,9 @@ func NewOperators(kube kubernetes.Interface) *Operators {
 
 // Find finds live tidb-operators and the clusters that they drive.
 //
-// Where listing leases in all namespaces is forbidden, it reads the namespace of the target and the
-// usual ones. It takes up to ten seconds when the record of an operator that covers the target is
-// neither fresh nor abandoned long ago, since then only a renewal can show whether the operator is
-// alive, and no time for the same record again.
+// Where listing leases in all namespaces is forbidden, it reads the namespace of the target and the usual ones. It
+// takes up to ten seconds when the record of an operator that covers the target is neither fresh nor abandoned long
+// ago. Only a renewal can then show whether the operator is alive. The same record takes no time again.
 //
 // It fails when it is unknown which leases exist: that no operator was found then does not mean
 // that there is none.
@@ -230,13 +228,13 @@ func (o *Operators) renewed(ctx context.Context, doubtful, now []coordinationv1.
 	return alive
 }
 
-// list lists the operators' leases, those in the namespace of the target first, and notes which
-// namespaces may not be listed. It continues only where the API server forbids the list: after any
-// other failure it is unknown which leases exist.
+// list lists the operators' leases, the leases in the namespace of the target first. It notes which namespaces may
+// not be listed. It continues only where the API server forbids the list: after any other failure it is unknown
+// which leases exist.
 func (o *Operators) list(ctx context.Context, t Target, f *LiveOperators) ([]coordinationv1.Lease, error) {
 	f.namespace, f.Hidden, f.Unlisted = t.Namespace, false, nil
-	// Every node renews a lease of its own, all in one namespace: in a big cluster these would be
-	// most of the answer.
+	// Every node renews a lease of its own, all in one namespace. In a big cluster the leases of nodes would be most
+	// of the answer.
 	items, err := o.leasesIn(ctx, metav1.NamespaceAll, "metadata.namespace!=kube-node-lease")
 	if denial.Missing(err) {
 		f.Hidden = true

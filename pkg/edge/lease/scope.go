@@ -32,10 +32,9 @@ func (s Scope) Covers(t Target) bool {
 	return s.Selector == nil || s.Selector.Matches(labels.Set(t.Labels))
 }
 
-// scopeOf returns the scope of the operator that holds a lease: by the arguments of
-// its Deployment, else by the bindings of its namespace's service accounts. A scope
-// that cannot be read is taken for all clusters: two drivers of one cluster do more
-// harm than none.
+// scopeOf returns the scope of the operator that holds a lease. It reads the arguments of the operator's Deployment,
+// else the bindings of the service accounts in the operator's namespace. A scope that cannot be read is taken for
+// all clusters: two drivers of one cluster do more harm than none.
 func scopeOf(ctx context.Context, kube kubernetes.Interface, namespace, lease, holder string) Scope {
 	pod, _, _ := strings.Cut(holder, "_")
 	for _, name := range []string{deploymentOf(pod), lease} {
@@ -49,8 +48,7 @@ func scopeOf(ctx context.Context, kube kubernetes.Interface, namespace, lease, h
 	return Scope{Unread: true}
 }
 
-// deploymentOf returns the name of the Deployment of a pod, by the pod's name,
-// which adds two generated parts to it.
+// deploymentOf returns the name of the Deployment of a pod. The pod's name is that name with two generated parts.
 func deploymentOf(pod string) string {
 	parts := strings.Split(pod, "-")
 	return strings.Join(parts[:max(len(parts)-2, 1)], "-")
@@ -92,9 +90,9 @@ func flagIn(words []string, flag string) string {
 	return value
 }
 
-// boundNamespaces returns the namespaces in which service accounts of an operator's
-// namespace have rights; nil where they have rights in all. Without any binding,
-// known is false: the operator then gets its rights in another way.
+// boundNamespaces returns the namespaces in which service accounts of an operator's namespace have rights. It
+// returns nil where they have rights in all. Without any binding, known is false: the operator then gets its rights
+// in another way.
 func boundNamespaces(ctx context.Context, kube kubernetes.Interface, namespace string) (bound []string, known bool) {
 	wide, err := kube.RbacV1().ClusterRoleBindings().List(ctx, metav1.ListOptions{})
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// noteAnswer records how a write of the Lease ended. Without an answer the lease may still be ours,
-// also by an earlier write: only a write that succeeds shows that none of them counts any more.
+// noteAnswer records how a write of the Lease ended. Without an answer the lease may still be ours, also by an
+// earlier write. Only a write that succeeds shows that none of the earlier writes counts any more.
 func (cl *candidate) noteAnswer(wrote *coordinationv1.Lease, err error) {
 	switch {
 	case err == nil:

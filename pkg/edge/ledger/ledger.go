@@ -1,7 +1,7 @@
-// Package ledger encodes records of what we did in PD and have to take back or to
-// complete, of captures of TiCDC that we drain, of placement rules that we enabled, and of the pod
-// templates that we wrote: one ConfigMap per cluster, with one key per evict-leader scheduler that we
-// made, per store that we took offline, per capture and per component.
+// Package ledger encodes records of what we did in PD and have to take back or to complete. There are also records
+// of captures of TiCDC that we drain, of placement rules that we enabled, and of the pod templates that we wrote.
+// Each cluster has one ConfigMap, with one key per evict-leader scheduler that we made, per store that we took
+// offline, per capture and per component.
 //
 // A record says that the scheduler or the removal may be ours, and since when. Only PD says
 // whether it exists: the record is written before the change in PD and removed when that has
@@ -38,8 +38,8 @@ type Record struct {
 	// Foreign is true if PD had the scheduler before us. We rely on it, but do not
 	// remove it in the end.
 	Foreign bool `json:"foreign,omitempty"`
-	// Leaders is the number of region leaders on the store before the eviction, so
-	// that a run after a crash knows how many should come back.
+	// Leaders is the number of region leaders on the store before the eviction. So a run after a crash knows how
+	// many should come back.
 	Leaders int `json:"leaders,omitempty"`
 	// Ended is when the scheduler was removed. The record then stays until the
 	// leaders are back.
@@ -75,8 +75,7 @@ func Decode(cm *corev1.ConfigMap, of state.Record, storeID uint64) (Record, bool
 	return r, err == nil
 }
 
-// Has reports whether the ledger, which may be nil, has a record about a store, also
-// one that cannot be read.
+// Has reports whether the ledger has a record about a store, also one that cannot be read. The ledger may be nil.
 func Has(cm *corev1.ConfigMap, of state.Record, storeID uint64) bool {
 	if cm == nil {
 		return false

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// RulesKey is the key of the record that we enabled PD's placement rules. It is written after PD has them
-// enabled, and stays: with it they are not enabled a second time. One that cannot be read counts as none.
+// RulesKey is the key of the record that we enabled PD's placement rules. The record is written after PD has
+// placement rules enabled, and stays, so that we do not enable the rules a second time. A record that cannot be read
+// counts as none.
 const RulesKey = "placement-rules-enabled"
 
 // EncodeRules returns the value to write under RulesKey: the time, and the id of the PD cluster.

@@ -10,10 +10,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// Of returns the ledger, which may be nil, without the records about another PD cluster than the one with this id. A ledger
-// can outlive its TidbCluster. The next TidbCluster with that name may then find records about stores of a PD that is gone.
-// While the id is unknown, 0, all records stay, because nothing can be done in PD then. A record without an id has never
-// outlived its TidbCluster.
+// Of returns the ledger without the records about another PD cluster than the one with this id. The ledger may be
+// nil. A ledger can outlive its TidbCluster. The next TidbCluster with that name may then find records about stores
+// of a PD that is gone. While the id is unknown, 0, all records stay, because nothing can be done in PD then. A
+// record without an id has never outlived its TidbCluster.
 func Of(cm *corev1.ConfigMap, cluster uint64) *corev1.ConfigMap {
 	if cm == nil || cluster == 0 {
 		return cm
@@ -57,7 +57,7 @@ func clusterOf(key, value string) uint64 {
 	return r.Cluster
 }
 
-// isUnfinished reports whether the record of a key is about something in PD that has to be taken back or completed.
+// isUnfinished reports whether the record of a key is about something in PD that must be taken back or completed.
 func isUnfinished(key string) bool {
 	of, _, _ := strings.Cut(key, ".")
 	return state.Record(of) == state.RecordEviction || state.Record(of) == state.RecordRemoval
@@ -79,8 +79,8 @@ func Tie(cm *corev1.ConfigMap, cluster uint64) map[string]string {
 	return tied
 }
 
-// Outlives reports whether the ledger without one of its keys has a record that must outlive the TidbCluster: one that is
-// open, or that only a later version knows.
+// Outlives reports whether the ledger without one of its keys has a record that must outlive the TidbCluster. Such a
+// record is open, or only a later version knows what it is.
 func Outlives(cm *corev1.ConfigMap, without string) bool {
 	for key, value := range cm.Data {
 		_, _, isTemplate := readTemplate(key, value)

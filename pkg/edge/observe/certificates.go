@@ -107,8 +107,8 @@ func (o *Observer) identify(c topology.Cluster, own credentials) {
 	o.tidb = tidb.Client{HTTP: o.http, Scheme: scheme}
 }
 
-// HTTP returns what asks the members of a cluster, with the certificate of the cluster's clients if
-// it has TLS, and the scheme of their addresses.
+// HTTP returns what asks the members of a cluster, and the scheme of their addresses. If the cluster has TLS, the
+// certificate of the cluster's clients is used.
 func (o *Observer) HTTP(ctx context.Context, c topology.Cluster) (*http.Client, string) {
 	_, own := o.readCertificates(ctx, c)
 	o.identify(c, own)

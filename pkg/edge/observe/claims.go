@@ -13,8 +13,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Claims reads all claims that have labels of a TiDB cluster, in a namespace or with "" in all of them,
-// and all pods there: any pod may mount a claim.
+// Claims reads all claims that have labels of a TiDB cluster, in a namespace or with "" in all. It reads all pods
+// there too, because any pod may mount a claim.
 func Claims(ctx context.Context, kube kubernetes.Interface, namespace string) ([]corev1.PersistentVolumeClaim, []corev1.Pod, error) {
 	claims, err := kube.CoreV1().PersistentVolumeClaims(namespace).List(ctx, ofAll())
 	if err != nil {
@@ -27,7 +27,7 @@ func Claims(ctx context.Context, kube kubernetes.Interface, namespace string) ([
 	return claims.Items, pods.Items, nil
 }
 
-// Sets reads all StatefulSets that have labels of a TiDB cluster, in a namespace or with "" in all of them.
+// Sets reads all StatefulSets that have labels of a TiDB cluster. It reads a namespace, or with "" all of them.
 func Sets(ctx context.Context, kube kubernetes.Interface, namespace string) ([]appsv1.StatefulSet, error) {
 	sets, err := kube.AppsV1().StatefulSets(namespace).List(ctx, ofAll())
 	if err != nil {

@@ -13,10 +13,11 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tiflash"
 )
 
-// A member that PD does not list is absent, so that the cluster does not use its data. PD may as well list it under an
-// address that is not that of its pod, as advertise-addr in a configuration makes it: such a member serves, and a restart
-// without an eviction would take its leaders away. So a member is unknown, and not absent, while its own port contradicts
-// that it is absent, or PD lists a store whose pod is not known, or the label of its claim names a store that PD lists.
+// A member that PD does not list is absent, so that the cluster does not use its data. But PD may list the member
+// under an address that is not that of its pod, as advertise-addr in a configuration makes it. Such a member serves,
+// and a restart without an eviction would take its leaders away. So a member is unknown, and not absent, while its
+// own port contradicts that it is absent. A member is unknown, too, while PD lists a store whose pod is not known.
+// The same holds while the label of the member's claim names a store that PD lists.
 
 // unlisted returns what is known of a member of which PD lists no address. A pod that has never run cannot be in PD.
 func (d database) unlisted(k topology.Kind, pod *state.Pod) state.Database {
@@ -27,9 +28,9 @@ func (d database) unlisted(k topology.Kind, pod *state.Pod) state.Database {
 	return state.Database{Problem: fmt.Sprintf("PD lists no store at the address of its pod, and one at %s, which is the address of no pod", others[0].address)}
 }
 
-// heldByClaims makes members unknown that seem absent, and whose claims have the label of a store that PD lists under the
-// address of no pod. Without that a member whose pod is missing for a moment would count as one whose data nobody uses, and
-// a scale-in would mark its claim for deletion.
+// heldByClaims makes members unknown that seem absent although their claims have the label of a certain store. PD
+// lists such a store under the address of no pod. Without that a member whose pod is missing for a moment would
+// count as one whose data nobody uses. A scale-in would then mark the claim of that member for deletion.
 func (d database) heldByClaims(members []state.Member) {
 	for i := range members {
 		m := &members[i]
@@ -103,10 +104,10 @@ func (o *Observer) askUnlistedMember(ctx context.Context, c topology.Cluster, m 
 	}
 }
 
-// removed reports whether a process of PD is no member of the quorum that it names the leader of. The etcd of a removed
-// process stops, and its status may have the leader for ever that the process followed last (seen for ten minutes with PD
-// v8.1.0, where the process had joined seconds before). PD is asked after the process, because a process that joins between
-// the two requests would seem removed.
+// removed reports whether a process of PD is no member of the quorum that it names the leader of. The etcd of a
+// removed process stops, and its status may have the leader for ever that the process followed last. This was seen
+// for ten minutes with PD v8.1.0, where the process had joined seconds before. PD is asked after the process,
+// because a process that joins between the two requests would seem removed.
 func (o *Observer) removed(ctx context.Context, own pd.Raft) bool {
 	if o.pd == nil {
 		return false

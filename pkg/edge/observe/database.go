@@ -87,13 +87,11 @@ func (d database) member(k topology.Kind, ordinal int, pod *state.Pod, born time
 	return m
 }
 
-// ofProcess returns what PD says about a store, reduced to what is valid for the
-// process that runs in its pod now.
+// ofProcess reduces what PD says about a store to what is valid for the process in its pod now.
 func (s listed) ofProcess(pod *state.Pod, born time.Time) listed {
-	// A tombstone belongs to the data of the removed store. A store with new data
-	// at the same address, on a claim that was made after the last heartbeat, has
-	// not registered yet; taken for the tombstone it would be removed again and
-	// again.
+	// A tombstone belongs to the data of the removed store. A store with new data at the same address, on a claim
+	// that was made after the last heartbeat, has not registered yet. Taken for the tombstone it would be removed
+	// again and again.
 	if s.State == state.StoreTombstone && !born.Before(s.heartbeat) {
 		return listed{Database: state.Database{Presence: state.Absent}}
 	}
@@ -110,11 +108,11 @@ func (s listed) ofProcess(pod *state.Pod, born time.Time) listed {
 	return s
 }
 
-// registeredBy reports whether the process that runs now has registered a store that has no regions
-// to open, so that it serves: PD counts no regions, or no other process has run on the data. The
-// second rule is needed since PD counts the first regions of a new store before the store itself
-// does; without the rule, a store that serves would not count as serving for that moment. The start
-// of the process and that of its container are by the clock of the same host.
+// registeredBy reports whether the process that runs now has registered a store that has no regions to open. Such a
+// store serves. That is so where PD counts no regions, or where no other process has run on the data. The second
+// rule is needed since PD counts the first regions of a new store before the store itself does. Without the rule, a
+// store that serves would not count as serving for that moment. The start of the process and that of its container
+// are by the clock of the same host.
 func (s listed) registeredBy(pod *state.Pod, born time.Time) bool {
 	start := s.start.Add(pod.Behind)
 	switch {
@@ -127,15 +125,14 @@ func (s listed) registeredBy(pod *state.Pod, born time.Time) bool {
 	return s.Regions == 0 && !start.Before(pod.Started)
 }
 
-// firstProcess reports whether no other process has run on a store's data: the claim was
-// made together with the pod, and the container has not restarted. Both times are those
-// of the API server.
+// firstProcess reports whether no other process has run on a store's data. Then the claim was made together with the
+// pod, and the container has not restarted. Both times are those of the API server.
 func firstProcess(pod *state.Pod, born time.Time) bool {
 	return pod.Restarts == 0 && !born.IsZero() && pod.Made.Sub(born) <= madeTogether
 }
 
-// madeTogether is more than the StatefulSet controller takes from a member's claim to its
-// pod, and less than a pod takes to start and to be replaced.
+// madeTogether is more than the StatefulSet controller takes from a member's claim to its pod. It is less than a pod
+// takes to start and to be replaced.
 const madeTogether = 3 * time.Second
 
 // answers are the answers of PD.
@@ -342,11 +339,11 @@ func (a answers) storeElsewhere(s *pd.Store) state.StoreElsewhere {
 	}
 }
 
-// byOurClock returns when PD got the last heartbeat of a store, by the clock of the API server. PD
-// dates it by the clock of its leader's host. If that is minutes behind, a store that has missed a
-// few heartbeats would look as if it had been silent for minutes, and it would be restarted for
-// that. The difference is rounded up, to a later heartbeat, so that it is the same each time: the
-// date of an answer is cut to seconds, and the answer takes a moment.
+// byOurClock returns when PD got the last heartbeat of a store, by the clock of the API server. PD dates it by the
+// clock of its leader's host. If that clock is minutes behind, a store that has missed a few heartbeats would look
+// as if it had been silent for minutes. Such a store would be restarted for that. The difference is rounded up, to a
+// later heartbeat, so that it is the same each time. The date of an answer is cut to seconds, and the answer takes a
+// moment.
 func (a answers) byOurClock(s *pd.Store) time.Time {
 	if s.LastHeartbeat.IsZero() || s.Answered.IsZero() {
 		return s.LastHeartbeat

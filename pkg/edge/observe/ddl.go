@@ -13,8 +13,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
 )
 
-// DDLPaused returns the name of the TiDB server that says that DDL statements of users are paused for an upgrade; "" where
-// they are not, or no server can say so. It asks one that was observed to serve, since all of them know the same.
+// DDLPaused returns the name of the TiDB server that says that DDL statements of users are paused for an upgrade. It
+// is "" where DDL is not paused, or no server can say so. A server that was observed to serve is asked, since all
+// servers know the same.
 func (o *Observer) DDLPaused(ctx context.Context, c topology.Cluster, s state.Snapshot) string {
 	servers := s.Groups[topology.TiDB].Running()
 	i := slices.IndexFunc(servers, state.Member.Up)

@@ -7,9 +7,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// history is for how long this process has observed something, since Kubernetes and PD often report
-// only what is so now. It bounds waits, and prevents that something seen once counts as lasting. A
-// process that has just started knows less and so waits longer; nothing else depends on it.
+// history is how long this process has observed something. Kubernetes and PD often report only what is so now. The
+// history bounds waits, and prevents that something seen once counts as lasting. A process that has just started
+// knows less and so waits longer; nothing else depends on it.
 type history struct {
 	// gone is since when pods have been missing, by name. A pod that an admission webhook or a
 	// quota does not allow leaves only events, which Kubernetes deletes after a while.
@@ -42,8 +42,8 @@ func newHistory() history {
 	}
 }
 
-// trueSince returns since when something has been true, which it keeps in the map, and removes it when
-// it is not true any more.
+// trueSince returns since when something has been true, and keeps that time in the map. When it is not true any
+// more, the time is removed.
 func trueSince(which map[string]time.Time, name string, is bool, now time.Time) time.Time {
 	if !is {
 		delete(which, name)
@@ -61,8 +61,9 @@ type endedPod struct {
 	since time.Time
 }
 
-// endedSince returns since when a member's pod has been in a final phase. The time begins again with another pod: a copy that a
-// watch keeps may show for minutes a pod that has ended long ago, and its successor may have ended a moment ago.
+// endedSince returns since when a member's pod has been in a final phase. The time begins again with another pod. A
+// copy that a watch keeps may show a pod that has ended long ago for minutes. The next pod may have ended a moment
+// ago.
 func (m *history) endedSince(member string, p *state.Pod, now time.Time) time.Time {
 	if p == nil || !p.Ended {
 		delete(m.ended, member)
@@ -78,9 +79,9 @@ func (m *history) endedSince(member string, p *state.Pod, now time.Time) time.Ti
 // something.
 const unobservedAfter = 45 * time.Second
 
-// heard notes the last heartbeats of stores. If one is earlier than before, PD's leader was elected
-// again and has loaded heartbeats that were saved minutes ago. So it counts as a new leader, though
-// it may have the same name: a member that resigns is often elected again before PD is asked.
+// heard notes the last heartbeats of stores. If one is earlier than before, PD's leader was elected again and has
+// loaded heartbeats that were saved minutes ago. So the leader counts as new, though the name may be the same. A
+// member that resigns is often elected again before PD is asked.
 func (m *history) heard(heartbeats map[uint64]time.Time) {
 	for id, at := range heartbeats {
 		if at.Before(m.heartbeats[id]) {
@@ -92,9 +93,8 @@ func (m *history) heard(heartbeats map[uint64]time.Time) {
 	}
 }
 
-// leading notes the leader of PD. Where PD did not answer in between, or was not asked for long,
-// its leader may have changed and changed back, so the time starts again. It also starts again when
-// the leader's process was restarted.
+// leading notes the leader of PD. Where PD did not answer in between, or was not asked for long, its leader may have
+// changed and changed back. So the time starts again. It also starts again when the leader's process was restarted.
 func (m *history) leading(pd *state.PD, started, now time.Time) {
 	if now.Sub(m.askedAt) > unobservedAfter {
 		m.leader = ""
@@ -123,9 +123,9 @@ func (m *history) settled(now time.Time) bool {
 // the quorum away.
 const election = 20 * time.Second
 
-// unledFor returns the members that have followed no leader for longer than an election takes. When another
-// one begins to answer, the members may have become a quorum just now, and elect: the time of all of them,
-// and that of PD without a leader, begins again.
+// unledFor returns the members that have followed no leader for longer than an election takes. When another member
+// begins to answer, the members may have become a quorum just now, and elect. Then the time of all of them begins
+// again, and that of PD without a leader, too.
 func (m *history) unledFor(names []string, now time.Time) []string {
 	m.forgetUnled(now)
 	next := make(map[string]time.Time, len(names))
@@ -146,7 +146,7 @@ func (m *history) unledFor(names []string, now time.Time) []string {
 	return lasting
 }
 
-// forgetUnled starts to count again after a time without observations: two elections with minutes in between are no
+// forgetUnled starts to count again after a time without observations. Two elections with minutes in between are no
 // PD without a leader.
 func (m *history) forgetUnled(now time.Time) {
 	if now.Sub(m.unledAt) > unobservedAfter {
@@ -155,9 +155,9 @@ func (m *history) forgetUnled(now time.Time) {
 	m.unledAt = now
 }
 
-// committedUpTo notes how far PD's log is committed, and returns the farthest that was ever seen: which members answer may
-// change. The log grows only under a leader. Where it has grown since the members were asked last, PD had a leader in between
-// that nobody has observed, and the time without a leader begins again.
+// committedUpTo notes how far PD's log is committed, and returns the farthest that was ever seen. It does so because
+// which members answer may change. The log grows only under a leader. Where the log has grown since the members were
+// asked last, PD had a leader in between that nobody has observed. Then the time without a leader begins again.
 func (m *history) committedUpTo(last uint64) uint64 {
 	if last > m.committed {
 		m.ledAgain()

@@ -116,9 +116,9 @@ func podState(k topology.Kind, p *corev1.Pod) *state.Pod {
 	return out
 }
 
-// otherController names the controller of a pod if it is not a StatefulSet of
-// Kubernetes. It is "" for a pod without a controller: the pods of a StatefulSet
-// that was deleted without them have none until the next one adopts them.
+// otherController names the controller of a pod if it is not a StatefulSet of Kubernetes. It is "" for a pod without
+// a controller. When a StatefulSet was deleted without its pods, the pods have no controller until the next
+// StatefulSet adopts them.
 func otherController(p *corev1.Pod) string {
 	c := metav1.GetControllerOf(p)
 	if c == nil || c.Kind == "StatefulSet" && c.APIVersion == appsv1.SchemeGroupVersion.String() {
@@ -139,10 +139,10 @@ func ownClaims(p *corev1.Pod) []string {
 	return names
 }
 
-// clockBehind returns how far the clock of a pod's host is behind that of the API server, as far as the
-// pod shows it: its kubelet writes when it accepted the pod, and the API server when the pod was
-// scheduled, which was before. With such a clock a state seems to have lasted longer than it has. A
-// clock that is ahead makes it seem shorter, which only means a longer wait.
+// clockBehind returns how far the clock of a pod's host is behind that of the API server, by the pod. The pod's
+// kubelet writes when the pod was accepted, and the API server when the pod was scheduled, which was before. With
+// such a clock a state seems to have lasted longer than it has. A clock that is ahead makes it seem shorter, which
+// only means a longer wait.
 func clockBehind(p *corev1.Pod) time.Duration {
 	if p.Status.StartTime == nil {
 		return 0

@@ -15,9 +15,8 @@ const (
 	// countedFor is how long a store's own number is used again while PD's number
 	// does not change. PD gets a heartbeat of each store every ten seconds.
 	countedFor = 30 * time.Second
-	// leaderSettles is how long PD's numbers are not trusted after its leader has
-	// changed: a new leader begins with numbers that were saved up to five minutes
-	// ago.
+	// leaderSettles is how long PD's numbers are not trusted after its leader has changed. A new leader begins with
+	// numbers that were saved up to five minutes ago.
 	leaderSettles = 5 * time.Minute
 )
 

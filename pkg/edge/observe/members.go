@@ -12,9 +12,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
 
-// askMembers asks members of PD themselves where PD's leader and Kubernetes do not
-// both say that they serve: the leader may have missed a ping, and a probe may be
-// wrong. It also asks those that do not run by an old report of their kubelet.
+// askMembers asks members of PD themselves where PD's leader and Kubernetes do not both say that they serve. The
+// leader may have missed a ping, and a probe may be wrong. Members that do not run by an old report of their kubelet
+// are asked, too.
 func (o *Observer) askMembers(ctx context.Context, c topology.Cluster, members []state.Member) {
 	o.each(ctx, members, func(ctx context.Context, m *state.Member) {
 		switch {
@@ -34,12 +34,12 @@ func (o *Observer) askMembers(ctx context.Context, c topology.Cluster, members [
 }
 
 const (
-	// addressKept is how long after a pod of PD was made the other members may still have the address of
-	// the pod before: cluster DNS is cached for 30 s.
+	// addressKept is how long after a pod of PD was made the other members may still have the address of the pod
+	// before. Cluster DNS is cached for 30 s.
 	addressKept = time.Minute
-	// newTimeout bounds for that time what may hang. PD's health check waits three seconds for an
-	// address that is not in use any more, and a port-forward to a container that is just starting may
-	// never open. What takes longer is asked again in the next observation.
+	// newTimeout bounds for that time what may hang. PD's health check waits three seconds for an address that is
+	// not in use any more. A port-forward to a container that is just starting may never open. What takes longer is
+	// asked again in the next observation.
 	newTimeout = time.Second
 )
 
@@ -75,8 +75,8 @@ func (a answers) healthy(m pd.Member) bool {
 	return slices.ContainsFunc(a.health, func(h pd.MemberHealth) bool { return h.ID == m.ID && h.Healthy })
 }
 
-// servingPod returns a pod whose member of PD is healthy, for commands that a
-// person runs in it; the first pod where there is none.
+// servingPod returns a pod whose member of PD is healthy, for commands that a person runs in it. It returns the
+// first pod where no member is healthy.
 func (a answers) servingPod(c topology.Cluster) string {
 	for _, m := range a.members.Members {
 		if n, ok := owner(c, topology.PD, slices.Concat(m.PeerURLs, m.ClientURLs)...); ok && a.healthy(m) {
@@ -115,8 +115,9 @@ func (o *Observer) askRaft(ctx context.Context, c topology.Cluster, members []st
 	})
 }
 
-// takesPart reports whether a member takes part in PD's quorum: it follows the same leader as that one
-// says, and has applied what was committed before it was asked. One that lags could not replace another.
+// takesPart reports whether a member takes part in PD's quorum. Such a member follows the leader that PD's leader
+// names, and has applied what was committed before the member was asked. A member that lags could not replace
+// another.
 func takesPart(id uint64, own, leads pd.Raft) bool {
 	return own.Member == id && own.Leader != 0 && own.Leader == leads.Leader && own.Applied >= leads.Committed
 }

@@ -15,14 +15,14 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
 )
 
-// Nodes are read only where a pod has ended or stays Terminating: whether its kubelet is heard says how much its report
-// proves, and what a person can do.
+// Nodes are read only where a pod has ended or stays Terminating. Whether the pod's kubelet is heard says how much
+// the kubelet's report proves, and what a person can do.
 
 // nodesKept is how long a node is not read again. Kubernetes hears of each node every 10 s.
 const nodesKept = 10 * time.Second
 
-// endsWithin is how long after its time a pod that is being deleted may still be there: its kubelet needs a moment to
-// report that it has ended.
+// endsWithin is how long after its time a pod that is being deleted may still be there. The pod's kubelet needs a
+// moment to report that the pod has ended.
 const endsWithin = 30 * time.Second
 
 // nodes is what Kubernetes says of nodes, by their names.

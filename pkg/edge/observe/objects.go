@@ -119,9 +119,8 @@ func (l Objects) sort(c topology.Cluster) objects {
 	return seen
 }
 
-// readConfigs reads the ConfigMaps that pods mount and that have not the cluster's
-// labels: a person or a Helm chart has made them, or they are deleted. Most
-// clusters have none, and nothing is read.
+// readConfigs reads the ConfigMaps that pods mount and that have not the cluster's labels. Such ConfigMaps were made
+// by a person or a Helm chart, or they are deleted. Most clusters have none, and nothing is read.
 func (o *Observer) readConfigs(ctx context.Context, c topology.Cluster, have state.Existing) error {
 	for _, name := range render.ConfigMaps(c, have) {
 		if have.ConfigMaps[name] != nil {

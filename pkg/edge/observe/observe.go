@@ -28,8 +28,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/ledger"
 )
 
-// readTimeout bounds each read: what does not answer in time is unknown in this observation and is asked again in the
-// next one.
+// readTimeout bounds each read. What does not answer in time is unknown in this observation and is asked again in
+// the next.
 const readTimeout = 4 * time.Second
 
 // Observer observes one cluster. It is not safe for concurrent use.
@@ -78,9 +78,9 @@ func (o *Observer) Mirror(s Source) { o.mirror = s }
 // OnPDCall sets a function that is called after each call of the cluster's PD; see pd.Config.
 func (o *Observer) OnPDCall(by func(call string, took time.Duration, err error)) { o.onPDCall = by }
 
-// Observe observes the cluster that its TidbCluster describes. With live it reads everything from the API server, and
-// asks all TiDB servers; else, where there are many, not those that have said a while ago that they serve. PD and TiKV
-// are asked in any case.
+// Observe observes the cluster that its TidbCluster describes. With live it reads everything from the API server,
+// and asks all TiDB servers. Without live, many TiDB servers are not asked again if they have said a while ago that
+// they serve. PD and TiKV are asked in any case.
 func (o *Observer) Observe(ctx context.Context, live bool) (state.Observation, error) {
 	from := o.source(live)
 	o.asksAll = live

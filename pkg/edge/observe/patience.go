@@ -17,9 +17,9 @@ type patience struct {
 	of map[string]time.Duration
 }
 
-// limit returns how long a member may take to answer: newTimeout where its pod is new, and twice as long after each time
-// that this was not enough, up to readTimeout. Otherwise a member of a slow host would stay unknown as long as its pod is
-// new.
+// limit returns how long a member may take to answer. That is newTimeout where its pod is new, and twice as long
+// after each time that this was not enough, up to readTimeout. Otherwise a member of a slow host would stay unknown
+// as long as its pod is new.
 func (p *patience) limit(m *state.Member, isNew bool) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -14,13 +14,12 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
 
-// rulesFresh is how long placement rules are not read again while stores are
-// removed: TiDB makes rules for each table of a placement policy, so there can be
-// many.
+// rulesFresh is how long placement rules are not read again while stores are removed. TiDB makes rules for each
+// table of a placement policy, so there can be many.
 const rulesFresh = time.Minute
 
-// rulesTimeout is how long PD may take to return its placement rules: there may be
-// thousands, and they may come through a port-forward.
+// rulesTimeout is how long PD may take to return its placement rules. There may be thousands, and they may come
+// through a port-forward.
 const rulesTimeout = 15 * time.Second
 
 // rules are placement rules as they were read last, or that PD refused to return
@@ -71,9 +70,8 @@ func (o *Observer) placement(ctx context.Context, client pd.Client, c topology.C
 	a.gaps = append(a.gaps, o.rules.gaps...)
 }
 
-// removes reports whether a store of the cluster is to be removed or is being
-// removed: its ordinal is not wanted, it is Offline, it was given up with its data,
-// or its claims are being deleted.
+// removes reports whether a store of the cluster is to be removed or is being removed. The store's ordinal is not
+// wanted, or the store is Offline, was given up with its data, or has claims that are being deleted.
 func (a answers) removes(c topology.Cluster, seen objects) bool {
 	for _, g := range c.Groups {
 		if g.Kind.Data() != topology.Store {

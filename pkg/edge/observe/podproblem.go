@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// podProblem returns the first reason why a pod is not Ready, in Kubernetes' own words where it has some: no node, no
-// image, a crash, a probe, a sidecar, a readiness gate, a node that does not report.
+// podProblem returns the first reason why a pod is not Ready, in Kubernetes' own words where it has some. Reasons
+// are no node, no image, a crash, a probe, a sidecar, a readiness gate, and a node that does not report.
 func podProblem(p *corev1.Pod) string {
 	if text := placementProblem(p); text != "" {
 		return text

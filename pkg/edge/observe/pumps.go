@@ -10,8 +10,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pump"
 )
 
-// A Pump itself is not asked whether it serves: one that tidb-operator has started listens on the address of its pod only,
-// which connections through the API server do not reach. Its readiness probe does.
+// A Pump itself is not asked whether it serves. A Pump that tidb-operator has started listens on the address of its
+// pod only, which connections through the API server do not reach. The readiness probe of the Pump reaches that
+// address.
 
 // Pump returns a client of the Pump in a member's pod.
 func (o *Observer) Pump(c topology.Cluster, ordinal int) *pump.Client {
@@ -29,8 +30,8 @@ func (o *Observer) readPumps(ctx context.Context, client pd.Client, c topology.C
 	a.binlogAt = o.now()
 }
 
-// sortPumps notes which Pumps are members. An address can have had several: one that is not offline counts before the
-// others, and then the one that has written last.
+// sortPumps notes which Pumps are members. An address can have had several Pumps. A Pump that is not offline counts
+// before the others, and then the last that has written.
 func (a answers) sortPumps(c topology.Cluster, d *database) {
 	if a.binlogErr != nil {
 		d.pumpsUnread = "PD's etcd does not say which Pumps there are: " + a.binlogErr.Error()
@@ -55,10 +56,10 @@ func (a answers) sortPumps(c topology.Cluster, d *database) {
 }
 
 // pumpOf returns what a Pump has written, with times by the clock of the API server. The difference of the clocks is
-// rounded, so that it is the same each time: the date of PD's answer is cut to seconds, and the answer takes a moment. If
-// the same entry counted once as written before its process started, and once after that, a cluster that has converged
-// would seem not to have a second later. A time that is too early only makes us wait for the next write. It is too late,
-// by a second, only where the clocks are two seconds apart.
+// rounded, so that it is the same each time. The date of PD's answer is cut to seconds, and the answer takes a
+// moment. The same entry must not count once as written before its process started, and once after that. Otherwise a
+// cluster that has converged would seem not to have converged a second later. A time that is too early only makes us
+// wait for the next write. The time is too late, by a second, only where the clocks are two seconds apart.
 func (a answers) pumpOf(n pd.BinlogNode) listed {
 	m := listed{heartbeat: n.Updated, Database: state.Database{
 		Presence: state.Present, Pump: state.Pump{Node: n.ID, Host: n.Host, State: state.PumpState(n.State)},
@@ -81,15 +82,15 @@ func (a answers) pumpOf(n pd.BinlogNode) listed {
 	return m
 }
 
-// ofPump returns what a Pump has written, reduced to what is valid for the process that runs in its pod now. One that was
-// offline registers again when it is started: on a claim that was made since, its data is new.
+// ofPump reduces what a Pump has written to what is valid for the process in its pod now. A Pump that was offline
+// registers again when it is started. On a claim that was made since, its data is new.
 func (s listed) ofPump(pod *state.Pod, born time.Time) listed {
 	started := pod != nil && pod.Started.After(s.heartbeat)
 	if s.Removed() && (started || !born.IsZero() && !born.Before(s.heartbeat)) {
 		return listed{Database: state.Database{Presence: state.Absent}}
 	}
 	if started {
-		// TiDB finds a Pump by its entry alone, so that one without an entry of its own serves as little as one that refuses.
+		// TiDB finds a Pump only by an entry. So a Pump without an own entry serves as little as one that refuses.
 		s.Healthy, s.Answer, s.Problem = false, state.Refused, "Pump has not registered since it started"
 	}
 	if s.Pump.State == state.PumpOnline && pod != nil && pod.Closing {

@@ -17,8 +17,8 @@ type reader struct {
 	// ask asks the members themselves, where what PD and Kubernetes say is missing, late or
 	// contradictory; nil where they are not asked.
 	ask func(*Observer, context.Context, topology.Cluster, []state.Member)
-	// unhealthySince returns since when the status of the TidbCluster shows a member as unhealthy,
-	// zero where it does not; nil where PD has a last heartbeat for that.
+	// unhealthySince returns since when the status of the TidbCluster shows a member as unhealthy, zero where it
+	// does not. unhealthySince is nil where PD has a last heartbeat for that.
 	unhealthySince func(v1alpha1.TidbClusterStatus, *state.Member) time.Time
 	// shows is a port on which members show their certificate where the cluster has TLS.
 	shows int
@@ -44,8 +44,8 @@ func readerOf(k topology.Kind) reader {
 	panic("observe: no reader of component " + string(k))
 }
 
-// recall fills in since when members are unhealthy where only the status says so: for a process
-// that runs and does not serve, neither Kubernetes nor PD keeps that time.
+// recall fills in since when members are unhealthy where only the status says so. For a process that runs and does
+// not serve, neither Kubernetes nor PD keeps that time.
 func (r reader) recall(status v1alpha1.TidbClusterStatus, members []state.Member) {
 	if r.unhealthySince == nil {
 		return

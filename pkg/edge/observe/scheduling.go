@@ -20,9 +20,9 @@ type denied struct {
 	gaps  []state.Gap
 }
 
-// denials reads the region labels that keep leaders where they are, where leaders are to move now, and in a live
-// observation: that comes before each eviction, and before a person is told what keeps PD from one. Labels that PD does
-// not return now are those that were read before.
+// denials reads the region labels that keep leaders where they are. They are read where leaders are to move now, and
+// in a live observation. A live observation comes before each eviction, and before a person is told what keeps PD
+// from an eviction. Labels that PD does not return now are those that were read before.
 func (o *Observer) denials(ctx context.Context, client pd.Client, c topology.Cluster, seen objects, a *answers) {
 	if len(a.stores) == 0 || a.unloaded || !o.asksAll && len(a.scheduling.Evicting) == 0 && !evictionDue(c, seen) && !a.removes(c, seen) {
 		return
@@ -41,8 +41,8 @@ func (o *Observer) denials(ctx context.Context, client pd.Client, c topology.Clu
 	a.denied, a.gaps = o.denied.names, append(a.gaps, o.denied.gaps...)
 }
 
-// evictionDue reports whether a store that leads regions is to be restarted: its pod does not have the update revision,
-// or a user has named it.
+// evictionDue reports whether a store that leads regions is to be restarted. Then the store's pod does not have the
+// update revision, or a user has named the store.
 func evictionDue(c topology.Cluster, seen objects) bool {
 	for _, g := range c.Groups {
 		set := seen.existing.Sets[g.Kind]

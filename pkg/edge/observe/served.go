@@ -29,8 +29,8 @@ type Served struct {
 	Of certificate.Secret
 }
 
-// Older reports whether a member shows another certificate than the one in its Secret: a kubelet takes
-// a minute or two to give a changed Secret to a pod. False, false: it is not known.
+// Older reports whether a member shows another certificate than the one in its Secret. A kubelet takes a minute or
+// two to give a changed Secret to a pod. False, false: it is not known.
 func (s Served) Older() (older, known bool) {
 	if s.Leaf == nil || s.Of.Leaf == nil {
 		return false, false
@@ -38,8 +38,8 @@ func (s Served) Older() (older, known bool) {
 	return certificate.ID(s.Leaf) != certificate.ID(s.Of.Leaf), true
 }
 
-// ReadServed asks each member that runs which certificate it shows: a process may still have the one
-// that its Secret had before.
+// ReadServed asks each member that runs which certificate it shows. A process may still have the former certificate
+// of its Secret.
 func ReadServed(ctx context.Context, d dial.Dialer, c topology.Cluster, snap state.Snapshot) []Served {
 	if !c.TLS.Members {
 		return nil

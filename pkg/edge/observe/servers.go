@@ -13,18 +13,16 @@ import (
 // atOnce bounds the connections that are opened at the same time.
 const atOnce = 16
 
-// askStores asks stores that are being evicted how many leaders they have. PD's
-// number is as old as the last heartbeat, up to ten seconds: with it an eviction
-// would take that much longer, or a store would be restarted with leaders that it
-// has got since. In a long eviction it asks them less often while PD's number does
+// askStores asks stores that are being evicted how many leaders they have. PD's number is as old as the last
+// heartbeat, up to ten seconds. With that number an eviction would take that much longer, or a store would be
+// restarted with leaders that it has got since. In a long eviction it asks them less often while PD's number does
 // not change.
 //
-// It also asks stores that are Up in PD only because of a heartbeat of a former
-// process. Only a process that has opened its regions counts them, so the answer
-// proves that it serves. And it asks stores without a heartbeat, and those that
-// Kubernetes calls NotReady: PD may have a new leader, which has got no heartbeats
-// yet, and a probe may be wrong. PD calls a new store Down for ten seconds; what it has registered
-// and its own answer prove that it serves.
+// It also asks stores that are Up in PD only because of a heartbeat of a former process. Only a process that has
+// opened its regions counts regions, so the answer proves that the process serves. And it asks stores without a
+// heartbeat, and stores that Kubernetes calls NotReady. PD may have a new leader, which has got no heartbeats yet,
+// and a probe may be wrong. PD calls a new store Down for ten seconds; what the store has registered and what it
+// answers prove that it serves.
 func (o *Observer) askStores(ctx context.Context, c topology.Cluster, members []state.Member) {
 	o.each(ctx, members, func(ctx context.Context, m *state.Member) {
 		if !m.Database.Evicting {
@@ -62,7 +60,7 @@ func unproven(m *state.Member) bool {
 // in PD. After that time the store may run without reaching PD.
 const firstHeartbeat = 30 * time.Second
 
-// soonStarted bounds the same from when the pod was made, by the API server's clock: that of a host may be
+// soonStarted bounds the same from when the pod was made, by the API server's clock. The clock of a host may be
 // minutes ahead.
 const soonStarted = 2 * time.Minute
 
@@ -108,8 +106,8 @@ func (o *Observer) askStore(ctx context.Context, c topology.Cluster, m *state.Me
 	}
 }
 
-// askServers asks TiDB servers whether they serve: all of them, but in a large cluster and an observation that is not
-// live only those that have not said for a while that they serve.
+// askServers asks TiDB servers whether they serve. In a large cluster, an observation that is not live asks only
+// servers that have not said for a while that they serve.
 func (o *Observer) askServers(ctx context.Context, c topology.Cluster, members []state.Member) {
 	if len(members) <= few {
 		o.each(ctx, members, func(ctx context.Context, m *state.Member) { o.askServer(ctx, c, m) })

@@ -19,9 +19,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Source provides the Kubernetes objects of an observation: from the API server, or
-// from a copy that may be behind by a moment. The objects may be shared with others
-// and must not be changed.
+// Source provides the Kubernetes objects of an observation. They are from the API server, or from a copy that may be
+// behind by a moment. The objects may be shared with others and must not be changed.
 type Source interface {
 	// Intent returns the TidbCluster.
 	Intent(ctx context.Context) (*v1alpha1.TidbCluster, error)

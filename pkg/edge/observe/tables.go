@@ -25,8 +25,8 @@ func tableOf(group, id string) []state.Table {
 	return []state.Table{{ID: n}}
 }
 
-// nameTables fills in the names of the first few tables of each rule, as a TiDB server that runs
-// knows them. A name that cannot be read stays empty.
+// nameTables fills in the names of the first few tables of each rule, as a running TiDB server knows them. A name
+// that cannot be read stays empty.
 func (o *Observer) nameTables(ctx context.Context, c topology.Cluster, seen objects, sets [][]state.PlacementRule) {
 	host := ""
 	for n, pod := range seen.pods[topology.TiDB] {

@@ -38,7 +38,8 @@ func (o *Observer) askCaptures(ctx context.Context, c topology.Cluster, members 
 	})
 }
 
-// askTiCDC asks TiCDC about its captures. It returns why this one does not serve, "" if it does or that is not known.
+// askTiCDC asks TiCDC about its captures. It returns why this capture does not serve, "" if it does or that is not
+// known.
 func askTiCDC(ctx context.Context, client *ticdc.Client, own *state.Capture) string {
 	own.Feeds = state.FeedsUnknown
 	all, err := client.Captures(ctx)

@@ -69,8 +69,8 @@ func cause(err error) string {
 	return err.Error()
 }
 
-// refusal returns why one side of a connection does not accept the certificate of the other, "" for
-// any other error.
+// refusal returns why one side of a connection does not accept the other's certificate. It is "" for any other
+// error.
 func refusal(err error) string {
 	var theirs *tls.CertificateVerificationError
 	var ours tls.AlertError

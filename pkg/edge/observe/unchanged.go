@@ -13,9 +13,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// checkEvery is how often one part of what was read is read again while no change is reported: a watch
-// event can be missed, and ConfigMaps, Services and Secrets are not watched. One part after the other,
-// since a wait may take hours: all of them at once would be ten requests, of which nothing is learnt.
+// checkEvery is how often one part of what was read is read again while no change is reported. A watch event can be
+// missed, and ConfigMaps, Services and Secrets are not watched. One part after the other, since a wait may take
+// hours: all of them at once would be ten requests, of which nothing is learnt.
 const checkEvery = 30 * time.Second
 
 // partial is a Source of which one part can be read again.
@@ -25,9 +25,9 @@ type partial interface {
 	Part(ctx context.Context, c topology.Cluster, n int, into *Objects) error
 }
 
-// Unchanged is a Source for a run that waits for PD, TiKV or TiDB: it asks the API server again only
-// if objects may have changed since. Without it, each look at PD in a wait of hours would list
-// everything. It is not safe for concurrent use.
+// Unchanged is a Source for a run that waits for PD, TiKV or TiDB. It asks the API server again only if objects may
+// have changed since. Without it, each look at PD in a wait of hours would list everything. It is not safe for
+// concurrent use.
 type Unchanged struct {
 	from partial
 	now  func() time.Time
@@ -52,9 +52,9 @@ func (o *Observer) ReadChanges() *Unchanged {
 	return u
 }
 
-// Wake says whether nothing has changed since the last observation: no change was reported, and nothing
-// was written. What was written may be reported only later. It counts for the next observation only: a
-// run that takes a step does not wait before it looks again, and would take the step again and again.
+// Wake says whether nothing has changed since the last observation: no change was reported, and nothing was written.
+// What was written may be reported only later. It counts for the next observation only. A run that takes a step does
+// not wait before it looks again, and would take the step again and again.
 func (u *Unchanged) Wake(same bool) { u.same = same }
 
 // Intent implements Source.
@@ -122,8 +122,8 @@ func (u *Unchanged) forget(prefix string) {
 	maps.DeleteFunc(u.named, func(name string, _ any) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// named returns what was read by this name before, as long as nothing is known to have changed; else it
-// reads it. What get does not return as final is read again the next time. It is safe for concurrent use.
+// named returns what was read by this name before, as long as nothing is known to have changed. Else it reads again.
+// What get does not return as final is read again the next time. It is safe for concurrent use.
 func named[T any](u *Unchanged, name string, get func() (got T, final bool)) T {
 	if u == nil {
 		got, _ := get()

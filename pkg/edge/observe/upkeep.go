@@ -21,9 +21,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
 )
 
-// Fresh is how long a foreground run does not read again what only upkeep needs. Volumes and nodes
-// belong to the whole Kubernetes cluster: not every user may list or watch them, it costs the API
-// server much, and nothing urgent depends on them.
+// Fresh is how long a foreground run does not read again what only upkeep needs. Volumes and nodes belong to the
+// whole Kubernetes cluster. Not every user may list or watch them, a list or watch costs the API server much, and
+// nothing urgent depends on them.
 const Fresh = 10 * time.Minute
 
 // deniedFor is how long a read is not tried again for which the permission is missing. An administrator may
@@ -52,8 +52,8 @@ type reading[T any] struct {
 	gap   *state.Gap // why there is no value
 }
 
-// ReadForUpkeep makes the observer also read what only upkeep needs, the volumes of claims and the
-// nodes of stores, and not again for so long. A process that only follows does not need it.
+// ReadForUpkeep makes the observer also read what only upkeep needs, the volumes of claims and the nodes of stores.
+// For the given time they are not read again. A process that only follows does not need it.
 func (o *Observer) ReadForUpkeep(fresh time.Duration) {
 	if o.extras == nil {
 		o.extras = &extras{volumes: memory[*state.Volume]{fresh: fresh}, nodes: memory[map[string]string]{fresh: fresh}}
@@ -247,8 +247,8 @@ func (o *Observer) readNode(ctx context.Context, name string) (map[string]string
 	return n.Labels, nil, nil
 }
 
-// Forget drops what is remembered about the object of a step of upkeep, whether the step succeeded
-// or not, so that it is read again.
+// Forget drops what is remembered about the object of a step of upkeep, so that the object is read again. It does so
+// whether the step succeeded or not.
 func (o *Observer) Forget(step plan.Step) {
 	s, ok := step.(plan.TendVolume)
 	if !ok || o.extras == nil {

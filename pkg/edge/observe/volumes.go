@@ -58,9 +58,8 @@ func resizing(c corev1.PersistentVolumeClaimCondition) string {
 	return ""
 }
 
-// grow finds out whether claims that are too small can grow. Storage classes are in
-// no namespace, so that not every user may read them: what cannot be read is
-// unknown, and Kubernetes reports it when the claim is resized.
+// grow finds out whether claims that are too small can grow. Storage classes are in no namespace, so that not every
+// user may read them. What cannot be read is unknown, and Kubernetes reports it when the claim is resized.
 func (o *Observer) grow(ctx context.Context, c topology.Cluster, seen objects) {
 	known := map[string]state.Growth{}
 	for _, g := range c.Groups {

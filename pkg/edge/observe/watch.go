@@ -22,11 +22,10 @@ var watched = []schema.GroupVersionResource{
 	{Group: "apps", Version: "v1", Resource: "statefulsets"},
 }
 
-// Watch sends a value whenever an object of the cluster changes in Kubernetes,
-// until ctx ends. It watches metadata only, since the value has no content; several
-// changes at the same time are one value. An object that is shown once more, as when a
-// watch begins again, has not changed: without that rule a wait of hours would read
-// everything each time that the API server ends a watch, which it does every few minutes.
+// Watch sends a value whenever an object of the cluster changes in Kubernetes, until ctx ends. It watches metadata
+// only, since the value has no content; several changes at the same time are one value. An object that is shown once
+// more, as when a watch begins again, has not changed. Without that rule a wait of hours would read everything each
+// time that the API server ends a watch. The API server does that every few minutes.
 func Watch(ctx context.Context, client metadata.Interface, c topology.Cluster) <-chan struct{} {
 	nudges := make(chan struct{}, 1)
 	nudge := func() {

@@ -12,7 +12,7 @@ import (
 // Role is what a user wants to do with clusters.
 type Role string
 
-// The roles. Each but the last one has the rights of those before it.
+// The roles. Each but the last has also the rights of all before.
 const (
 	Viewer Role = "viewer" // reads, such as status
 	Driver Role = "driver" // makes clusters what their TidbClusters ask for: sync, or a daemon

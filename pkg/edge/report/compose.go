@@ -23,9 +23,9 @@ type item struct {
 	help      []remedy.Advice
 }
 
-// compose returns the live lines as a tree: the cluster, how far each component is, and below it
-// the members to which something happens now. The others have no line, so that a cluster of 300
-// stores fits on the screen. Lines leave one column free, but for commands that are longer than a row.
+// compose returns the live lines as a tree. It has the cluster, how far each component is, and below it the members
+// to which something happens now. Other members have no line, so that a cluster of 300 stores fits on the screen.
+// Lines leave one column free, but for commands that are longer than a row.
 func (s *screen) compose(now time.Time, columns, height int) []string {
 	width := columns - 1
 	lines := s.header(now, width)
@@ -89,8 +89,8 @@ func (s *screen) header(now time.Time, width int) []string {
 	return lines
 }
 
-// components returns the lines of each component. One to which something happens has no tick, nor has
-// any while the cluster cannot be observed: what was seen before may be true no more.
+// components returns the lines of each component. A component to which something happens has no tick. While the
+// cluster cannot be observed no component has a tick, because what was seen before may be true no more.
 func (s *screen) components(items []item, now time.Time, width int) [][]string {
 	pad := 0
 	for _, r := range s.view.rows {
@@ -131,8 +131,8 @@ func (s *screen) blocks(r row) bool {
 	return false
 }
 
-// items returns what happens now: the steps under way, those that fail, and the gates, with the
-// reason, the age and what can be done. The same advice is given once.
+// items returns what happens now, with the reason, the age and what can be done. These are the steps under way,
+// steps that fail, and gates. The same advice is given once.
 func (s *screen) items(now time.Time) []item {
 	spin := s.style.frame(now)
 	var all []item

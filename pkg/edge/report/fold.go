@@ -6,9 +6,9 @@ import (
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 )
 
-// Fold breaks a text at spaces into lines of a width, all but the first with an indent. A name that is
-// longer than a line is broken after "-", "." or "/", and no other word is, so that a line with a long
-// one is longer. With a width of 0 the text stays one line.
+// Fold breaks a text at spaces into lines of a width, all but the first with an indent. A name that is longer than a
+// line is broken after "-", "." or "/". No other word is broken, so that a line with a long word is longer. With a
+// width of 0 the text stays one line.
 func Fold(text string, width int, indent string) string {
 	if width <= 0 || twwidth.Width(text) <= width {
 		return text

@@ -32,8 +32,8 @@ func (l *lines) write(e event.Event) {
 	l.wrote = l.now()
 }
 
-// tick writes the gates again after a time without output: some pipelines kill jobs without output,
-// and a wait for leaders to leave can be long.
+// tick writes the gates again after a time without output. Some pipelines kill jobs without output, and a wait for
+// leaders to leave can be long.
 func (l *lines) tick(now time.Time) time.Duration {
 	if l.view.end != nil {
 		return l.heartbeat

@@ -19,8 +19,8 @@ const (
 
 func (m Mode) String() string { return [...]string{"plain", "tty", "json"}[m] }
 
-// Choose returns the mode: the one that -o asks for, or a live screen in a terminal that can show
-// one.
+// Choose returns the mode that -o asks for. Without -o it is a live screen in a terminal that can show a live
+// screen.
 func Choose(output string, terminal bool, env func(string) string) Mode {
 	switch {
 	case output == "json":

@@ -42,17 +42,17 @@ func Say(w io.Writer, indent, format string, args ...any) {
 	fmt.Fprintln(w, Fold(indent+fmt.Sprintf(format, args...), Width(w), indent+"  "))
 }
 
-// Advise writes what a person can do: as one line where that fits, else each action on lines of its
-// own. Commands are not broken, so that they can be pasted.
+// Advise writes what a person can do. That is a single line where it fits, else each action on its own lines.
+// Commands are not broken, so that they can be pasted.
 func Advise(w io.Writer, indent string, all []remedy.Advice) {
 	for _, line := range advise(indent, all, Width(w)) {
 		fmt.Fprintln(w, harmless.Line(line))
 	}
 }
 
-// advise returns these lines for a width; 0 for no limit. The first begins with the lead, and all are
-// indented as it is. A command that is longer than a line stays one: the terminal breaks it, and what
-// is copied from there has no line break in it.
+// advise returns these lines for a width; 0 for no limit. The first begins with the lead, and all are indented as it
+// is. A command that is longer than a line stays a single line. The terminal breaks it, and what is copied from
+// there has no line break in it.
 func advise(lead string, all []remedy.Advice, width int) []string {
 	if line := lead + remedy.Join(all); width <= 0 || twwidth.Width(line) <= width {
 		return []string{line}

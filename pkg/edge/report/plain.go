@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// A gate's number gets a new line at most this often: at first every few seconds, for people who
-// read the log as it is written; later, when the wait may take hours, once a heartbeat.
+// A gate's number gets a new line at most this often. At first that is every few seconds, for people who read the
+// log as it is written. Later, when the wait may take hours, it is once a heartbeat.
 const (
 	numberEvery = 5 * time.Second
 	numberSoon  = time.Minute
@@ -182,8 +182,7 @@ func (p *plain) tick(now time.Time) time.Duration {
 	return min(next, p.heartbeat-now.Sub(p.spoke))
 }
 
-// beat says in one line that the process runs and what it does, so that the last line of
-// a log answers both.
+// beat says in one line that the process runs and what it does. So the last line of a log answers both.
 func (p *plain) beat(now time.Time) {
 	for _, st := range p.view.steps {
 		p.line(now, "still at it: "+Clean(st.text)+" ("+state.Age(now.Sub(st.since))+")")

@@ -21,8 +21,8 @@ type Options struct {
 
 	// Heartbeat is the longest silence of Plain and JSON, 30 seconds by default.
 	Heartbeat time.Duration
-	// Flush is how long Close waits for a slow reader: by default a minute for
-	// JSON, which is the result of the command, and 2 seconds for the others.
+	// Flush is how long Close waits for a slow reader. By default it is a minute for JSON, which is the result of
+	// the command, and 2 seconds for the other formats.
 	Flush time.Duration
 	// Now is the clock that ages are computed by; nil is the system's.
 	Now func() time.Time

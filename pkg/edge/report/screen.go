@@ -12,8 +12,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/harmless"
 )
 
-// screen keeps the last lines of a terminal up to date: target, components, and what is
-// done and waited for now. Lines about what is over scroll out above them and stay.
+// screen keeps the last lines of a terminal up to date. They are the target, components, and what is done and waited
+// for now. Lines about what is over scroll out above them and stay.
 //
 // It writes colours and moves the cursor, so it writes past the stream that cleans everything. What it shows is cleaned
 // where it becomes a part of the view.
@@ -109,8 +109,8 @@ func (s *screen) dimensions() (width, height int) {
 	return width, height
 }
 
-// close leaves the last screen as it is if the operation has not ended with an event of
-// type done: it is the best report there is.
+// close leaves the last screen as it is if the operation has not ended with an event of type done. That screen is
+// the best report there is.
 func (s *screen) close(now time.Time) {
 	s.tick(now)
 	if len(s.live) > 0 {

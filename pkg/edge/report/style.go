@@ -9,8 +9,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 )
 
-// frameEvery is the time between two frames of the spinner: short enough to look like movement,
-// long enough for a slow connection.
+// frameEvery is the time between two frames of the spinner. It is short enough to look like movement, and long
+// enough for a slow connection.
 const frameEvery = 100 * time.Millisecond
 
 // style is what a terminal can show.
@@ -22,8 +22,8 @@ type style struct {
 	frames                            []string
 }
 
-// Only the frames of the spinner library are used. It animates one line, from a goroutine of its
-// own; it cannot draw a screen of several lines in one write, with lasting lines above.
+// Only the frames of the spinner library are used. The library animates one line, from a goroutine. It cannot draw a
+// screen of several lines in a single write, with lasting lines above.
 func newStyle(o Options) style {
 	s := style{
 		colour: !o.NoColor, ascii: o.ASCII,
@@ -74,8 +74,8 @@ func (s style) mark(t Tone) string {
 	return " "
 }
 
-// fold breaks a text into lines of a width, all but the first indented, and cuts what still does
-// not fit, which is a single long word: a longer line could not be redrawn.
+// fold breaks a text into lines of a width, all but the first indented. What still does not fit, which is a single
+// long word, is cut, because a longer line could not be redrawn.
 func (s style) fold(text string, width int) []string {
 	text = s.legible(text)
 	if twwidth.Width(text) <= width {
@@ -88,8 +88,8 @@ func (s style) fold(text string, width int) []string {
 	return lines
 }
 
-// advise returns what a person can do, with a lead before it, in lines of a width, of which only
-// commands are longer.
+// advise returns what a person can do in lines of a width, with a lead before it. Only commands are longer than the
+// width.
 func (s style) advise(lead string, all []remedy.Advice, width int) []string {
 	lines := advise(s.legible(lead), all, width)
 	for i, l := range lines {

@@ -57,8 +57,7 @@ var outcomes = map[string]struct {
 	event.OutcomeInterrupted: {Warning, "interrupted after %s, at a safe point", resume},
 }
 
-// summary returns how the operation ended, what it still waits for, what it did and what it spent
-// its time on.
+// summary returns how the operation ended, what is still waited for, what was done and what took the time.
 func (v *view) summary() []said {
 	total := v.last.Sub(v.start)
 	if v.end.Seconds > 0 {
@@ -87,7 +86,7 @@ func (v *view) summary() []said {
 	return lines
 }
 
-// Ended returns how a run ended: how that is meant, in words, and what a person can do next, if
+// Ended returns how a run ended. It returns the tone of that, the words for it, and what a person can do next, if
 // anything.
 func Ended(outcome string, took time.Duration) (tone Tone, text, next string) {
 	o, known := outcomes[outcome]

@@ -12,8 +12,8 @@ import (
 	"github.com/olekukonko/tablewriter/tw"
 )
 
-// Table writes rows as kubectl does: no borders, left-aligned, headers in upper case, three spaces
-// between columns, "<none>" for an empty cell. Nothing is wrapped or cut, so that grep and awk can
+// Table writes rows as kubectl does. There are no borders; cells are left-aligned, headers are in upper case, three
+// spaces are between columns, and an empty cell is "<none>". Nothing is wrapped or cut, so that grep and awk can
 // read it. In a terminal that is too narrow, columns that do not fit are named below each row.
 func Table(w io.Writer, headers []string, rows [][]string) error {
 	return fit(w, headers, rows, "<none>")
@@ -32,8 +32,8 @@ func Tree(w io.Writer, headers []string, rows [][]string) error {
 	return fit(w, headers, rows, "")
 }
 
-// fit writes a table, or as many of its columns as fit into the width, and below each row what the
-// others have.
+// fit writes a table, or as many of its columns as fit into the width. Below each row it writes what the other
+// columns have.
 func fit(w io.Writer, headers []string, rows [][]string, empty string) error {
 	n, width := columns(headers, rows, len(empty), Width(w)), Width(w)
 	if n == len(headers) {
@@ -100,8 +100,7 @@ func columns(headers []string, rows [][]string, least, width int) int {
 	return len(headers)
 }
 
-// Result writes rows of a database in the same way, with its headers and its empty cells as they
-// are.
+// Result writes rows of a database in the same way. Headers and empty cells stay as they are.
 func Result(w io.Writer, headers []string, rows [][]string) error {
 	return table(w, headers, rows, "")
 }
@@ -146,8 +145,8 @@ func table(w io.Writer, headers []string, rows [][]string, empty string) error {
 // indent returns the spaces that a cell begins with, which put it below another one.
 func indent(s string) string { return s[:len(s)-len(strings.TrimLeft(s, " "))] }
 
-// writeTrimmed leaves out the padding of the last column, which would break
-// lines on a terminal that the table just fits.
+// writeTrimmed leaves out the padding of the last column. On a terminal that the table just fits the padding would
+// break lines.
 func writeTrimmed(w io.Writer, table string) error {
 	var b strings.Builder
 	for line := range strings.Lines(table) {

@@ -34,9 +34,9 @@ func Terminal(w io.Writer) bool {
 	return ok
 }
 
-// surviveClosedPipes keeps "kubectl tidb upgrade | head" from killing the upgrade: without a
-// handler the runtime ends a process that writes to a closed stdout or stderr. Child processes
-// would inherit an ignored signal, so it is not ignored but handled.
+// surviveClosedPipes keeps "kubectl tidb upgrade | head" from killing the upgrade. Without a handler the runtime
+// ends a process that writes to a closed stdout or stderr. Child processes would inherit an ignored signal, so it is
+// not ignored but handled.
 var surviveClosedPipes = sync.OnceFunc(func() {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 })

@@ -9,8 +9,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// view is the state that follows from the events so far. All formats show it and keep no state of
-// their own, so they cannot differ.
+// view is the state that follows from the events so far. All formats show the view and keep no state of their own,
+// so they cannot differ.
 type view struct {
 	context, namespace, cluster, action string
 
@@ -35,7 +35,7 @@ type step struct {
 	since                   time.Time
 }
 
-// gate is a wait. Its event is the latest one about it.
+// gate is a wait. Its event is the latest event about the wait.
 type gate struct {
 	event event.Event
 	since time.Time
@@ -63,8 +63,8 @@ type failure struct {
 	unread bool // it was the cluster that could not be observed
 }
 
-// forgotten is after how long a failure that did not happen again is not shown any more: no event
-// reports that its step is not wanted any more.
+// forgotten is after how long a failure that did not happen again is not shown any more. No event reports that the
+// failed step is not wanted any more.
 const forgotten = 2 * time.Minute
 
 func newView(o Options) view {
@@ -254,8 +254,8 @@ func (g *gate) sample(e event.Event) {
 	}
 }
 
-// rate returns how much of a gate goes per second, 0 where that is not known, and for how long
-// nothing has gone if that is long.
+// rate returns how much of a gate goes per second, 0 where that is not known. It also returns for how long nothing
+// has gone if that is long.
 func (g gate) rate(now time.Time) (perSecond float64, still time.Duration) {
 	if len(g.left) == 0 {
 		return 0, 0

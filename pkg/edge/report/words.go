@@ -60,8 +60,7 @@ func (g gate) word() string {
 	return "waiting"
 }
 
-// usual is how long a wait may last before the remedy is shown: most waits are shorter, and need no
-// person.
+// usual is how long a wait may last before the remedy is shown. Most waits are shorter, and need no person.
 const usual = time.Minute
 
 // help returns what a person can do about a gate, nothing for a short wait.
@@ -81,8 +80,8 @@ func help(e event.Event) []remedy.Advice {
 	return all
 }
 
-// times says how long a gate has been closed, how fast what is left becomes less, and how much longer it
-// can be closed.
+// times says how long a gate has been closed, and how fast what is left becomes less. It also says how much longer
+// the gate can be closed.
 func (g gate) times(now time.Time) string {
 	s := "(" + state.Age(now.Sub(g.since))
 	switch rate, still := g.rate(now); {
@@ -98,8 +97,8 @@ func (g gate) times(now time.Time) string {
 	return s + ")"
 }
 
-// pace returns a number per time, with the largest unit of time in which that is a few; "" for bytes
-// and seconds, of which the remaining time says enough.
+// pace returns a number per time, with the largest unit of time in which that is a few. It is "" for bytes and
+// seconds, of which the remaining time says enough.
 func pace(unit string, perSecond float64) string {
 	switch {
 	case unit == string(plan.Bytes) || unit == string(plan.Seconds):
@@ -149,7 +148,7 @@ func seconds(e event.Event) time.Duration {
 
 var escapes = twwidth.Filter()
 
-// Clean returns text as one line without control characters and without bidi controls: error messages of servers can
+// Clean returns text as one line without control characters and without bidi controls. Error messages of servers can
 // have line breaks and escape sequences.
 func Clean(s string) string {
 	s = harmless.Line(escapes.ReplaceAllString(s, ""))

@@ -14,9 +14,9 @@ import (
 // kernel keeps for the process, and for what is freed only a moment later.
 const ofLimit = 80
 
-// LimitMemory has the garbage collector run more often when the process comes near the limit of its container, where there
-// is one. Without that the heap may grow to twice of what is in use, and the kernel ends the process, which is that of all
-// clusters. A GOMEMLIMIT that the user sets is kept. It returns the limit in bytes, 0 for none.
+// LimitMemory has the garbage collector run more often when the process comes near the memory limit of its
+// container. Without that the heap may grow to twice of what is in use, and the kernel ends the process, which is
+// that of all clusters. A GOMEMLIMIT that the user sets is kept. LimitMemory returns the limit in bytes, 0 for none.
 func LimitMemory() int64 { return limitMemory(os.DirFS("/"), os.Getenv("GOMEMLIMIT")) }
 
 func limitMemory(root fs.FS, set string) int64 {

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// settled is when a process has done what it does only at its start: it has read its flags, asked everything for the
-// first time and opened its connections.
+// settled is when a process has done what is only done at the start. By then the process has read flags, asked
+// everything for the first time and opened connections.
 const settled = 10 * time.Second
 
-// Waits has the garbage collector run more often than usual, as the heap may grow by percent of what is in use and not
-// by all of it, and returns free memory to the operating system when the process has settled. over has that not happen
-// any more. A GOGC that the user sets is kept.
+// Waits has the garbage collector run more often than usual. The heap may then grow by percent of what is in use and
+// not by all of it. Free memory is returned to the operating system when the process has settled. over has the
+// return of memory not happen any more. A GOGC that the user sets is kept.
 func Waits(percent int) (over func()) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)

@@ -1,5 +1,5 @@
-// Package voters reads what the members of PD say themselves about PD's leader, and which of the silent ones are known
-// not to run.
+// Package voters reads what the members of PD say themselves about PD's leader. It also reads which silent members
+// are known not to run.
 //
 // It is asked where PD's leader does not answer, and before a member of PD is restarted. What the answers prove is
 // decided in state.Voters, by the same rule for observations, for steps and for the simulation.
@@ -125,10 +125,10 @@ func (r Reader) stopped(ctx context.Context, v pd.Voter) bool {
 	return err == nil && r.Stopped(ctx, pod)
 }
 
-// Stopped reports whether no process of a pod of PD can serve: there is no pod, the pod has no address, or its kubelet says
-// so and is known to be heard. What a kubelet has said that the API server does not hear may be old, so that the process
-// may have been started since. A final phase proves nothing more: Kubernetes itself writes Failed for pods of a host that it
-// has lost, where the process may run and vote.
+// Stopped reports whether no process of a pod of PD can serve. That is so where there is no pod, the pod has no
+// address, or the pod's kubelet says so and is known to be heard. What a kubelet has said that the API server does
+// not hear may be old, so that the process may have been started since. A final phase proves nothing more.
+// Kubernetes itself writes Failed for pods of a host that is lost, where the process may run and vote.
 func (r Reader) Stopped(ctx context.Context, pod *corev1.Pod) bool {
 	switch {
 	case pod == nil || pod.Spec.NodeName == "":

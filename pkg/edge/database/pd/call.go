@@ -12,7 +12,7 @@ import (
 const (
 	firstPause = 100 * time.Millisecond
 	longPause  = time.Second
-	// patience multiplies the time limit of an attempt, for calls in which PD asks its members one by one, three
+	// patience multiplies the time limit of an attempt, for calls in which PD asks all members in turn, three
 	// seconds each.
 	patience = 3
 )

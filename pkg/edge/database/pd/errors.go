@@ -203,8 +203,9 @@ func (e *StatusError) routeMissing() bool {
 		e.Code == http.StatusNotFound && strings.HasPrefix(e.Message, "404 page not found")
 }
 
-// objectMissing reports whether an object does not exist. PD has three forms of that. The first is 404. A 500 with
-// etcd's text answers for a member deleted by id, and a 500 for a scheduler on a store that does not exist.
+// objectMissing reports whether an object does not exist. PD has three forms of that. The first is 404. The second
+// is a 500 with etcd's text, for a member deleted by id. The third is a 500 for a scheduler on a store that does not
+// exist.
 func (e *StatusError) objectMissing() bool {
 	return e.Code == http.StatusNotFound && !e.routeMissing() ||
 		e.Code == http.StatusInternalServerError &&

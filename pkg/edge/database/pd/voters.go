@@ -127,8 +127,8 @@ func (p *poll) ask(ctx context.Context, url string) {
 	}
 }
 
-// membersBehind returns the members that had not applied what another member knew to be committed. behind lets these
-// members be asked again.
+// membersBehind returns the members that had not applied what another member knew to be committed. It
+// lets these members be asked again.
 func (p *poll) membersBehind() []string {
 	var urls []string
 	committed := p.committed()

@@ -136,8 +136,8 @@ func parts(s history.Spent) []part {
 	}
 }
 
-// remaining returns the waits of a run that have not ended: those for a person first, then those
-// about which a person can do something.
+// remaining returns the waits of a run that have not ended. Waits for a person come first, then waits about which a
+// person can do something.
 func remaining(r history.Run) []history.Wait {
 	var blocked, advised, others []history.Wait
 	for _, w := range r.Waits {

@@ -55,8 +55,8 @@ type (
 	}
 )
 
-// junit writes a suite per run: a case for its end, one per step and one per wait. The names of
-// cases do not change from run to run, so that a CI system can compare them.
+// junit writes a suite per run, with a case for the run's end, per step and per wait. The names of cases do not
+// change from run to run, so that a CI system can compare them.
 func junit(w io.Writer, runs []history.Run) error {
 	all := suites{Name: "kubectl tidb"}
 	var whole time.Duration
@@ -128,8 +128,8 @@ func plain(component string) string {
 	return report.Clean(component)
 }
 
-// caseOfEnd fails where the exit code is not 0, except that changes that a dry run has found are no
-// failure. A run that has not waited does not know whether the cluster converges.
+// caseOfEnd fails where the exit code is not 0. But changes that a dry run has found are no failure. A run that has
+// not waited does not know whether the cluster converges.
 func caseOfEnd(r history.Run) testcase {
 	c := testcase{Name: "converged", Time: inSeconds(r.Took())}
 	_, text, next := verdict(r)

@@ -1,6 +1,6 @@
-// Package announce writes what happens to a cluster as Kubernetes Events on its TidbCluster, for
-// "kubectl describe": steps that were taken or failed, waits that a person ends, and the end.
-// What is waited for and how far it has come is in the status.
+// Package announce writes what happens to a cluster as Kubernetes Events on its TidbCluster, for "kubectl describe".
+// Events are steps that were taken or failed, waits that a person ends, and the end. What is waited for and how far
+// it has come is in the status.
 //
 // docs/events.md lists the reasons.
 package announce

@@ -1,5 +1,5 @@
-// Package endpoint is the HTTP server of a daemon: it answers the probes of
-// Kubernetes, Prometheus, and a person with a profiler.
+// Package endpoint is the HTTP server of a daemon. It answers the probes of Kubernetes, Prometheus, and a person
+// with a profiler.
 package endpoint
 
 import (

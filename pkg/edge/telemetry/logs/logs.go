@@ -1,5 +1,5 @@
-// Package logs is the log of a daemon: a line for each event of a cluster, and the log of
-// client-go, in one format and with the same keys.
+// Package logs is the log of a daemon. It has a line for each event of a cluster, and the log of client-go, in one
+// format and with the same keys.
 //
 // The keys stay: cluster, component, member, action, step, reason, observed,
 // remedy, outcome, seconds, error. docs/logs.md lists them.

@@ -7,8 +7,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
 
-// resultOf names how a call of PD ended, and reports whether that is a failure of PD: a
-// refusal is an answer, and a cancelled call needs none.
+// resultOf names how a call of PD ended, and reports whether that is a failure of PD. A refusal is an answer, and a
+// cancelled call needs none.
 func resultOf(err error) (result string, failed bool) {
 	switch {
 	case err == nil:

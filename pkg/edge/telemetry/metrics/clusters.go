@@ -23,8 +23,8 @@ func ofCluster(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(prefix+name, help, append([]string{"cluster_namespace", "cluster_name"}, labels...), nil)
 }
 
-// clusters is what is known of single clusters. As a collector it shows only what holds
-// now, and a cluster that is deleted takes all of its series with it.
+// clusters is what is known of single clusters. As a collector it shows only what holds now. With a cluster that is
+// deleted, all series of the cluster go.
 type clusters struct {
 	now func() time.Time
 
@@ -78,8 +78,8 @@ func (c *clusters) wait(name cache.ObjectName, gates []plan.Gate) {
 	of.gates = closed
 }
 
-// closedSince returns when a gate was closed: the time in the cluster, which a new process has as well,
-// or else when this process first saw the gate.
+// closedSince returns when a gate was closed. That is the time in the cluster, which a new process has as well, or
+// else when this process first saw the gate.
 func (c *cluster) closedSince(g gate, known, now time.Time) time.Time {
 	if !known.IsZero() {
 		return known
