@@ -22,10 +22,9 @@ import (
 // reviewsAtOnce is how many permissions are checked at the same time.
 const reviewsAtOnce = 8
 
-// Check fails where the daemon cannot do its work in its scope: with a
-// *intent.NoResourceError where Kubernetes does not know TidbClusters, with a
-// Forbidden that names the missing permissions where it lacks required ones. So a
-// daemon fails when it starts, not in the middle of a change.
+// Check fails where the daemon cannot do its work in its scope. Where Kubernetes does not know TidbClusters, the
+// error is a *intent.NoResourceError. Where the daemon lacks required permissions, it is a Forbidden that names
+// them. So a daemon fails when it starts, not in the middle of a change.
 func Check(ctx context.Context, kube kubernetes.Interface, scope Scope) error {
 	if _, err := kube.Discovery().ServerResourcesForGroupVersion(intent.Resource.GroupVersion().String()); apierrors.IsNotFound(err) {
 		return intent.NoResource(err)

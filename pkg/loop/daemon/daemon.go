@@ -22,10 +22,9 @@ import (
 )
 
 const (
-	// gather is how long the daemon collects changes of a cluster's objects before it takes a turn:
-	// a pod that starts makes several changes, and so does one of our own steps. For each cluster
-	// that waits for a turn it is gatherMore longer, up to gatherMost, so that under load there are
-	// fewer turns and no long queue.
+	// gather is how long the daemon collects changes of a cluster's objects before it takes a turn. A pod that
+	// starts makes several changes, and so does one of our own steps. The time is gatherMore longer for each cluster
+	// that waits for a turn, up to gatherMost. So under load there are fewer turns and no long queue.
 	gather, gatherMore, gatherMost = 100 * time.Millisecond, 10 * time.Millisecond, time.Second
 	// firstRetry and lastRetry bound the pause after a turn that failed, which
 	// doubles from one to the next.
@@ -129,9 +128,8 @@ func workQueue(o *order, counted workqueue.MetricsProvider) workqueue.TypedRateL
 		})
 }
 
-// Run keeps the clusters converged until ctx ends. It then ends at a safe point: each turn ends
-// after its current step, and temporary changes in PD are taken back before the leases are
-// released.
+// Run keeps the clusters converged until ctx ends. It then ends at a safe point. Each turn ends after its current
+// step, and temporary changes in PD are taken back before the leases are released.
 func (d *Daemon) Run(ctx context.Context) error {
 	d.lifetime = ctx
 	defer resident.Waits(heapGrowth)()
@@ -230,8 +228,8 @@ func (d *Daemon) wanted(obj any) {
 	}
 }
 
-// drove reports whether a cluster that is in another shard was in this one before, so that what is kept of
-// it has to be dropped.
+// drove reports whether a cluster that is in another shard was in this shard before. What is kept of such a cluster
+// has to be dropped.
 func (d *Daemon) drove(obj any) bool {
 	key, err := cache.DeletionHandlingObjectToName(obj)
 	d.mu.Lock()
@@ -338,8 +336,7 @@ func outcome(p plan.Plan, err error) string {
 	return p.Outcome.String()
 }
 
-// safely turns a panic into an error, so that a defect that one cluster meets does not stop the
-// daemon for all others.
+// safely turns a panic into an error. So a defect that one cluster meets does not stop the daemon for all others.
 func safely(turn func() (plan.Plan, time.Duration, error)) (p plan.Plan, pause time.Duration, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -349,8 +346,8 @@ func safely(turn func() (plan.Plan, time.Duration, error)) (p plan.Plan, pause t
 	return turn()
 }
 
-// jitter returns a pause that is up to a tenth shorter or longer, so that clusters with the same
-// pause do not all take a turn at once.
+// jitter returns a pause that is up to a tenth shorter or longer. So clusters with the same pause do not all take a
+// turn at once.
 func jitter(d time.Duration) time.Duration {
 	return d - d/10 + rand.N(max(d/5, 1))
 }

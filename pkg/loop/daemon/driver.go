@@ -106,9 +106,8 @@ func (d *driver) turn(ctx context.Context) (plan.Plan, time.Duration, error) {
 	return p, max(pause, d.daemon.gathering()), nil
 }
 
-// setCluster prepares for the TidbCluster that exists now. One that was recreated
-// under the same name is another cluster, and nothing that was made for the old one
-// may be used on it.
+// setCluster prepares for the TidbCluster that exists now. A TidbCluster that was recreated under the same name is
+// another cluster. Nothing that was made for the old TidbCluster may be used on the new.
 func (d *driver) setCluster(c topology.Cluster) {
 	t := d.loop
 	if t.Engine.Actor != nil && c.UID == t.Cluster.UID {

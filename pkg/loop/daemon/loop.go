@@ -24,11 +24,10 @@ const (
 	undoTimeout = 20 * time.Second
 )
 
-// Loop takes turns of one cluster without an end. It takes the cluster's lease when
-// there is something to do or to wait for, marks it idle when there is not, and
-// changes nothing while others hold it. It is not safe for concurrent use. It uses
-// no API server and no clock of its own, so that the simulation can run the same
-// code.
+// Loop takes turns of one cluster without an end. It takes the cluster's lease when there is something to do or to
+// wait for, and marks the lease idle when there is not. While another process holds the lease, it changes nothing.
+// It is not safe for concurrent use. It uses no API server and no clock of its own, so that the simulation can run
+// the same code.
 type Loop struct {
 	Cluster topology.Cluster
 	Engine  reconcile.Engine // the caller sets the fields that NewLoop does not set

@@ -15,9 +15,8 @@ import (
 // been installed needs longer than this to be elected.
 const remembered = 15 * time.Second
 
-// operator finds tidb-operators that drive clusters. They do not know our leases,
-// so the daemon must leave their clusters to them. One search serves all clusters
-// for which it is the answer.
+// operator finds tidb-operators that drive clusters. Operators do not know our leases, so the daemon must leave an
+// operator's clusters to the operator. One search serves all clusters for which it is the answer.
 type operator struct {
 	now func() time.Time
 
@@ -37,8 +36,8 @@ func newOperator(kube kubernetes.Interface, now func() time.Time) *operator {
 	return &operator{now: now, known: lease.NewOperators(kube), returned: map[string]bool{}}
 }
 
-// driving returns the name of the operator that drives a cluster, "" when there is
-// none, and notices for the user: each one once per process.
+// driving returns the name of the operator that drives a cluster, "" when there is none. It also returns notices for
+// the user, each notice once per process.
 func (o *operator) driving(ctx context.Context, t lease.Target) (by string, notices []lease.Notice, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -14,9 +14,8 @@ import (
 )
 
 const (
-	// recordEvery is the shortest pause between two writes of a status while the
-	// cluster converges: each write changes the whole TidbCluster, and wakes all
-	// who watch it. The final status is written at once.
+	// recordEvery is the shortest pause between two writes of a status while the cluster converges. Each write
+	// changes the whole TidbCluster, and wakes all who watch it. The final status is written at once.
 	recordEvery = time.Second
 	// ownWriteTimeout is how long to wait for the mirror to show our own last
 	// write.
@@ -62,8 +61,8 @@ func (e *ownWrite) sinceWrite(now time.Time) time.Duration {
 	return now.Sub(e.at)
 }
 
-// pacedRecorder is a Recorder that limits how often the status is written, since a
-// cluster that changes takes many turns per second.
+// pacedRecorder is a Recorder that limits how often the status is written. A cluster that changes takes many turns
+// per second.
 type pacedRecorder struct {
 	reconcile.Recorder
 	d *driver

@@ -13,9 +13,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// packed is an object as the mirror keeps it: encoded, since it is not read between two turns of
-// its cluster, and decoded it would take several times the memory. The fields beside it identify
-// the object and its cluster.
+// packed is an object as the mirror keeps it, which is encoded. The object is not read between two turns of its
+// cluster, and decoded it would take several times the memory. The fields beside it identify the object and its
+// cluster.
 type packed struct {
 	namespace unique.Handle[string]
 	name      string

@@ -14,8 +14,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Shard is a part of the clusters: one of several that have about the same size. Which part a cluster is in
-// follows from its namespace and its name alone, so that daemons need not agree on it. Its zero value is all
+// Shard is a part of the clusters: one of several that have about the same size. Which part a cluster is in follows
+// only from the cluster's namespace and name, so that daemons need no agreement on it. Its zero value is all
 // clusters.
 type Shard struct{ Index, Of int }
 
@@ -50,9 +50,9 @@ func (s Shard) has(namespace, of string) bool {
 	return int(h.Sum32()%uint32(s.Of)) == s.Index //nolint:gosec // of is positive
 }
 
-// foreign is an object of a cluster in another shard, as the mirror keeps it. The API server cannot select
-// by a hash, so that watches show all objects, and an informer keeps something of each; this takes a tenth
-// of the memory of the object.
+// foreign is an object of a cluster in another shard, as the mirror keeps it. The API server cannot select by a
+// hash, so that watches show all objects, and an informer keeps something of each. A foreign takes a tenth of the
+// memory of the object.
 type foreign struct {
 	namespace unique.Handle[string]
 	name      string

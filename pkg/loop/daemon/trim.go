@@ -8,9 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// trim drops the fields of an object that are not read, and packs the rest: a thousand
-// clusters have thirty thousand objects. The informer calls it before it stores an
-// object.
+// trim drops the fields of an object that are not read, and packs the rest. A thousand clusters have thirty thousand
+// objects. The informer calls trim before it stores an object.
 func trim(obj any) (any, error) {
 	o, ok := obj.(encodable)
 	if !ok { // packed before, or the name of a deleted object

@@ -1,11 +1,10 @@
 // Package reconcile is the loop: observe, decide, act, report, wait. It is the
 // only package that knows all four verbs, and it owns no knowledge of TiDB.
 //
-// Foreground commands and the daemon run the same Engine. They differ only in how
-// they wait and when they stop. Between two turns the Engine remembers only which
-// steps failed, to take others first, and what it waited for, to report when
-// waiting does not help. So any run can be killed at any moment and another one can
-// take over.
+// Foreground commands and the daemon run the same Engine. They differ only in the way of waiting and in the moment
+// at which they stop. Between two turns the Engine remembers only which steps failed, to take other steps first. It
+// also remembers what it waited for, to report when waiting does not help. So any run can be killed at any moment
+// and another one can take over.
 package reconcile
 
 import (
@@ -72,10 +71,9 @@ type Engine struct {
 	Upkeep   *Upkeep // nil: another process does upkeep
 	// Memory is what is remembered from one turn to the next; nil for nothing.
 	Memory *Memory
-	// Own makes this process the driver when there is something to do or to wait
-	// for, and returns a context that ends when it is not the driver any more.
-	// After an error another process may be the driver, and nothing is reported or
-	// done. nil: this process is the driver already.
+	// Own makes this process the driver when there is something to do or to wait for. It returns a context that ends
+	// when this process is not the driver any more. After an error another process may be the driver, and nothing is
+	// reported or done. nil: this process is the driver already.
 	Own func(context.Context) (context.Context, error)
 	// Endless is true if the caller goes on after the cluster has converged. Then
 	// that need not be read live: what a cache does not show yet it will show
@@ -97,9 +95,9 @@ func (e Engine) Once(ctx context.Context) (plan.Plan, error) {
 		}
 	}
 	if t.plan.MustBeLive() || ends(t.plan.Outcome) && !e.Endless {
-		// What PD says has no version that a write could be conditional on, so a
-		// store must not be restarted on an outdated view; nor may a cache that
-		// does not show our own writes yet, or what a person has mended, end a run.
+		// What PD says has no version that a write could be conditional on, so a store must not be restarted on an
+		// outdated view. Nor may a cache that does not show our own writes yet, or what a person has mended, end a
+		// run.
 		if t, err = e.decide(ctx, true); err != nil {
 			return plan.Plan{}, err
 		}
@@ -114,8 +112,8 @@ func (e Engine) Once(ctx context.Context) (plan.Plan, error) {
 		return p, nil
 	}
 	err = e.takeSteps(ctx, p.Steps)
-	// Also after a failure: a step that fails for one component must not keep
-	// labels from another one, or a claim from a pod that waits for it.
+	// Upkeep is also done after a failure. A step that fails for one component must not keep labels from another
+	// component, or a claim from a pod that waits for it.
 	e.doUpkeep(ctx, p.Upkeep)
 	if ctx.Err() != nil || !e.mayWrite(ctx) {
 		return p, err // another driver may have started by now

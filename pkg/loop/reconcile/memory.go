@@ -30,8 +30,8 @@ func (m *Memory) begin(p plan.Plan, at time.Time) {
 	}
 }
 
-// note notes how a step ended. One that fails because it was outdated does not
-// count: the next one may succeed.
+// note notes how a step ended. A step that fails because it was outdated does not count, because the next step may
+// succeed.
 func (m *Memory) note(step plan.Step, err error) {
 	var outdated Outdated
 	k, _ := step.Target()
@@ -55,7 +55,7 @@ func (m *Memory) note(step plan.Step, err error) {
 	}
 }
 
-// recall returns the policy with what is remembered: the components whose last step failed, the one
+// recall returns the policy with what is remembered. That is the components whose last step failed, the component
 // that failed longest ago first, and what was waited for.
 func (m *Memory) recall(p plan.Policy) plan.Policy {
 	if m != nil {
@@ -64,11 +64,10 @@ func (m *Memory) recall(p plan.Policy) plan.Policy {
 	return p
 }
 
-// goesOn reports whether a component without a failed step makes progress: one of its steps
-// succeeded in the last turn, or it waits for something that may still come. A run must not end
-// then, since the next steps of that component would not be taken. The run still ends at some time:
-// each wait ends or becomes Blocked. A step that fails for the cluster as a whole holds everything
-// back.
+// goesOn reports whether a component without a failed step makes progress. Then a step of the component succeeded in
+// the last turn, or the component waits for something that may still come. A run must not end then, since the next
+// steps of that component would not be taken. The run still ends at some time: each wait ends or becomes Blocked. A
+// step that fails for the cluster as a whole holds everything back.
 func (m *Memory) goesOn(p plan.Plan) bool {
 	sound := func(k topology.Kind) bool { return !slices.Contains(m.failed, k) }
 	return sound("") && (slices.ContainsFunc(m.went, sound) ||

@@ -9,9 +9,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// Mend takes the steps that choose returns for a live observation, and calls done with each. They are
-// taken as those of a run, under its lease: what another driver has under way must not be taken back.
-// After a step that fails the others are still taken.
+// Mend takes the steps that choose returns for a live observation, and calls done with each. The steps are taken as
+// in a run, under the cluster's lease, because what another driver has under way must not be taken back. After a
+// step that fails the others are still taken.
 func (e Engine) Mend(ctx context.Context, choose func(desired.State, state.Snapshot, plan.Plan) []plan.Step, done func(plan.Step, error)) error {
 	t, err := e.decide(ctx, true)
 	if err != nil {

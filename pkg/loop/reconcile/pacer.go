@@ -9,10 +9,9 @@ import (
 )
 
 const (
-	// pollInterval is how often PD, TiKV or TiDB is asked for a fact that a gate
-	// waits for, since they report nothing by themselves. As long as the fact does
-	// not change it is asked for less often, up to pollSlowest, since some waits
-	// take hours: the pause is a pollShare of the time without a change.
+	// pollInterval is how often PD, TiKV or TiDB is asked for a fact that a gate waits for, since they report
+	// nothing by themselves. As long as the fact does not change it is asked for less often, up to pollSlowest,
+	// since some waits take hours. The pause is a pollShare of the time without a change.
 	pollInterval = 500 * time.Millisecond
 	pollSlowest  = 5 * time.Second
 	pollShare    = 10
@@ -22,9 +21,8 @@ const (
 	firstRetry, lastRetry = 250 * time.Millisecond, 5 * time.Second
 )
 
-// Pacer waits between the turns of a foreground run: until something changes in
-// Kubernetes, for a short time when the run waits for PD, TiKV or TiDB, and no
-// longer than until the next deadline.
+// Pacer waits between the turns of a foreground run until something changes in Kubernetes. It waits for a short time
+// when the run waits for PD, TiKV or TiDB, and no longer than until the next deadline.
 type Pacer struct {
 	Nudges <-chan struct{}
 	Now    func() time.Time
@@ -59,9 +57,8 @@ type Pauses struct {
 	due   time.Time // when the next turn is due if nothing happens before
 }
 
-// After returns the pause after a plan if nothing changes in Kubernetes: short
-// while a gate waits for PD, TiKV or TiDB, no longer than until the next deadline,
-// and no longer than most.
+// After returns the pause after a plan if nothing changes in Kubernetes. The pause is short while a gate waits for
+// PD, TiKV or TiDB. It is no longer than until the next deadline, and no longer than most.
 func (s *Pauses) After(p plan.Plan, now time.Time, most time.Duration) time.Duration {
 	if s.since.IsZero() || now.Before(s.due) || !slices.EqualFunc(s.waits, p.Gates, sameWait) {
 		s.since = now

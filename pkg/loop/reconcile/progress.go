@@ -18,8 +18,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
 )
 
-// Progress reports each turn as events. It remembers what it has reported, so that
-// each change is reported once; no decision depends on it.
+// Progress reports each turn as events. It remembers what was reported, so that each change is reported once. No
+// decision depends on that memory.
 type Progress struct {
 	namespace, cluster string
 	context            string // the kubeconfig context, for commands that are shown
@@ -290,8 +290,8 @@ func (st *Progress) noticeOnce(about string, reason event.NoticeReason, e event.
 	st.send(e)
 }
 
-// Done reports the end of the run, and before it what another user or tool did in the
-// database, which this run has not changed.
+// Done reports the end of the run. Before that it reports what another user or tool did in the database, which this
+// run has not changed.
 func (st *Progress) Done(outcome string, code int, took time.Duration, err error) {
 	for _, f := range st.found {
 		if f.Member == "" {

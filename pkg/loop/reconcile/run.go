@@ -18,8 +18,8 @@ type Waiter interface {
 // Final marks an error that another attempt cannot solve.
 type Final interface{ Final() bool }
 
-// HandsOff marks a cause for which a context ends and after which nothing may be changed any more,
-// not even to clean up: another driver may have started.
+// HandsOff marks a cause of the end of a context after which nothing may be changed, not even to clean up. Another
+// driver may have started.
 type HandsOff interface{ HandsOff() bool }
 
 // giveUp is how many turns in a row may fail, with nothing else going on, before a
@@ -53,8 +53,8 @@ func Run(ctx context.Context, e Engine, w Waiter) (plan.Plan, error) {
 	return p, err
 }
 
-// undoWithRetries is Undo with several attempts: PD may be without a leader for some seconds, and
-// what is left in PD now stays there until the next run. It waits for gates until ctx ends.
+// undoWithRetries is Undo with several attempts. PD may be without a leader for some seconds, and what is left in PD
+// now stays there until the next run. It waits for gates until ctx ends.
 func (e Engine) undoWithRetries(ctx context.Context, w Waiter) error {
 	for failures := 0; ; {
 		err := e.Undo(ctx)

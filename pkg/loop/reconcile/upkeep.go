@@ -29,8 +29,8 @@ type Outdated interface{ Stale() bool }
 // after each step of upkeep, so that what the step may have changed is read again.
 type Forgetter interface{ Forget(plan.Step) }
 
-// Upkeep takes steps of upkeep, several at the same time. It remembers those that
-// failed, only to try them again later: no decision depends on it.
+// Upkeep takes steps of upkeep, several at the same time. Upkeep remembers steps that failed, only to try them again
+// later. No decision depends on that memory.
 type Upkeep struct {
 	atOnce int
 	now    func() time.Time

@@ -1,6 +1,6 @@
-// Package start makes the observer and the engine of a cluster, for a foreground command and for
-// the daemon. So these two differ only in what they set themselves: when they take a turn, when
-// they end and how they hold the lease.
+// Package start makes the observer and the engine of a cluster, for a foreground command and for the daemon. So the
+// command and the daemon set only three things themselves: when to take a turn, when to end and how to hold the
+// lease.
 package start
 
 import (
@@ -47,8 +47,8 @@ func (c Connections) Observer(namespace, name string) *observe.Observer {
 	}, c.Now)
 }
 
-// Want returns what is wanted of a cluster, or why it is refused. A TidbCluster may be changed at any time and by anybody, so
-// it is validated in each turn: fields that are not supported would be ignored otherwise.
+// Want returns what is wanted of a cluster, or why it is refused. A TidbCluster may be changed at any time and by
+// anybody, so it is validated in each turn. Otherwise fields that are not supported would be ignored.
 func (c Connections) Want(o state.Observation) (desired.State, error) {
 	if invalid := topology.Validate(o.Cluster); len(invalid) > 0 {
 		return desired.State{}, &render.RefusedError{Fields: invalid}
@@ -66,8 +66,8 @@ func (c Connections) Follow(e *reconcile.Engine, policy plan.Policy, progress *r
 	e.Upkeep = reconcile.NewUpkeep(atOnce, c.Now)
 }
 
-// Drive has an engine change the cluster that o observes. It is valid for the TidbCluster that was
-// read and not for its name: new objects belong to its UID. The status is written through status.
+// Drive has an engine change the cluster that o observes. It is valid for the TidbCluster that was read and not for
+// its name, because new objects belong to the UID of that TidbCluster. The status is written through status.
 func (c Connections) Drive(e *reconcile.Engine, o *observe.Observer, cluster topology.Cluster, status act.Intent) {
 	notice := func(reason event.NoticeReason) func(string) {
 		return func(text string) {
