@@ -1,8 +1,8 @@
 // Package cli is the command line: one package per verb, and here the root, the
 // signals and the exit.
 //
-// A verb turns flags into options and options into an intent. It owns no logic
-// of its own; package drive runs the engine for all of them.
+// A verb turns flags into options and options into an intent. A verb has no logic of its own; package drive runs the
+// engine for all verbs.
 package cli
 
 import (
@@ -32,8 +32,8 @@ func Main(args []string, streams genericiooptions.IOStreams, env func(string) st
 	return run(ctx, args, streams, env)
 }
 
-// quiet drops the libraries' own log: the important part is reported as events, and the rest would
-// break the live screen.
+// quiet drops the libraries' own log. The important part is reported as events, and the rest would break the live
+// screen.
 func quiet() { klog.SetLogger(logr.Discard()) }
 
 func run(ctx context.Context, args []string, streams genericiooptions.IOStreams, env func(string) string) int {

@@ -12,13 +12,13 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 )
 
-// sameSignal is how long after the first signal another one counts as the same: timeout(1) and some
-// terminals send a signal to a process and to its group.
+// sameSignal is how long after the first signal another signal counts as the same. timeout(1) and some terminals
+// send a signal to a process and to its group.
 const sameSignal = time.Second
 
-// interruptible ends the context at the first signal, so that the command stops at a safe point,
-// and the process at the second. Closing the terminal interrupts as well, unless the shell ignores
-// that signal: under nohup a command continues.
+// interruptible ends the context at the first signal, so that the command stops at a safe point. At the second
+// signal it ends the process. Closing the terminal interrupts as well, unless the shell ignores that signal: under
+// nohup a command continues.
 func interruptible(errOut io.Writer) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)

@@ -96,8 +96,8 @@ func one(name string) func([]byte, error) ([]intent.Source, error) {
 	}
 }
 
-// local reads a file, the files in a folder that have one of the extensions of manifests, or those
-// that match a pattern.
+// local reads a file, the manifests in a folder, or the files that match a pattern. The extensions of the files in a
+// folder say which are manifests.
 func (o Files) local(name string) ([]intent.Source, error) {
 	roots := []string{name}
 	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
@@ -158,8 +158,8 @@ func fetch(ctx context.Context, url string) (text []byte, last error) {
 	return text, ctx.Err()
 }
 
-// patience is how long one answer of a server may take: one that never ends it would keep the
-// command for ever.
+// patience is how long an answer of a server may take. A server that never ends its answer would keep the command
+// for ever.
 const patience = 30 * time.Second
 
 // get asks a server once. It reports whether its answer is final.

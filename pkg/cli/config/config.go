@@ -56,8 +56,8 @@ type member struct {
 	name    string
 }
 
-// choose returns the members that an argument names: those of a component, or one; all that show
-// their configuration for "". It is not ok for an argument that names none.
+// choose returns the members that an argument names, which are those of a component, or a single member. For "" it
+// returns all members that show their configuration. ok is false for an argument that names no member.
 func (s session) choose(arg string) (all []member, ok bool) {
 	kind, ordinal, named := s.cluster.Named(arg)
 	for _, g := range s.cluster.Groups {

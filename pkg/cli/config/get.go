@@ -102,8 +102,8 @@ func (s session) get(ctx context.Context, f *factory.Factory, o getting) error {
 	return printSettings(f, o, all, names)
 }
 
-// read returns the settings that are asked for, by components, or by the member that is named, and the
-// names in their order. The error is the last one of a member that did not answer.
+// read returns the settings that are asked for, and their names in order. The settings are by component, or by the
+// member that is named. The error is the last one of a member that did not answer.
 func (s session) read(ctx context.Context, o getting, members []member) (all map[string]map[string]any, names []string, last error) {
 	all = map[string]map[string]any{}
 	_, ordinal, named := s.cluster.Named(o.of)

@@ -48,8 +48,8 @@ func Ask(ctx context.Context, f *factory.Factory, q Question) error {
 	return exit.Refusef("that is not the cluster's name, so nothing was changed")
 }
 
-// GoOn asks whether to go on with what the user has been shown, "no" by default: nothing that is asked
-// about here takes a service or data away.
+// GoOn asks whether to go on with what the user has been shown. The default is "no". Nothing that is asked about
+// here takes a service or data away.
 func GoOn(ctx context.Context, f *factory.Factory) error {
 	fmt.Fprint(f.Streams.ErrOut, "Go on? [y/N]: ")
 	line, err := f.Input(ctx, oneLine)

@@ -227,8 +227,8 @@ func (o options) cluster(namespace string) (*v1alpha1.TidbCluster, error) {
 	return tc, nil
 }
 
-// earlyProbe looks at a TiDB server as soon as it can serve. The default is to look after ten seconds, and then each ten
-// seconds: that is most of the time in which a restarted server serves nobody.
+// earlyProbe looks at a TiDB server as soon as it can serve. The default is to look after ten seconds, and then each
+// ten seconds. That is most of the time in which a restarted server serves nobody.
 func earlyProbe() *v1alpha1.Probe {
 	return &v1alpha1.Probe{InitialDelaySeconds: ptr.To[int32](1), PeriodSeconds: ptr.To[int32](2)}
 }

@@ -96,8 +96,8 @@ nodes. The definition of TidbClusters is not part of it: see "kubectl tidb init"
 	return cmd
 }
 
-// reference matches the name of an image, as a container runtime takes it: a registry, a path, a
-// tag or a digest.
+// reference matches the name of an image, as a container runtime takes it. The parts of a name are a registry, a
+// path, a tag or a digest.
 var reference = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*(:[0-9]{1,5})?/)?` +
 	`[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*(/[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*)*(:[\w][\w.-]{0,127})?(@sha256:[0-9a-f]{64})?$`)
 

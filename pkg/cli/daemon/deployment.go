@@ -71,7 +71,7 @@ func (o options) deployment(meta metav1.ObjectMeta, shard daemon.Shard) runtime.
 func (o options) container(namespace string, shard daemon.Shard) corev1.Container {
 	return corev1.Container{
 		Name: "daemon", Image: o.image, Args: o.args(namespace, shard),
-		// These name its process for others that want to drive a cluster that it drives.
+		// These name the daemon's process for another process that wants to drive a cluster of the daemon.
 		Env: []corev1.EnvVar{
 			{Name: "USER", Value: "kubectl-tidb"}, {Name: "HOME", Value: "/"},
 			{Name: "POD_NAME", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}},

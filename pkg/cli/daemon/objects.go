@@ -15,8 +15,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/rbac"
 )
 
-// objects returns all objects of the manifest, in the order in which they are created: rights exist
-// before the pods that need them.
+// objects returns all objects of the manifest, in the order in which they are created. Rights exist before the pods
+// that need them.
 func (o options) objects(namespace string) []runtime.Object {
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: o.name, Labels: o.labels()}
 	all := []runtime.Object{&corev1.ServiceAccount{TypeMeta: kind("v1", "ServiceAccount"), ObjectMeta: meta}}
@@ -60,8 +60,8 @@ func (o options) rights(meta metav1.ObjectMeta) []runtime.Object {
 	}
 }
 
-// rules returns those of a driver, without the rights that only commands at a terminal need: in the
-// cluster pods are connected to directly, no arguments are completed, and no logs and events are read.
+// rules returns the rules of a driver, without the rights that only commands at a terminal need. In the cluster pods
+// are connected to directly, no arguments are completed, and no logs and events are read.
 func rules(scopes ...rbac.Scope) []rbacv1.PolicyRule {
 	all := rbac.Rules(rbac.Driver, scopes...)
 	for i := range all {

@@ -83,8 +83,8 @@ func memberOf(ctx context.Context) *url.URL {
 	return at
 }
 
-// local reports whether a browser has asked for an address of this machine, and not for a name that
-// somebody else has pointed here.
+// local reports whether a browser has asked for an address of this machine. A name that somebody else has pointed
+// here does not count.
 func local(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -1,5 +1,5 @@
-// Package doctor is the verb that looks for what is wrong with clusters, or will be, and that mends
-// what was left over by runs that were killed.
+// Package doctor is the verb that looks for what is wrong with clusters, or will be. It also mends what was left
+// over by runs that were killed.
 package doctor
 
 import (
@@ -106,7 +106,7 @@ func (o *options) resolve(ctx context.Context, f *factory.Factory) ([]cache.Obje
 	return []cache.ObjectName{{Namespace: namespace, Name: name}}, err
 }
 
-// run looks at the clusters one after another: one that cannot be read must not hide the others.
+// run looks at each cluster in turn, because a cluster that cannot be read must not hide the others.
 func run(ctx context.Context, f *factory.Factory, o options) error {
 	names, err := o.resolve(ctx, f)
 	if err != nil {
@@ -203,8 +203,8 @@ func examine(ctx context.Context, f *factory.Factory, s *drive.Session) (*result
 	return r, err
 }
 
-// silent is how long a driver may not have renewed its lease and still be alive: two times the
-// time after which others take it over.
+// silent is how long a driver may not have renewed its lease and still be alive. It is two times the time after
+// which another process takes the lease over.
 const silent = time.Minute
 
 // Examine reads all that findings are made from. With a *intent.MalformedError the rest is there.

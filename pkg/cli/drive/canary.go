@@ -36,8 +36,8 @@ func (p proposal) asksCanary() (topology.Canary, bool) {
 	return c, err == nil
 }
 
-// holdsNothing refuses a canary of a component that has no member to restart: the next change, perhaps
-// weeks later, would stop at it.
+// holdsNothing refuses a canary of a component that has no member to restart. The next change, perhaps weeks later,
+// would stop at that canary.
 func (p proposal) holdsNothing(w desired.State, snap state.Snapshot) error {
 	c, asks := p.asksCanary()
 	g, has := w.Group(c.Kind)

@@ -20,10 +20,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
 )
 
-// consent asks the user before the request takes a service or data away, and in a terminal also before it
-// changes anything that exists, with what will be done. It reports whether it has asked. A dry run and
-// --yes do not ask, and without a terminal only what takes something away needs --yes, as kubectl's verbs
-// do.
+// consent asks the user before the request takes a service or data away. In a terminal it asks also before the
+// request changes anything that exists, with what will be done. It reports whether it has asked. A dry run and --yes
+// do not ask, and without a terminal only what takes something away needs --yes, as kubectl's verbs do.
 func (p prospect) consent(ctx context.Context, f *factory.Factory, o flags.Options) (asked bool, err error) {
 	if o.Yes || o.DryRun != flags.NoDryRun {
 		return false, nil
@@ -47,8 +46,8 @@ func (p prospect) consent(ctx context.Context, f *factory.Factory, o flags.Optio
 	})
 }
 
-// foretold returns what a run that is no dry run would ask about, and what an earlier run has begun in a cluster that is
-// paused.
+// foretold returns what a run that is no dry run would ask about. In a cluster that is paused it also returns what
+// an earlier run has begun.
 func (p prospect) foretold() []warning {
 	var notes []warning
 	for _, f := range p.plan.Notices {

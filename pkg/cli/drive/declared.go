@@ -8,13 +8,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// appliers are beginnings of the names under which the API server records tools that apply a source
-// again and again: Argo CD, Flux and Helm. What somebody else writes into fields that they own they set
-// back.
+// appliers are beginnings of the names under which the API server records tools that apply a source again and again.
+// The tools are Argo CD, Flux and Helm. Such a tool sets back what somebody else writes into fields that the tool
+// owns.
 var appliers = []string{"argocd", "kustomize-controller", "helm", "flux"}
 
-// setBack are warnings about fields that the request changes and that such a tool owns: the change
-// belongs into its source.
+// setBack are warnings about fields that the request changes and that such a tool owns. The change belongs into the
+// tool's source.
 func (p proposal) setBack() []warning {
 	if p.Now == nil || p.Want == nil || p.Want == p.Now {
 		return nil

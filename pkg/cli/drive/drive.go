@@ -28,8 +28,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
 )
 
-// upkeepAtOnce is how many small corrections are made at the same time: one after the other, they
-// would take the first minute of a big cluster.
+// upkeepAtOnce is how many small corrections are made at the same time. One after the other, they would take the
+// first minute of a big cluster.
 const upkeepAtOnce = 8
 
 // Run checks what the request wants, writes it, and drives the cluster. With --dry-run it only
@@ -121,8 +121,8 @@ func reported(o flags.Options, err error) error {
 	return err
 }
 
-// ask checks a request, asks the user for consent where it needs that, and writes
-// the intent, which it returns as it was written.
+// ask checks a request, and asks the user for consent where the request needs that. It writes the intent, and
+// returns the intent as it was written.
 func (s *Session) ask(ctx context.Context, f *factory.Factory, o flags.Options, r proposal) (prospect, *v1alpha1.TidbCluster, error) {
 	p, err := s.shown(ctx, f, o, r)
 	if err == nil {

@@ -30,9 +30,9 @@ type other struct {
 	leases bool
 }
 
-// hold makes this process the cluster's driver. If there is another driver, it returns that one,
-// and the caller may only follow. A run with a policy of its own asks the other one for the lease,
-// since that one does not know the policy.
+// hold makes this process the cluster's driver. If there is another driver, it returns that one, and the caller may
+// only follow. A run with a policy of its own asks the other driver for the lease, since that driver does not know
+// the policy.
 func (s *Session) hold(
 	ctx context.Context, c topology.Cluster, o flags.Options, policy plan.Policy, progress *reconcile.Progress,
 ) (*lease.Held, *other, error) {
@@ -69,8 +69,8 @@ func demanding(p plan.Policy) bool {
 	return p.Failover.Members || p.Failover.Now || len(p.Failover.Discard) > 0 || p.Eviction != plan.Eviction{}
 }
 
-// await makes this process the cluster's driver as soon as there is no other one, and returns nil
-// when end comes before. The lease is kept until ctx ends.
+// await makes this process the cluster's driver as soon as there is no other driver. It returns nil when end comes
+// before. The lease is kept until ctx ends.
 func (s *Session) await(ctx, end context.Context, c topology.Cluster, every time.Duration) *lease.Held {
 	bid := lease.NewBid(s.Kube, c, lease.Self())
 	var held *lease.Held

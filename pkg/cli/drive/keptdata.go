@@ -10,9 +10,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// readable refuses to start a version on data of a higher one, which is there since a cluster of
-// that name was deleted or suspended. It returns warnings about data for which it is not known
-// which versions have run on it.
+// readable refuses to start a version on data of a higher version. Such data is left of a cluster of that name that
+// was deleted or suspended. It returns warnings about data of which nobody knows which versions have run on that
+// data.
 func (r Request) readable(c topology.Cluster, kept []plan.KeptData) (warnings []warning, err error) {
 	var newer []string
 	needed := ""

@@ -50,9 +50,9 @@ func (s *Session) leave(ctx context.Context, c topology.Cluster, progress *recon
 	return nil
 }
 
-// begun waits until the Lease of a cluster shows that another process drives it, and returns the
-// name of that process; "" when none has begun for long enough. Only a change of the Lease counts:
-// a process that was killed stays its holder.
+// begun waits until the Lease of a cluster shows that another process drives it, and returns the process's name. The
+// name is "" when no process has begun for long enough. Only a change of the Lease counts: a process that was killed
+// stays its holder.
 func (s *Session) begun(ctx context.Context, c topology.Cluster, progress *reconcile.Progress) (who string, err error) {
 	defer unlessSoon(progress, fmt.Sprintf("looks for another process that drives the cluster (up to %s)", begins))()
 	var first *lease.Holder

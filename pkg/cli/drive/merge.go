@@ -13,8 +13,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// merges says that an earlier change is not carried out yet, and what it means that this one is written
-// now: both are carried out together. One that takes the earlier change back means just that.
+// merges says that an earlier change is not carried out yet, and what this change then means. Both changes are
+// carried out together. A change that takes the earlier change back means just that.
 func (p proposal) merges(seen state.Observation, next desired.State) []warning {
 	if p.now == nil || p.Unrecorded || p.Write == nil || !p.changes() {
 		return nil
@@ -48,8 +48,8 @@ func (p proposal) asked() string {
 	return "it is not recorded by whom"
 }
 
-// restartAgain returns the members that have restarted in a rollout that is under way, and restart for the
-// next change as well.
+// restartAgain returns the members that have restarted in the present rollout, and restart again for the next
+// change.
 func restartAgain(now, next desired.State, snap state.Snapshot) []string {
 	var all []string
 	for _, g := range next.Groups {

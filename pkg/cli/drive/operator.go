@@ -52,9 +52,9 @@ func unlessSoon(progress *reconcile.Progress, what string) (over func()) {
 	return func() { timer.Stop() }
 }
 
-// untilOperator returns a context that ends, with the given cause, when a tidb-operator begins to
-// drive the cluster, or, with begins false, when none does any more. The function that it returns
-// ends the checks.
+// untilOperator returns a context that ends, with the given cause, when a tidb-operator begins to drive the cluster.
+// With begins false it ends when no tidb-operator drives the cluster any more. The function that it returns ends the
+// checks.
 func (s *Session) untilOperator(ctx context.Context, begins bool, cause func(lease.Operator) error) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
@@ -76,8 +76,8 @@ func (s *Session) untilOperator(ctx context.Context, begins bool, cause func(lea
 	}
 }
 
-// driving returns the operator that drives the cluster now, if one does. Without any operator that is one
-// request: only an operator that selects clusters by their labels has them read again.
+// driving returns the operator that drives the cluster now, if one does. Without any operator that is a single
+// request. Only an operator that selects clusters by labels has the operators read again.
 func (s *Session) driving(ctx context.Context, t *lease.Target) (lease.Operator, bool, error) {
 	found, err := s.operators.Find(ctx, *t)
 	if err != nil || found.None() {

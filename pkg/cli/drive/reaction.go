@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// reacts is how long an operator may do nothing while there is something to do before that is
-	// reported: it looks at each cluster every half minute.
+	// reacts is how long an operator may do nothing while there is something to do before that is reported. An
+	// operator looks at each cluster every half minute.
 	reacts = time.Minute
 	// idles is how long an operator may do nothing before the run ends. It is longer than its
 	// longest pause after a failure, which is 100 s.
@@ -125,9 +125,8 @@ func trace(c topology.Cluster, s state.Snapshot) string {
 	return b.String()
 }
 
-// progress returns what a driver changes of a member, as text. PD moves leaders and regions all the
-// time to balance its stores, without any driver, so their numbers count only for a store that a
-// driver evicts or removes.
+// progress returns what a driver changes of a member, as text. PD moves leaders and regions all the time to balance
+// its stores, without any driver. So their numbers count only for a store that a driver evicts or removes.
 func progress(m state.Member) string {
 	d, pod, mark := m.Database, "", false
 	if m.Pod != nil {

@@ -44,8 +44,8 @@ func (s *Session) fulfilled(ctx context.Context, r Request, asked *v1alpha1.Tidb
 	return r.Fulfilled(ctx)
 }
 
-// replaced fails when a cluster has converged to something else than this run has asked for, since
-// a field that the run has changed was changed again later. Other fields do not matter.
+// replaced fails when a cluster has converged to something else than this run has asked for. Then a field that the
+// run has changed was changed again later. Other fields do not matter.
 func (s *Session) replaced(ctx context.Context, before, asked *v1alpha1.TidbCluster) error {
 	if asked == nil {
 		return nil
@@ -81,7 +81,7 @@ func Differences(from, to *v1alpha1.TidbCluster) string {
 	return strings.Join(all, "; ")
 }
 
-// touched reports whether a path is one of some paths, or contains one, or is part of one.
+// touched reports whether a path is equal to, contains, or is part of one of some paths.
 func touched(path string, paths []string) bool {
 	return slices.ContainsFunc(paths, func(o string) bool {
 		return path == o || strings.HasPrefix(path, o+".") || strings.HasPrefix(o, path+".")

@@ -76,8 +76,7 @@ func propose(r Request) proposal {
 	return p
 }
 
-// atTime is the proposal at a time: what is wanted is not paused any more when the time of a pause is
-// over.
+// atTime is the proposal at a time. What is wanted is not paused any more when the time of a pause is over.
 func (p proposal) atTime(now time.Time) proposal {
 	if p.want.Pause.Over(now) {
 		p.ends, p.want.Paused, p.want.Pause = p.want.Pause, false, topology.Pause{}
@@ -158,9 +157,9 @@ func (p proposal) uncertified(w desired.State) []error {
 	return problems
 }
 
-// shrinks returns why a volume's size cannot be taken back, "" if it can: a claim that was resized
-// by a run that ended before it reached the StatefulSet cannot become smaller again; a claim that
-// was not resized yet can keep its size.
+// shrinks returns why a volume's size cannot be taken back, "" if it can. A run may have resized a claim and ended
+// before it reached the StatefulSet, and such a claim cannot become smaller again. A claim that was not resized yet
+// can keep its size.
 func (p proposal) shrinks(w desired.State, snap state.Snapshot) string {
 	if p.now == nil {
 		return ""

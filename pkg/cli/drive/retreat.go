@@ -18,8 +18,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
 )
 
-// retreat is a component that is to go back to an older release, with the release that its
-// StatefulSet had before a rollout that is not over.
+// retreat is a component that is to go back to an older release. It has the release that the component's StatefulSet
+// had before a rollout that is not over.
 type retreat struct {
 	topology.Downgrade
 	before string // "" when it is not recorded
@@ -70,10 +70,10 @@ func versionIn(r *appsv1.ControllerRevision, k topology.Kind) string {
 	return ""
 }
 
-// judge returns why an older release is refused, "" where it is not. It is refused except for the one that an unfinished
-// upgrade came from, as long as no process of a newer one has run on the data: it may have changed the data into a format
-// that the older one cannot read, and TiDB's system tables are part of the data as well. An image that does not exist has
-// never changed any data, and going back repairs the cluster.
+// judge returns why an older release is refused, "" where it is not. Only the release that an unfinished upgrade
+// came from is accepted, and only while no process of a newer release has run on the data. Such a process may have
+// changed the data into a format that the older release cannot read. TiDB's system tables are part of the data as
+// well. An image that does not exist has never changed any data, and going back repairs the cluster.
 func (r retreat) judge(g state.Group) string {
 	why, came := "", topology.SameRelease(r.before, r.To)
 	for _, m := range g.Members {
@@ -91,8 +91,8 @@ func (r retreat) judge(g state.Group) string {
 	return fmt.Sprintf("%s is %s, and %s", r.Kind.Title(), r.From, why)
 }
 
-// refusals returns an error for each field that asks for an older release which is refused, with all reasons: mostly one
-// field sets the version of several components.
+// refusals returns an error for each field that asks for an older release which is refused, with all reasons. Mostly
+// one field sets the version of several components.
 func refusals(all []retreat, snap state.Snapshot) field.ErrorList {
 	var errs field.ErrorList
 	whys := map[string][]string{}

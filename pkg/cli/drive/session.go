@@ -1,6 +1,5 @@
-// Package drive is what all driving verbs have in common: check the intent that
-// the user proposes, write it, and run the engine until the cluster matches it.
-// A verb adds only what it proposes.
+// Package drive is what all driving verbs have in common. It checks the intent that the user proposes, writes the
+// intent, and runs the engine until the cluster matches it. A verb adds only what it proposes.
 package drive
 
 import (

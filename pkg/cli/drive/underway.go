@@ -56,9 +56,9 @@ func underway(seen state.Observation) (Underway, desired.State, error) {
 	return u, w, nil
 }
 
-// scaling returns the components that have not the number of members yet to which the last change has
-// taken them from another one, a line each. A StatefulSet has its new number of replicas before new
-// members serve, which a member without room never does.
+// scaling returns the components that the last change has scaled and that have not the new number of members yet.
+// Each component is a line. A StatefulSet has its new number of replicas before new members serve, which a member
+// without room never does.
 func scaling(before map[topology.Kind]int, w desired.State, snap state.Snapshot) []string {
 	var all []string
 	for _, g := range w.Groups {

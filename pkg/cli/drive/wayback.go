@@ -12,14 +12,14 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
-// wayBackTime is how long the end of a run may take to find out whether its change can be taken back.
+// wayBackTime bounds the time in which a run that ends finds out whether its change can be taken back.
 const wayBackTime = 5 * time.Second
 
 // failed are the exit codes of runs after which a user may want to go back. So may one who judges a canary.
 var failed = []exit.Code{exit.Failure, exit.Refused, exit.TimedOut}
 
-// withWayBack adds the command that takes the change of a failed run back to its error, if that is
-// possible now: a command that is refused is of no use in the middle of an incident.
+// withWayBack adds to the error of a failed run the command that takes the change back, if possible now. A command
+// that is refused is of no use in the middle of an incident.
 func (s *Session) withWayBack(ctx context.Context, asked *v1alpha1.TidbCluster, err error) error {
 	if asked == nil || !slices.Contains(failed, exit.Of(err)) && !atCanary(err) {
 		return err

@@ -119,8 +119,8 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	return err
 }
 
-// nameKeptFile names the file with what a person has written and what the API server does not have, so that
-// nobody writes it twice.
+// nameKeptFile names the file with what a person has written and the API server does not have. So nobody writes it
+// twice.
 func nameKeptFile(errOut io.Writer, file string) {
 	if file != "" {
 		fmt.Fprintln(errOut, "what you have written is in "+file)
@@ -190,7 +190,7 @@ func comment(refused error) string {
 	return "#\n# This was refused, and nothing was changed (line 1 is the first one that is no comment):\n# " + strings.ReplaceAll(refused.Error(), "\n", "\n# ") + "\n#\n"
 }
 
-// uncommented returns a text without the lines at its top that begin with a #: the reasons of the
+// uncommented returns a text without the lines at its top that begin with a #. These lines are the reasons of the
 // last time. Comments further down are the person's.
 func uncommented(text []byte) []byte {
 	for bytes.HasPrefix(text, []byte("#")) {

@@ -28,8 +28,7 @@ type object struct {
 	Name string `json:"name"`
 }
 
-// write writes events in the format of -o: as one list, or with -w one after another, since there is
-// no end.
+// write writes events in the format of -o. They are a list, or with -w single events, since there is no end.
 func (p *printer) write(all []corev1.Event) error {
 	items := []unstructured.Unstructured{}
 	for i := range all {

@@ -1,5 +1,5 @@
-// Package exit holds the exit codes, which are a contract with scripts
-// (docs/exit-codes.md), and the one mapping from errors to them.
+// Package exit holds the exit codes, which are a contract with scripts (docs/exit-codes.md). It has the one mapping
+// from errors to exit codes.
 package exit
 
 import (
@@ -80,8 +80,8 @@ func Within(ctx context.Context, timeout time.Duration) (context.Context, contex
 	return context.WithTimeoutCause(ctx, timeout, ErrTimedOut)
 }
 
-// Ended replaces an error by the reason why ctx has ended, if there is one: every call
-// fails then, each with a text that does not help the user.
+// Ended replaces an error by the reason why ctx has ended, if there is one. Every call fails then, each with a text
+// that does not help the user.
 func Ended(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if _, coded := errors.AsType[*Error](cause); err == nil || !coded {

@@ -63,8 +63,8 @@ func New(streams genericiooptions.IOStreams, env func(string) string, version st
 	return f
 }
 
-// Names has each request of a command say which command it is from, as those of kubectl do, unless
-// KUBECTL_COMMAND_HEADERS says that they shall not. It is called before the first request.
+// Names has each request say which command the request is from, as requests of kubectl do. KUBECTL_COMMAND_HEADERS
+// can turn that off. Names is called before the first request.
 func (f *Factory) Names(cmd *cobra.Command) {
 	if off := f.Env("KUBECTL_COMMAND_HEADERS"); off == "0" || off == "false" {
 		return

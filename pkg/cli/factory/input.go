@@ -19,8 +19,8 @@ func (f *Factory) Interactive() bool {
 	return !report.InCI(f.Env) && (!isFile || term.IsTerminal(int(in.Fd())))
 }
 
-// CanAsk reports whether a question and its answer reach the user: Interactive, and the error stream is
-// a terminal as well. If the question were written to a file, nobody would see it, and the command would
+// CanAsk reports whether a question and its answer reach the user. That is so where Interactive holds, and the error
+// stream is a terminal as well. If the question were written to a file, nobody would see it, and the command would
 // wait for ever.
 func (f *Factory) CanAsk() bool {
 	out, isFile := harmless.Under(f.Streams.ErrOut).(*os.File)

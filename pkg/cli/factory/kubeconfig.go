@@ -36,8 +36,8 @@ func (f *Factory) load() (*rest.Config, error) {
 	}
 	c.Dial = f.Connect
 	c.UserAgent = "kubectl-tidb/" + f.Version
-	// Reads come in bursts of a few lists at a time; with the default limit of five requests a
-	// second a driving command would be slow.
+	// Reads come in bursts of a few lists at a time. With the default limit of five requests a second a driving
+	// command would be slow.
 	c.QPS, c.Burst = 50, 100
 	// Warnings about API versions are for authors of manifests, and would break a live screen.
 	c.WarningHandler = rest.NoWarnings{}

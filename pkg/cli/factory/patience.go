@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// firstAnswer is how long an API server may take for its first answer. Without this limit a command
-// would wait half a minute for a server behind a VPN that is down, and for ever for one behind a
-// load balancer without a backend.
+// firstAnswer is how long an API server may take for its first answer. Without this limit a command would wait half
+// a minute for a server behind a VPN that is down. For a server behind a load balancer without a backend the command
+// would wait for ever.
 const firstAnswer = 10 * time.Second
 
 // errSilent is the error of a request without an answer.

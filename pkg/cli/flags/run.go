@@ -129,8 +129,8 @@ func (o *Options) bind(cmd *cobra.Command, t Table) {
 // Bind adds the flags to a command.
 func (o *Options) Bind(cmd *cobra.Command) { o.bind(cmd, o.run()) }
 
-// BindEviction adds the flags of verbs that take stores down for a while or for
-// good: how long region leaders may take to leave one, and what happens then.
+// BindEviction adds the flags of verbs that take stores down for a while or for good. The flags say how long region
+// leaders may take to leave a store, and what happens then.
 func (o *Options) BindEviction(cmd *cobra.Command) { o.bind(cmd, o.eviction()) }
 
 // BindStop adds the flag of verbs that remove members: whether changefeeds may stop with the last capture

@@ -111,9 +111,9 @@ func store(c topology.Cluster, s state.Snapshot, name string) (state.Member, err
 	return m, nil
 }
 
-// allowed returns a store of TiKV that may be allowed to lead regions again. In a paused cluster that includes a store whose
-// leaders a run has evicted: no run ends that before the pause ends, and the next one evicts them once more, since a
-// record without a scheduler in PD counts for nothing.
+// allowed returns a store of TiKV that may be allowed to lead regions again. In a paused cluster that includes a
+// store whose leaders a run has evicted, because no run ends that eviction before the pause ends. The next run
+// evicts the leaders once more, since a record without a scheduler in PD counts for nothing.
 func allowed(c topology.Cluster, s state.Snapshot, name string) (state.Member, error) {
 	if c.Paused {
 		return inPD(c, s, name)

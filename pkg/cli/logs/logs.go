@@ -230,8 +230,8 @@ func unknownMember(c topology.Cluster, arg string, all []member) error {
 	return exit.Usagef("cluster %s/%s has no component and no member %q; its members are %s", c.Namespace, c.Name, arg, strings.Join(names, ", "))
 }
 
-// shortTail is how many lines of each of several logs are printed, as kubectl does where a selector
-// finds the pods.
+// shortTail is how many lines of each log are printed where there are several. kubectl does the same where a
+// selector finds the pods.
 const shortTail = 10
 
 // settings returns what is asked of the log of a container.

@@ -15,7 +15,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 )
 
-// printer prints logs. Lines of several containers are written one by one, each with its source.
+// printer prints logs. The lines of several containers are written one after the other, each with its source.
 type printer struct {
 	options
 	pods    corev1client.PodInterface
@@ -87,8 +87,8 @@ func (p *printer) consume(ctx context.Context, s source, since *metav1.Time) err
 	return err
 }
 
-// follow prints the log of a container until ctx ends, also of the containers that come after it in
-// the same place: a rollout restarts one after the other.
+// follow prints the log of a container until ctx ends. It also prints the logs of later containers in the same
+// place, because a rollout restarts one member after the other.
 func (p *printer) follow(ctx context.Context, s source) error {
 	var since *metav1.Time
 	said := ""

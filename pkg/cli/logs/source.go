@@ -16,8 +16,8 @@ type source struct {
 
 func (s source) String() string { return s.pod + "/" + s.container }
 
-// sources returns the containers of members: the component's own without -c, or the one with that
-// name where a member has it.
+// sources returns the containers of members. That is the component's own container without -c, or the container with
+// that name where a member has it.
 func (o options) sources(members []member) ([]source, error) {
 	var all []source
 	var there []string
@@ -45,8 +45,8 @@ func (o options) sources(members []member) ([]source, error) {
 	return all, nil
 }
 
-// ownContainer returns the container of the component itself, which has its name. In the pods of others,
-// such as of an operator of a later version, it may have another one, and comes first.
+// ownContainer returns the container of the component itself, which has its name. In pods that are not ours, such as
+// of an operator of a later version, the container may have another name, and comes first.
 func ownContainer(m member, has []string) string {
 	if slices.Contains(has, string(m.kind)) {
 		return string(m.kind)

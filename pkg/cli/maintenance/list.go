@@ -78,8 +78,8 @@ func list(ctx context.Context, f *factory.Factory, format *output.Objects) error
 	return report.Table(f.Streams.Out, []string{"node", "since", "by", "clusters"}, rows)
 }
 
-// unrecorded returns the nodes that clusters are marked with and that have no record: the Node was deleted, or made
-// again. It says how their maintenance ends.
+// unrecorded returns the nodes that clusters are marked with and that have no record. Such a Node was deleted, or
+// made again. unrecorded says how their maintenance ends.
 func unrecorded(ctx context.Context, f *factory.Factory, recorded map[string]bool) []view {
 	_, clusters, err := listed(ctx, f)
 	if err != nil {

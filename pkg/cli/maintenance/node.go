@@ -70,8 +70,8 @@ func (n *node) others(ctx context.Context) ([]hosts.Host, error) {
 	return all, nil
 }
 
-// write writes a record, "" for none. It fails if the Node has changed since it was read: another
-// process may have written its own record, and its schedulers would stay for ever.
+// write writes a record, "" for none. It fails if the Node has changed since it was read. Another process may have
+// written its own record, and the schedulers of that process would stay for ever.
 func (n *node) write(ctx context.Context, record string) error {
 	var value any
 	if record != "" {

@@ -152,8 +152,8 @@ func (s *starting) run(ctx context.Context) error {
 	return exit.With(exit.TimedOut, errors.New("leaders come back again and again; the same command goes on"))
 }
 
-// await waits for what follows from the actions in a cluster: PD's schedulers after its leader has moved,
-// else until the stores on the host lead no regions.
+// await waits for what follows from the actions in a cluster. It waits for PD's schedulers after PD's leader has
+// moved, else until the stores on the host lead no regions.
 func (s *starting) await(ctx context.Context, h hosts.Host, at hosts.Sight, actions []hosts.Action) error {
 	stores := h.Evicted(at)
 	if len(stores) == 0 {

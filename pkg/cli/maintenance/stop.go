@@ -81,8 +81,8 @@ func (w *work) stop(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// stopMarked takes back what clusters are marked with, for a node without a record. The error that there is no
-// such node, if that is so, is returned where no cluster is marked: then the name is a wrong one.
+// stopMarked takes back what clusters are marked with, for a node without a record. Where no cluster is marked, it
+// returns the error that there is no such node, if that is so, because the name is wrong then.
 func (w *work) stopMarked(ctx context.Context, out io.Writer, absent error) error {
 	clusters, err := w.list(ctx)
 	if err != nil {

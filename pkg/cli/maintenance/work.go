@@ -152,7 +152,8 @@ func (w *work) one(ctx context.Context, a hosts.Action) error {
 	return fmt.Errorf("there is no action %T", a)
 }
 
-// onCluster acts on a cluster, and does nothing if it does not exist any more: nothing of it is left in PD.
+// onCluster acts on a cluster. It does nothing if the cluster does not exist any more, because nothing of it is left
+// in PD.
 func (w *work) onCluster(ctx context.Context, of hosts.Cluster, do func(cluster) error) error {
 	c, err := w.cluster(of.Namespace, of.Name)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/harmless"
 )
 
-// Document writes objects as YAML, without fields that are not set: the types would also write a
-// status, and some empty fields.
+// Document writes objects as YAML, without fields that are not set. The types would also write a status, and some
+// empty fields.
 func Document(objects []runtime.Object) (string, error) {
 	var b strings.Builder
 	for i, o := range objects {

@@ -86,8 +86,8 @@ func (d *Documents) Set(value string) error {
 // Type implements pflag.Value.
 func (d *Documents) Type() string { return "files" }
 
-// Begin checks that all files can be written, and empties them: a report of an earlier run must not
-// be taken for the one of a run that is killed. It comes before a run changes anything.
+// Begin checks that all files can be written, and empties the files. A report of an earlier run must not be taken
+// for the report of a run that is killed. Begin comes before a run changes anything.
 func (d *Documents) Begin() error {
 	if !d.Given() {
 		return nil
@@ -121,8 +121,8 @@ func (d *Documents) Begin() error {
 	return nil
 }
 
-// Write writes all files, each with the runs that there were so far: if a command drives several
-// clusters, and is killed, there are reports of those that it was done with.
+// Write writes all files, each with the runs that there were so far. If a command drives several clusters, and is
+// killed, there are reports of the clusters that it was done with.
 func (d *Documents) Write() error {
 	if !d.Given() {
 		return nil
@@ -143,8 +143,8 @@ func (d *Documents) WriteRuns(runs []history.Run) error {
 	return errors.Join(all...)
 }
 
-// shared reports whether the file may be one that this process also writes otherwise, as /dev/stdout
-// of a command whose output goes to a log.
+// shared reports whether the file may be one that this process also writes otherwise. An example is /dev/stdout of a
+// command whose output goes to a log.
 func (f file) shared() bool { return strings.HasPrefix(f.path, "/dev/") }
 
 func (f file) write(runs []history.Run) error {
@@ -163,8 +163,8 @@ func (f file) write(runs []history.Run) error {
 	return out.Close()
 }
 
-// In returns a reporter of the runs in a kubeconfig context, whose name events get otherwise from
-// the one who shows them.
+// In returns a reporter of the runs in a kubeconfig context. Events otherwise get the context's name from the code
+// that shows them.
 func (d *Documents) In(context string) Recorder { return Recorder{d, context} }
 
 // Recorder records events for reports.

@@ -28,8 +28,8 @@ func (o *Format) Bind(cmd *cobra.Command, what string) {
 // JSON reports whether the result is for a program.
 func (o *Format) JSON() bool { return *o == asJSON }
 
-// String, Set and Type make it a flag, so that a format that does not exist is
-// an error in the command line, found before anything else happens.
+// String, Set and Type make a Format a flag. So a format that does not exist is an error in the command line, found
+// before anything else happens.
 func (o *Format) String() string { return string(*o) }
 
 // Set implements pflag.Value.

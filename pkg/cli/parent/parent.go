@@ -10,9 +10,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 )
 
-// New makes cmd the parent of the others. Alone it is refused with a list of them, and so is a word that
-// is none of them: cobra itself would print help and exit with 0, so that a script with a typing error
-// would go on.
+// New makes cmd the parent of the others. Without a word behind it, cmd is refused with a list of the other
+// commands, and so is a word that is none of them. cobra itself would print help and exit with 0, so that a script
+// with a typing error would go on.
 func New(cmd *cobra.Command, below ...*cobra.Command) *cobra.Command {
 	var names []string
 	for _, c := range below {

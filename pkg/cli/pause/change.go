@@ -99,8 +99,9 @@ func (o common) make(ctx context.Context, f *factory.Factory, ch change) error {
 	return nil
 }
 
-// begun says what a run has begun in PD and in TiDB and not ended, by the records of that, which are read after the pause was
-// written. PD itself is not asked: a pause is to be written at once, also while nothing of the cluster answers.
+// begun says what a run has begun in PD and in TiDB and not ended. It says so by the records of that, which are read
+// after the pause was written. PD itself is not asked: a pause is to be written at once, also while nothing of the
+// cluster answers.
 func begun(ctx context.Context, f *factory.Factory, c topology.Cluster) {
 	say := func(all []desired.Notice) {
 		for _, n := range all {

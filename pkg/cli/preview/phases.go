@@ -56,7 +56,7 @@ func matters(s forecast.Step) bool {
 	return !writes || a.Component != "" && a.Object.Kind == "StatefulSet"
 }
 
-// work is what is done for members one after the other, or for a component as a whole, in the same way.
+// work is what is done in the same way for members one after the other, or for a whole component.
 type work struct {
 	members []string
 	tasks   []task

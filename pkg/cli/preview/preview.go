@@ -1,5 +1,5 @@
-// Package preview shows what a command would do: what changes in each component, all steps in order, what
-// is waited for after them, what they come to, and what cannot be taken back.
+// Package preview shows what a command would do. It shows what changes in each component, all steps in order, and
+// what is waited for after them. It also shows what the steps come to, and what cannot be taken back.
 package preview
 
 import (

@@ -129,8 +129,8 @@ func loss(c claim.Claim) string {
 	return fmt.Sprintf("claim %s, with %s of data of %s: %s", c.Name, max(c.Requested, c.Capacity), c.Member, c.Why)
 }
 
-// choose returns the claims to delete: those of the members that are named, which all have to be
-// deletable, or all that are.
+// choose returns the claims to delete. If members are named, these are their claims, which all have to be deletable;
+// else all deletable claims.
 func (o *pruneOptions) choose(all []claim.Claim) ([]claim.Claim, error) {
 	var chosen []claim.Claim
 	var problems []string

@@ -66,8 +66,8 @@ func ofCluster(ctx context.Context, f *factory.Factory, s *drive.Session) (all [
 	return all, true, nil
 }
 
-// ofAll reads the claims of all clusters that the flags find, and of those that are gone, of which only
-// claims are left. One that cannot be read must not hide the others.
+// ofAll reads the claims of all clusters that the flags find. It also reads those of clusters that are gone, of
+// which only claims are left. A cluster that cannot be read must not hide the others.
 func ofAll(ctx context.Context, f *factory.Factory, o target.Found) ([]claim.Claim, error) {
 	namespace, clusters, failed := o.List(ctx, f)
 	if failed != nil && len(clusters) == 0 {

@@ -33,9 +33,9 @@ func (d *deletion) title() string {
 	return fmt.Sprintf("cluster %s/%s", d.cluster.Namespace, d.cluster.Name)
 }
 
-// prepare reads a cluster, and refuses to delete it where data that is to stay would go. If its
-// TidbCluster is gone, it completes what an earlier run began; the error is that of the missing
-// TidbCluster if nothing is left to do.
+// prepare reads a cluster, and refuses to delete it where data that is to stay would go. If the TidbCluster is gone,
+// prepare completes what an earlier run began. If nothing is left to do, the error is that of the missing
+// TidbCluster.
 func (o options) prepare(ctx context.Context, f *factory.Factory, n cache.ObjectName) (*deletion, error) {
 	s, err := drive.Open(f, n.Namespace, n.Name)
 	if err != nil {
@@ -152,10 +152,10 @@ func (d *deletion) certificatesStay(ctx context.Context) string {
 		d.cluster.Kubectl(words...).Line(d.context))
 }
 
-// secretsStay says which Secrets stay: a cluster that is created on the same data needs its certificates
-// again, and nobody else could issue others that it trusts; and nobody else knows the password of root,
-// which is a part of the data. They are named one by one, since other Secrets may have the same label.
-// Nothing is said where they cannot be read: the deletion is done.
+// secretsStay says which Secrets stay. A cluster that is created on the same data needs its certificates again, and
+// nobody else could issue certificates that the cluster trusts. And nobody else knows the password of root, which is
+// a part of the data. The Secrets are named singly, since other Secrets may have the same label. Nothing is said
+// where they cannot be read: the deletion is done.
 func (d *deletion) secretsStay(ctx context.Context) string {
 	text := ""
 	if made, err := issue.Made(ctx, d.kube, d.cluster); err == nil && len(made) > 0 {

@@ -15,13 +15,12 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/observe"
 )
 
-// hanging is how long a pod may take to be deleted by the controller, and to end after its grace
-// period. After that the wait ends: its host may be gone.
+// hanging is how long the controller may take to delete a pod, and the pod to end after its grace period. After that
+// the wait ends: its host may be gone.
 const hanging = 10 * time.Second
 
-// serversFirst has the members end that need the others to end with: the TiDB servers.
-// Kubernetes deletes everything at once, and a server that finds no PD tries to reach
-// one until it is killed, at the end of its grace period.
+// serversFirst has the members end that need the others to end with: the TiDB servers. Kubernetes deletes everything
+// at once. A server that finds no PD tries to reach PD until the server is killed, at the end of its grace period.
 //
 // Nothing depends on that order. If another process drives the cluster, which would bring the
 // servers back, or if any step fails, all are deleted at once. No other process becomes the driver

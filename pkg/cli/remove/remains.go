@@ -51,8 +51,8 @@ func (r remains) claims(ctx context.Context) ([]corev1.PersistentVolumeClaim, er
 // retain is the part of a StatefulSet with which Kubernetes keeps its claims.
 const retain = `{"spec":{"persistentVolumeClaimRetentionPolicy":{"whenDeleted":"Retain"}}}`
 
-// keepsData refuses if data that is to stay would be deleted: with that retention policy Kubernetes
-// deletes the claims of a StatefulSet with it.
+// keepsData refuses if data that is to stay would be deleted. With that retention policy Kubernetes deletes the
+// claims of a StatefulSet together with the StatefulSet.
 func (r remains) keepsData(ctx context.Context) error {
 	list, err := r.kube.AppsV1().StatefulSets(r.cluster.Namespace).List(ctx, r.ownObjects())
 	if err != nil {
@@ -114,8 +114,7 @@ func stopped(ctx context.Context, left string) error {
 	return exit.With(exit.Of(cause), fmt.Errorf("%s: the deletion goes on, %s left; the same command waits for the rest", what, left))
 }
 
-// deleteClaims deletes exactly these claims, and not others that were created with their names
-// since.
+// deleteClaims deletes exactly these claims, and no claims that were created with the same names since.
 func (r remains) deleteClaims(ctx context.Context, claims []corev1.PersistentVolumeClaim) error {
 	for _, claim := range claims {
 		err := r.kube.CoreV1().PersistentVolumeClaims(claim.Namespace).Delete(ctx, claim.Name,

@@ -27,11 +27,11 @@ const (
 	takeBackWithin = 30 * time.Second
 )
 
-// takeBack ends what a run has begun in PD and not ended, such as an evict-leader scheduler of a run that was killed. It does
-// so before PD's pods go, since PD keeps that in its data, and the data stays. The record of a pause of DDL goes with the
-// TidbCluster, so that nobody would end the pause later. Nothing depends on it: where PD does not
-// answer, or another process drives the cluster, the ledger outlives the TidbCluster, and the next one on the same data
-// finds the records.
+// takeBack ends what a run has begun in PD and not ended. An example is an evict-leader scheduler of a run that was
+// killed. It does so before PD's pods go, since PD keeps that in its data, and the data stays. The record of a pause
+// of DDL goes with the TidbCluster, so that nobody would end the pause later. Nothing depends on it. Where PD does
+// not answer, or another process drives the cluster, the ledger outlives the TidbCluster. The next TidbCluster on
+// the same data finds the records.
 func (d *deletion) takeBack(ctx context.Context, f *factory.Factory) {
 	book, err := d.ledger(ctx)
 	if open := err == nil && ledger.Outlives(book, ""); !open && !d.cluster.DDLPause.Recorded {

@@ -21,8 +21,8 @@ import (
 // requests are restarts of single members that were asked for, by the names of their pods.
 type requests map[string]topology.MemberRestart
 
-// ask returns the requests for the members that are named, with those of earlier commands that have yet to
-// be carried out. A member without a pod needs none: its next pod is a new one.
+// ask returns the requests for the members that are named. Requests of earlier commands that have yet to be carried
+// out stay. A member without a pod needs none: its next pod is a new one.
 func (o options) ask(ctx context.Context, f *factory.Factory, s *drive.Session, now *v1alpha1.TidbCluster) (requests, error) {
 	c := topology.New(now)
 	pods, err := uids(ctx, s, c)
@@ -83,8 +83,8 @@ func uids(ctx context.Context, s *drive.Session, c topology.Cluster) (map[string
 	return all, nil
 }
 
-// restarted fails if a member that was named has not restarted: another user or tool has taken the request
-// out of the TidbCluster.
+// restarted fails if a member that was named has not restarted. Then another user or tool has taken the request out
+// of the TidbCluster.
 func (o options) restarted(ctx context.Context, s *drive.Session, now *v1alpha1.TidbCluster, asked requests) error {
 	pods, err := uids(ctx, s, topology.New(now))
 	if err != nil {

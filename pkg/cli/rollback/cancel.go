@@ -14,8 +14,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// CancelScale takes back a scale that is under way, as abort does, and refuses to take back anything
-// else: a person who means a scale must not lose an upgrade.
+// CancelScale takes back a scale that is under way, as abort does, and refuses to take back anything else. A person
+// who means a scale must not lose an upgrade.
 func CancelScale(ctx context.Context, f *factory.Factory, with flags.Options, name []string) error {
 	return stop(ctx, f, options{Options: with, name: name}, "cancel", noScale)
 }

@@ -1,5 +1,5 @@
-// Package rollback is the verbs that take back what an earlier command has asked for: the last
-// change, or the one that is under way.
+// Package rollback is the verbs that take back what an earlier command has asked for. They take back the last
+// change, or the change that is under way.
 package rollback
 
 import (

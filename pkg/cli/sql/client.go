@@ -92,8 +92,8 @@ func client() (string, error) {
 	return "", exit.Refusef("there is no client for SQL on this machine: neither %s is in the PATH", strings.Join(clients, " nor "))
 }
 
-// configure writes what the client has to know into files that only this user can read: arguments
-// of a process can be read by others. It returns the name of the file.
+// configure writes what the client has to know into files that only this user can read. Arguments of a process can
+// be read by other users. It returns the name of the file.
 func configure(folder string, port int, login tidb.Login, own *tidb.Credentials) (string, error) {
 	write := func(name string, text []byte) (string, error) {
 		file := filepath.Join(folder, name)
@@ -107,8 +107,8 @@ func configure(folder string, port int, login tidb.Login, own *tidb.Credentials)
 		lines = append(lines, "password="+option(login.Password))
 	}
 	if own != nil {
-		// The server is known by the pod that the connection goes to, and a certificate names no
-		// address of this machine, so only its authority is checked.
+		// The server is known by the pod that the connection goes to, and a certificate names no address of this
+		// machine. So only the certificate's authority is checked.
 		mode := "REQUIRED"
 		if len(own.CA) > 0 {
 			mode = "VERIFY_CA"

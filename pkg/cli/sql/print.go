@@ -135,8 +135,8 @@ func titles(types []*dbsql.ColumnType) []string {
 	return all
 }
 
-// unique gives columns of the same name different ones: of two members of an object with one name
-// programs read the last.
+// unique gives columns of the same name different names. If two members of an object have the same name, programs
+// read the last.
 func unique(names []string) []string {
 	seen := map[string]int{}
 	for i, n := range names {

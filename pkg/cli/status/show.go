@@ -163,8 +163,8 @@ func (l sight) todo(out io.Writer) {
 	report.Advise(out, "", remedy.Remedy{next}.In(l.context))
 }
 
-// countServing returns how many members serve; "?" if none is known to serve, because those that may could
-// not be asked.
+// countServing returns how many members serve. It is "?" if none is known to serve, because members that may serve
+// could not be asked.
 func countServing(got state.Group) string {
 	n := got.Up()
 	if n == 0 && got.Unknown() > 0 {
@@ -181,7 +181,7 @@ func kinds(all []topology.Kind) string {
 	return strings.Join(names, ", ")
 }
 
-// rows returns a row for each component, and one for each of its members below it.
+// rows returns a row for each component, and below it a row for each member.
 func (l sight) rows(wide bool) [][]string {
 	var rows [][]string
 	members := l.members()

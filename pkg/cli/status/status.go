@@ -1,5 +1,5 @@
-// Package status is the verb that shows one cluster: what is wanted, what exists, and what it waits
-// for and why.
+// Package status is the verb that shows one cluster. It shows what is wanted, what exists, and what the cluster
+// waits for and why.
 package status
 
 import (
@@ -207,8 +207,8 @@ func unreadable(c topology.Cluster, bad *intent.MalformedError) (desired.State, 
 	return blocked(c, plan.Gate{Reason: plan.SpecReadable, Want: "configuration in the spec is valid TOML", Observed: bad.Fields(), Remedy: bad.Remedy()})
 }
 
-// impossible replaces the plan of a cluster that cannot become what is wanted, so that its members
-// can be shown all the same.
+// impossible replaces the plan of a cluster that cannot become what is wanted. So its members can be shown all the
+// same.
 func impossible(c topology.Cluster, refused *render.RefusedError) (desired.State, plan.Plan) {
 	return blocked(c, plan.Gate{
 		Reason: plan.UpdateAllowed, Want: "update allowed", Observed: refused.Error(),

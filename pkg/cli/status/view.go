@@ -28,8 +28,8 @@ type view struct {
 	Findings  []finding     `json:"findings,omitempty"`
 }
 
-// pause says who has paused the cluster: a person, or where that is not known the tools that have
-// set spec.paused.
+// pause says who has paused the cluster. That is a person, or where the person is not known the tools that have set
+// spec.paused.
 type pause struct {
 	By     string    `json:"by,omitempty"`
 	Tools  string    `json:"tools,omitempty"`
@@ -62,8 +62,8 @@ type member struct {
 	Trouble  string     `json:"trouble,omitempty"`
 	// RestartAsked is when a user has named it to be restarted, until its pod is replaced.
 	RestartAsked *time.Time `json:"restartAsked,omitempty"`
-	// Config is "older" or "unknown" where the configuration is written in place and
-	// the member does not run with what is written, or it is not known.
+	// Config says where the configuration is written in place and the member does not run with what is written. It
+	// is "older", or "unknown" where that is not known.
 	Config string `json:"config,omitempty"`
 }
 

@@ -41,8 +41,8 @@ func CompleteAll(f *factory.Factory) cobra.CompletionFunc {
 	}
 }
 
-// CompleteVersion completes a version with those in the specs of the namespace's clusters: a new
-// cluster, or the next one to upgrade, mostly gets the version of another one.
+// CompleteVersion completes a version with the versions in the specs of the namespace's clusters. A new cluster, or
+// the next cluster to upgrade, mostly gets the version of another cluster.
 func CompleteVersion(f *factory.Factory) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, begin string) ([]string, cobra.ShellCompDirective) {
 		found := Within(cmd.Context(), func() []string {
@@ -124,8 +124,8 @@ func CompleteMemberFlag(f *factory.Factory) cobra.CompletionFunc {
 	}
 }
 
-// membersOf returns the names of components, and of members of the cluster that is the first argument:
-// without the cluster's name, as long as what was typed does not begin with it.
+// membersOf returns the names of components, and of members of the cluster that is the first argument. Names are
+// without the cluster's name, unless what was typed begins with it.
 func membersOf(cmd *cobra.Command, f *factory.Factory, args []string, begin string) []string {
 	var all []string
 	for _, k := range topology.Kinds() {

@@ -50,8 +50,8 @@ func (o *Found) List(ctx context.Context, f *factory.Factory) (namespace string,
 	return namespace, clusters, err
 }
 
-// Watch sends a value whenever one of the TidbClusters changes, until ctx ends; several changes at
-// the same time are one value.
+// Watch sends a value whenever one of the TidbClusters changes, until ctx ends. Several changes at the same time are
+// one value.
 func (o *Found) Watch(ctx context.Context, f *factory.Factory) (<-chan struct{}, error) {
 	namespace, err := f.Namespace()
 	if err != nil {

@@ -15,10 +15,9 @@ var (
 	tag = regexp.MustCompile(`^\w[\w.-]{0,127}$`)
 )
 
-// CheckVersion refuses what cannot be the tag of a TiDB image, before a pod finds
-// that there is no such image. The old version is the one that the cluster has, ""
-// for none: where it is no tag of a release either, the cluster's images come from
-// a place with tags of its own, and any tag can be one of them.
+// CheckVersion refuses what cannot be the tag of a TiDB image. Otherwise a pod would find that there is no such
+// image. The old version is that of the cluster, "" for none. Where the old version is no tag of a release either,
+// the cluster's images come from a place with other tags. Then any tag can be right.
 func CheckVersion(version, old string) error {
 	switch {
 	case official(version):

@@ -118,8 +118,8 @@ func runRotate(ctx context.Context, f *factory.Factory, o rotateOptions) error {
 	})
 }
 
-// takenWithin is how long members have to show a new certificate: a kubelet looks at Secrets once a
-// minute or so, and a process reads its files at the next connection.
+// takenWithin is how long members have to show a new certificate. A kubelet looks at Secrets once a minute or so,
+// and a process reads its files at the next connection.
 const takenWithin = 5 * time.Minute
 
 // taken waits until all members show the certificate in their Secret, as served says. The Secrets are renewed already,

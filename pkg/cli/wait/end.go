@@ -36,7 +36,7 @@ func Outcome(name string) Goal {
 	return Goal{text: name, endless: other, deleting: other, lacks: lacks}
 }
 
-// Ended reports whether a look ends a wait, and returns the error of that end; nil for a goal that is reached.
+// Ended reports whether a look ends a wait, and returns the error of that end. It is nil for a goal that is reached.
 func (g Goal) Ended(s Sight) (over bool, end error) {
 	if s.Wanted.Cluster.Deleting {
 		return !g.deleting, exit.With(exit.Aborted, errors.New("the cluster is being deleted"))
@@ -62,8 +62,8 @@ type Outages struct {
 // Seen reports whether the cluster has been read.
 func (o *Outages) Seen() bool { return !o.seen.IsZero() }
 
-// Bearable reports whether a wait goes on although the cluster could not be read, because the API server may be
-// away for a while. The first look says at once what is wrong. A look without an error is noted.
+// Bearable reports whether a wait goes on although the cluster could not be read. The API server may be away for a
+// while. The first look says at once what is wrong. A look without an error is noted.
 func (o *Outages) Bearable(err error, now time.Time) bool {
 	if err == nil {
 		o.Existed, o.seen = true, now

@@ -76,7 +76,7 @@ func NoLeaders(members ...string) Goal {
 	}}
 }
 
-// named puts the member that a text is about before it, where it could be another one.
+// named puts a member's name before a text about that member, where there are several members.
 func named(members []string, name, text string) string {
 	if len(members) < 2 {
 		return text
@@ -101,8 +101,8 @@ func leadersOn(s Sight, member string) string {
 	return ""
 }
 
-// Schedulers is that PD has loaded its schedulers: after a change of its leader it may know none of them
-// yet, and a new one could be lost.
+// Schedulers is that PD has loaded its schedulers. After a change of PD's leader, PD may know no scheduler yet, and
+// a new scheduler could be lost.
 func Schedulers() Goal {
 	return Goal{text: "PD's schedulers", endless: true, lacks: func(s Sight) (topology.Kind, string) {
 		switch pd := s.Snapshot.PD; {
@@ -129,8 +129,8 @@ func Serving(members ...string) Goal {
 	}}
 }
 
-// hasVersion: the TidbCluster asks for the version, and all members of components that follow it
-// serve with what it asks for. Components with a version of their own do not count.
+// hasVersion: the TidbCluster asks for the version, and all members of components that follow it serve with that.
+// Components with a version of their own do not count.
 func hasVersion(s Sight, version string) (topology.Kind, string) {
 	tc := s.Wanted.Cluster.Source
 	if tc.Spec.Version != version {

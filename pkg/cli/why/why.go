@@ -1,4 +1,4 @@
-// Package why is the verb that shows why a member is restarted, removed, given up or repaired now, or why not.
+// Package why is the verb that shows why a member is restarted, removed, given up or repaired, or why not.
 package why
 
 import (
