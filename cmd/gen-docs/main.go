@@ -1,6 +1,5 @@
-// Command gen-docs writes docs/reference: the manual of all commands, from the
-// command tree, the rights that they need, from package rbac, and what they wait for, from
-// package plan.
+// Command gen-docs writes docs/reference. That is the manual of all commands, from the command tree, and the rights
+// that commands need, from package rbac. What commands wait for comes from package plan.
 package main
 
 //go:generate go run . ../../docs/reference
@@ -115,7 +114,7 @@ func page(c *cobra.Command) string {
 // drives reports whether a command drives a cluster, and so writes events.
 func drives(c *cobra.Command) bool { return c.Flags().Lookup("no-follow") != nil }
 
-// manual writes the description, the examples and the flags of a command, below a heading of a level such as "##".
+// manual writes the description, the examples and the flags of a command. The heading has a level such as "##".
 func manual(b *strings.Builder, level string, c *cobra.Command) {
 	long := c.Long
 	if long == "" {
