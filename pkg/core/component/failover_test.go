@@ -49,8 +49,8 @@ func TestSpares(t *testing.T) {
 	}
 }
 
-// TestSparesWhoWaitedForPD: while no PD served, no member could join, so that a member
-// without data is not down for as long as its pod says.
+// TestSparesWhoWaitedForPD: while no PD served, no member could join. So a member without data is
+// not down for as long as its pod says.
 func TestSparesWhoWaitedForPD(t *testing.T) {
 	const waits = "it may be about to join, and PD serves for less than 5m0s"
 	removed := state.Database{Presence: state.Absent}
@@ -137,8 +137,8 @@ func gone() state.Database {
 	return state.Database{Presence: state.Absent, Since: plantest.Now.Add(-time.Hour)}
 }
 
-// TestStoreGivenUp: a store whose data was given up leaves PD as any other does, as
-// far as its regions have another place.
+// TestStoreGivenUp: a store whose data was given up leaves PD as any other store, if its regions
+// have another place.
 func TestStoreGivenUp(t *testing.T) {
 	given := func(change func(c *plantest.Cluster, m *state.Member)) *plantest.Cluster {
 		c := plantest.New(3, 5, 2).Down(time.Hour, "t-tikv-1")

@@ -18,8 +18,8 @@ func evicted(names ...string) func(c *plantest.Cluster) {
 	}
 }
 
-// copies makes all stores lead all of their regions, as if there were one replica of each, and sets
-// PD's max-replicas.
+// copies makes all stores lead all of their regions, and sets PD's max-replicas. It is as if each
+// region had one replica.
 func copies(n int) func(c *plantest.Cluster) {
 	return func(c *plantest.Cluster) {
 		c.Seen.PD.MaxReplicas = n
@@ -30,8 +30,8 @@ func copies(n int) func(c *plantest.Cluster) {
 	}
 }
 
-// TestWhereLeadersGo: leaders leave a store before it goes if there is another one
-// for them, and stay on it only if there is none.
+// TestWhereLeadersGo: leaders leave a store before it goes if another store can take them.
+// Otherwise they stay.
 func TestWhereLeadersGo(t *testing.T) {
 	few := store(func(m *state.Member) { m.Database.Leaders = 1 })
 	none := store(func(m *state.Member) { m.Database.Leaders = 0 })

@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
-// TestOfflineStores: what we took offline is brought back when it is wanted again, and
-// a store that another user took offline is left alone and reported.
+// TestOfflineStores: what we took offline is brought back when it is wanted again. A store that
+// another user took offline is left alone and reported.
 func TestOfflineStores(t *testing.T) {
 	at := func(changes ...func(c *plantest.Cluster)) *plantest.Cluster {
 		c := plantest.New(3, 4, 2)

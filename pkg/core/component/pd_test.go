@@ -9,8 +9,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
-// TestQuorum: a member of PD goes only while those that stay, here and in other
-// Kubernetes clusters, have a quorum without it.
+// TestQuorum: a member of PD goes only while the members that stay, here and in other Kubernetes
+// clusters, have a quorum.
 func TestQuorum(t *testing.T) {
 	elsewhere := func(here, members, healthy int, leader string) *plantest.Cluster {
 		c := plantest.New(here, 3, 1)
@@ -108,8 +108,8 @@ func TestQuorum(t *testing.T) {
 	})
 }
 
-// TestMemberGivenUp: a member that PD does not list is not removed from it, and what is
-// about to go does not lead.
+// TestMemberGivenUp: a member that PD does not list is not removed from PD. What is about to go
+// does not lead.
 func TestMemberGivenUp(t *testing.T) {
 	plantest.Table(t, "member-given-up", []plantest.Case{
 		{Name: "its claims are marked, and PD does not list it", Cluster: in(pd, func(c *plantest.Cluster) {

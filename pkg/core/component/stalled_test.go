@@ -49,8 +49,9 @@ func TestPDEvictsNoLeaders(t *testing.T) {
 	}
 }
 
-// TestNotRestartedWithLeadersThatPDKeeps: when the time for an eviction is over, a store is not restarted with its leaders
-// because of a setting of PD, unless a person has asked for that. The step then names the setting.
+// TestNotRestartedWithLeadersThatPDKeeps: a setting of PD keeps leaders on a store. When the time for an eviction is
+// over, the store is not restarted with its leaders, unless a person has asked for that. The step then names the
+// setting.
 func TestNotRestartedWithLeadersThatPDKeeps(t *testing.T) {
 	for name, tc := range map[string]struct {
 		pd     state.Scheduling

@@ -11,7 +11,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
-// TestFirstPassword: one server that is up sets it, and nothing that may help servers waits for it.
+// TestFirstPassword: one server that is up sets the password. Nothing that may help servers waits
+// for the password.
 func TestFirstPassword(t *testing.T) {
 	const set, gate = "set the first password of root, in Secret t-init", "first password of root not set"
 	for name, tt := range map[string]struct {
@@ -89,8 +90,8 @@ func TestFirstPasswordWaits(t *testing.T) {
 	expect(t, c.Decide(), "evict region leaders from t-tikv-2", "first password of root not set")
 }
 
-// TestDDLPauseBegins: a pause of DDL begins before a server that serves is restarted onto a release for whose upgrade TiDB
-// can pause, and never for any other restart. Nothing waits for a pause that this process has asked for.
+// TestDDLPauseBegins: a pause of DDL begins before a server that serves is restarted onto a release for whose upgrade
+// TiDB can pause. It never begins for any other restart. Nothing waits for a pause that this process has asked for.
 func TestDDLPauseBegins(t *testing.T) {
 	const pause, restart = "pause DDL statements for the upgrade from v8.1.0 to v8.5.0, by t-tidb-0", "restart t-tidb-1"
 	upgrade := func() *plantest.Cluster {

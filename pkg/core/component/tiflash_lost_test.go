@@ -11,7 +11,7 @@ import (
 )
 
 // TestTiFlashGivenUp: a store whose data was given up leaves PD only where the copies that tables ask for have another
-// place, and its claims are kept until then.
+// place. The claims are kept until then.
 func TestTiFlashGivenUp(t *testing.T) {
 	given := func(changes ...func(c *plantest.Cluster, m *state.Member)) *plantest.Cluster {
 		c := plantest.NewFlash(3, 3, 4, 2).Down(time.Hour, "t-tiflash-1")
@@ -43,7 +43,7 @@ func TestTiFlashGivenUp(t *testing.T) {
 	})
 }
 
-// TestTiFlashSuspended: what a removal that was begun has left is settled before the pods go, since only PD knows whose data
+// TestTiFlashSuspended: what a removal that was begun has left is settled before the pods go. Only PD knows whose data
 // is on a claim.
 func TestTiFlashSuspended(t *testing.T) {
 	suspended := func(change func(c *plantest.Cluster, m *state.Member)) *plantest.Cluster {

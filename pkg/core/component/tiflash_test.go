@@ -120,8 +120,8 @@ func TestPlacementRulesEnabled(t *testing.T) {
 	})
 }
 
-// TestTiFlash: a store leaves only where the copies that tables ask for have another place, nothing is
-// evicted, and TiKV's stores and its own are not mixed up.
+// TestTiFlash: a store leaves only where the copies that tables ask for have another place. Nothing is evicted, and
+// stores of TiKV and of TiFlash are not mixed up.
 func TestTiFlash(t *testing.T) {
 	unboot := func(c *plantest.Cluster) {
 		c.Seen.PD.Bootstrapped, c.Seen.PD.Stores, c.Seen.PD.UpStores = false, 0, 0

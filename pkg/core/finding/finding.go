@@ -1,8 +1,8 @@
-// Package finding looks for what is wrong with a cluster, or will be: what a run that was killed has
-// left in PD, what is not as the spec asks for, and what one lost host would cost. Each rule is one
-// row of a table, and says what was seen, why it matters and how to mend it.
+// Package finding looks for what is wrong with a cluster, or will be. That is what a killed run has
+// left in PD, what is not as the spec asks for, and what one lost host would cost. Each rule is a
+// row of a table, and says what was seen, why that matters and how to mend it.
 //
-// It is pure, and works out nothing that a plan knows already: what a driver would do, waits for or
+// It is pure, and works out nothing that a plan knows already. What a driver would do, waits for or
 // reports is taken from its plan. What could not be read is a finding of its own, since it is not
 // known to be healthy.
 package finding
@@ -45,7 +45,7 @@ type Finding struct {
 	Seen      string        // what was seen, with its values
 	Matters   string        // why it matters
 	Remedy    remedy.Remedy // how a person mends it
-	// Fix are the steps that mend it and take nothing away that is not ours; none where a person has to
+	// Fix are the steps that mend it and take nothing away that is not ours. There are none where a person has to
 	// decide. Unfixed says why.
 	Fix     []plan.Step
 	Unfixed string
@@ -59,9 +59,10 @@ type Look struct {
 	// Driver is the process that drives the cluster now, "" where none does. What it has in PD for a
 	// while is no left-over.
 	Driver string
-	// DriverUnread says why it is not known who drives it; "" where it is known.
+	// DriverUnread says why the driver is not known; "" where the driver is known.
 	DriverUnread string
-	// DDLPaused is the TiDB server that says that DDL statements of users are paused for an upgrade; "" where none says so.
+	// DDLPaused is the TiDB server that says that DDL statements of users are paused for an upgrade. It is "" where
+	// none says so.
 	DDLPaused string
 	// LogBackupsUnread says why the tasks of log backup are not known; "" where they are.
 	LogBackupsUnread string
@@ -106,8 +107,8 @@ func Healthy(all []Finding) bool {
 	return !slices.ContainsFunc(all, func(f Finding) bool { return f.Severity != Info })
 }
 
-// undriven returns a rule for what is a finding only while no process drives the cluster: a driver is
-// about to end it. The finding says so.
+// undriven returns a rule for what is a finding only while no process drives the cluster. The
+// finding says so. A driver is about to end what is found.
 func undriven(find func(Look) []Finding) func(Look) []Finding {
 	return func(l Look) []Finding {
 		if l.Driver != "" || l.DriverUnread != "" {

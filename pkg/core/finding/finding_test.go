@@ -324,7 +324,7 @@ func with(all []finding.Finding, id finding.ID) []finding.Finding {
 	return slices.DeleteFunc(slices.Clone(all), func(f finding.Finding) bool { return f.ID != id })
 }
 
-// TestRules: each rule finds what it is for, says how to mend it, and is silent in a case close to it.
+// TestRules: each rule finds what it is for and says how to mend that. In a similar case it finds nothing.
 func TestRules(t *testing.T) {
 	shown := map[finding.ID]bool{}
 	for _, e := range examples() {
@@ -360,8 +360,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestPaused: in a paused cluster nothing is said to lack a driver, and no command is offered that a pause
-// refuses.
+// TestPaused: in a paused cluster no finding says that a driver lacks. No command is offered that a pause refuses.
 func TestPaused(t *testing.T) {
 	pause := func(s *sick) {
 		s.Wanted.Cluster.Paused = true

@@ -14,8 +14,8 @@ import (
 // logBehind is more than a log backup is behind in ordinary use, which is some minutes.
 const logBehind = 15 * time.Minute
 
-// LogBackups returns what is wrong with the tasks of log backup, for "status" and "plan" as well: a notice for each task that
-// is paused or behind.
+// LogBackups returns what is wrong with the tasks of log backup, for "status" and "plan" as well. There is a notice for
+// each task that is paused or behind.
 func LogBackups(tasks []state.LogBackup) []desired.Notice {
 	var all []desired.Notice
 	for _, b := range tasks {

@@ -10,21 +10,21 @@ import (
 )
 
 const (
-	// nearlyFull is the share of a disk below which PD moves no regions to the store, by the default
-	// of its schedule.low-space-ratio, 0.8.
+	// nearlyFull is the share of a disk below which PD moves no regions to the store. It is from
+	// the default of PD's schedule.low-space-ratio, 0.8.
 	nearlyFull = 0.2
-	// full is the share below which TiKV refuses writes: its storage.reserve-space is 5 % of the disk
-	// at least, unless that is 0.
+	// full is the share below which TiKV refuses writes. Its storage.reserve-space is 5 % of the
+	// disk at least, unless that is 0.
 	full = 0.05
 
 	// A store with fewer regions and more free space than this is not nearly full for PD, whatever
-	// the share (tikv/pd, pkg/core/store.go: initialMaxRegionCounts and initialMinSpace).
+	// the share. See tikv/pd, pkg/core/store.go: initialMaxRegionCounts and initialMinSpace.
 	fewRegions  = 30
 	enoughSpace = 8 << 30
 )
 
-// Room returns what is to be known about the disks of stores before they restart one after another,
-// each rule once for each component.
+// Room returns what is to be known about the disks of stores before they restart one after another.
+// Each rule comes once for each component.
 func Room(w desired.State, s state.Snapshot) []Finding {
 	var all []Finding
 	for _, g := range w.Groups {

@@ -14,7 +14,7 @@ type rule struct {
 	id       ID
 	severity Severity
 	matters  string // why it matters, as a sentence
-	unfixed  string // why "doctor --fix" leaves it; for a rule that has fixes, those that it has not
+	unfixed  string // why "doctor --fix" leaves findings for which the rule has no fix
 	// find looks for it; undriven(find) while no process drives the cluster.
 	find func(Look) []Finding
 }

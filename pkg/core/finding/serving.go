@@ -34,8 +34,8 @@ func orElse(r remedy.Remedy, otherwise remedy.Action) remedy.Remedy {
 	return remedy.Remedy{otherwise}
 }
 
-// whyDown returns why a wanted member does not serve, "" for one that serves, that has just begun not to,
-// or of which nothing is known.
+// whyDown returns why a wanted member does not serve. It returns "" for a member that serves, that has just begun not
+// to, or of which nothing is known.
 func (l Look) whyDown(g desired.Group, got state.Group, m state.Member) string {
 	running := m.Ordinal < max(g.Size(), got.Set.Replicas)
 	unread := m.Database.Presence == state.Unknown && m.Pod != nil && m.Pod.Ready && !m.Pod.Terminating
@@ -76,7 +76,7 @@ func unserving(l Look, filter func(state.Member) bool) []Finding {
 	return all
 }
 
-// voters are those that PD, or their pod, says of that they do not serve.
+// voters are the voters that do not serve, by the report of PD or of the pod.
 func voters(l Look) []Finding {
 	all := unserving(l, func(m state.Member) bool { return m.Kind.Data() == topology.Raft })
 	for i := range all {

@@ -8,7 +8,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// advise adds what a person can do to gates that wait for a lost member, or for one that replaces such a member.
+// advise adds what a person can do to gates that wait for a lost member, or for its replacement.
 func (sc Scope) advise(p Profile, gates []Gate) {
 	for i := range gates {
 		if gates[i].Reason != MemberServing {
@@ -24,8 +24,8 @@ func (sc Scope) advise(p Profile, gates []Gate) {
 		case c.Record == nil && c.Spared == "" && !sc.All.At.Before(c.Due) && !sc.Policy.Failover.covers(p.Kind):
 			gates[i].Remedy = append(remedy.Remedy{remedy.Run("replace it", sc.Cluster.Plugin("failover", "run"))}, look...)
 		case c.Record != nil && p.Failover.Keeps && !c.Record.Discarded && !m.Up():
-			// It has its replacement, and is waited for only because PD still counts
-			// on its data.
+			// The member has its replacement, and is waited for only because PD still counts on its
+			// data.
 			gates[i].Remedy = append(remedy.Remedy{remedy.Run("if it never comes back", sc.Cluster.Plugin("failover", "run",
 				"--component", string(p.Kind), "--discard", m.Name))}, look...)
 		}

@@ -56,8 +56,8 @@ func TestFailoverAdvised(t *testing.T) {
 	}
 }
 
-// needless returns a rollout that waits for a replacement without a place for its pod, and whether the member that it
-// replaces serves again.
+// needless returns a cluster with a rollout that waits for a replacement without a place for its pod. back says whether
+// the member that was given up serves again.
 func needless(back bool) *plantest.Cluster {
 	return with(func(c *plantest.Cluster) {
 		if !back {

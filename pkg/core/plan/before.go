@@ -30,8 +30,8 @@ func deleting(w *desired.State) verdict {
 	})
 }
 
-// beforePhases must hold before a component is changed in any way, in this order: first the objects that Kubernetes makes pods
-// of, then what is true of the members.
+// beforePhases must hold, in this order, before a component is changed in any way. The objects that Kubernetes makes
+// pods of come first, then what is true of the members.
 var beforePhases = []condition{
 	{want: "StatefulSet not being deleted", because: "a new StatefulSet needs the same name", by: ByKubernetes, waits: (*subject).terminating},
 	{want: "objects made", because: "Services come first, because pods look each other up by them", by: ByTool, waits: func(s *subject) verdict { return s.create(s.profile) }},
@@ -47,8 +47,8 @@ var beforeTakingAway = []condition{
 	{want: "no maintenance of another node", because: "that node may go down at any time", by: ByPerson, waits: (*subject).maintained},
 }
 
-// changes must be idle before a rollout, in this order. While one of them waits, a surplus member with which nothing is lost
-// is removed: the component may wait for a member that the rollout reaches only after that one.
+// changes must be idle before a rollout, in this order. While a change waits, a surplus member with which nothing is
+// lost is removed. The component may wait for a member that the rollout reaches only after the surplus member.
 var changes = []condition{
 	{want: "earlier evictions and removals ended", because: "a store that was restarted before gets its leaders back first", by: ByTool, waits: func(s *subject) verdict { return s.cancelObsolete(s.profile) }},
 	{want: "no member waits for new data", because: "a member that waits for new data is missing", by: ByTool, waits: func(s *subject) verdict { return s.renew(s.profile) }},

@@ -12,9 +12,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// BegunInPD returns what a run has begun in PD and not ended, by the records of that. In a paused cluster no process goes
-// on with it: without a word about it a store would lead no regions for days, and nobody would know why. While PD
-// is unknown, the records alone count.
+// BegunInPD returns what a run has begun in PD and not ended, by the records of that. In a paused cluster no process
+// goes on with it. Without a report a store would lead no regions for days, and nobody would know why. While PD is
+// unknown, the records alone count.
 func BegunInPD(c topology.Cluster, s state.Snapshot) []desired.Notice {
 	var all []desired.Notice
 	for _, e := range s.Evictions {

@@ -7,11 +7,11 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// adviseBelowRollout adds what a person can do about members that fail with an old revision and that the
-// rollout does not reach: those below members that may serve, since a partition reaches them only
-// after those above, and restarting those would take a second member away; and the next one, where
-// another member fails with the update revision, or its claim is being deleted and PD cannot be asked. A wait for such a
-// member would last for ever.
+// adviseBelowRollout adds what a person can do about failing members with an old revision that the rollout does not
+// reach. A partition reaches a member only after all members with a higher ordinal. If these may serve, their restart
+// would take a second member away. The next member is not restarted where another member fails with the update
+// revision. Nor is it where its claim is being deleted and PD cannot be asked. A wait for such a member would last for
+// ever.
 func (sc Scope) adviseBelowRollout(p Profile, h hold, v verdict) verdict {
 	next, ok := sc.candidate()
 	if !ok || h.rolling || sc.Got.Set.Manual {
@@ -45,8 +45,9 @@ func (sc Scope) nextAdvice(p Profile, m state.Member) remedy.Remedy {
 	return nil
 }
 
-// removedAdvice is what a person can do about a member whose claim is being deleted while PD does not say whether it
-// counts on the data. With the pod the data would go: if PD has a vote of that member, its quorum could be lost for ever.
+// removedAdvice is about a member whose claim is being deleted while PD does not say whether it needs the data. It says
+// what a person can do. With the pod the data would go: if PD has a vote of that member, its quorum could be lost for
+// ever.
 func (sc Scope) removedAdvice(m state.Member) remedy.Remedy {
 	why := fmt.Sprintf("it is not restarted, since its claim %s is being deleted and goes with its pod; "+
 		"if its log says that the member was removed, nobody needs that data: delete the pod", claimBeingDeleted(m))

@@ -10,7 +10,7 @@ import (
 )
 
 // BenchmarkDecide decides for clusters that grow tenfold. A decision must be short compared with
-// the requests of an observation, so at most 1 ms for 300 stores, and its time must not grow faster
+// the requests of an observation, so at most 1 ms for 300 stores. Its time must not grow faster
 // than the cluster.
 func BenchmarkDecide(b *testing.B) {
 	for _, size := range []struct{ stores, servers int }{{30, 10}, {300, 100}, {3000, 1000}} {

@@ -6,9 +6,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// askForDeletion is for a component whose update strategy leaves restarts to the user (OnDelete). Its gates
-// ask the user to delete an unhealthy pod of an old revision wherever repair would restart it: a
-// wait for such a member may never end.
+// askForDeletion is for a component whose update strategy leaves restarts to the user (OnDelete). Its gates ask the
+// user to delete an unhealthy pod of an old revision wherever repair would restart it. A wait for such a member may
+// never end.
 func (sc Scope) askForDeletion(p Profile, h hold, v verdict) verdict {
 	if !sc.Got.Set.Manual || h.rolling {
 		return v
@@ -29,7 +29,7 @@ func (sc Scope) askForDeletion(p Profile, h hold, v verdict) verdict {
 		}
 	}
 	for _, m := range sc.Got.Running() {
-		// While one member is waited for, each other one that is down counts too: the first may need it, for a quorum.
+		// While a member is waited for, each other member that is down counts too. The first may need it for a quorum.
 		if (awaited && sc.Kept(m) || sc.mustServe(p, m)) && sc.needsNewRevision(p, m) {
 			g := serving(sc, m)
 			g.Blocked, g.Remedy = true, sc.deletePod(m)
@@ -39,11 +39,10 @@ func (sc Scope) askForDeletion(p Profile, h hold, v verdict) verdict {
 	return v
 }
 
-// mustServe reports whether a member has to serve although no gate names it. Without a lasting
-// quorum, members that are to leave have to vote again. A voter that follows no leader is in no quorum, although others
-// that cannot be reached from here may be one. A store that leaves may hold regions that
-// only other leaving stores have, and those do not serve either: no other store gets these regions
-// before one of them runs.
+// mustServe reports whether a member has to serve although no gate names it. Without a lasting quorum, members that are
+// to leave have to vote again. A voter that follows no leader is in no quorum, although others that cannot be reached
+// from here may be one. A store that leaves may hold regions that only other leaving stores have, which do not serve
+// either. No other store gets these regions before such a store runs.
 func (sc Scope) mustServe(p Profile, m state.Member) bool {
 	if p.Kind.Data() == topology.Raft {
 		return sc.unled(p, m) || sc.pdUnreachable() || sc.quorumNeedsTheLast()
@@ -62,8 +61,8 @@ func (sc Scope) pdUnreachable() bool {
 	return sc.All.PD.Problem != "" && len(sc.All.PD.Unreached) == 0
 }
 
-// quorumNeedsTheLast reports whether the last member of PD is to be removed, and PD has no quorum
-// without it, but for members that crash again and again.
+// quorumNeedsTheLast reports whether the last member of PD is to be removed although PD has no
+// quorum without it. Members that crash again and again do not count for that quorum.
 func (sc Scope) quorumNeedsTheLast() bool {
 	pd, last := sc.All.PD, sc.Got.Set.Replicas-1
 	lasting := pd.Healthy
@@ -80,10 +79,10 @@ func (sc Scope) deletePod(m state.Member) remedy.Remedy {
 	return remedy.Remedy{remedy.Run("", sc.Cluster.Delete("pod", m.Name))}
 }
 
-// needsNewRevision reports whether only a pod of the update revision can help. A missing
-// pod gets that revision from Kubernetes in any case. The user is asked to delete a pod
-// only where repair would restart it: a store that reads Disconnected for some seconds
-// may serve, while a peer is missing.
+// needsNewRevision reports whether only a pod of the update revision can help. A missing pod gets
+// that revision from Kubernetes in any case. The user is asked to delete a pod only where repair
+// would restart it. A store that is Disconnected for some seconds may serve, while a peer is
+// missing.
 func (sc Scope) needsNewRevision(p Profile, m state.Member) bool {
 	return sc.Got.Outdated(m) && (sc.downOrNoQuorum(p, m) || sc.loops(m)) && sc.mayHelp(p, m) &&
 		(sc.restartIsHarmless(p, m) || sc.loops(m) || sc.peersServe(p, m))

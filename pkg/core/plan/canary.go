@@ -11,15 +11,16 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// held reports whether a canary keeps a member from getting the update revision: it is not one of the
-// highest ordinals, as many as are asked for. A partition can reach no others first. One member at
-// least is held, also where a scale-in has left no more than were asked for.
+// held reports whether a canary keeps a member from getting the update revision. Only the highest
+// ordinals get that revision, as many as are asked for. A partition can reach no other members
+// first. At least one member is held, also where a scale-in has left no more members than were
+// asked for.
 func (sc Scope) held(m state.Member) bool {
 	return sc.Want.Held && m.Ordinal < max(sc.Want.Size()-sc.Want.Canary, 1)
 }
 
-// hold stops a rollout before a member that a canary holds, when what belongs to the restarts before it is
-// done.
+// hold stops a rollout before a member that a canary holds. First it does what belongs to the restarts before that
+// member.
 func (sc Scope) hold(p Profile, m state.Member) verdict {
 	if v := sc.minReadyPassed(); !v.idle() {
 		return v
@@ -30,8 +31,8 @@ func (sc Scope) hold(p Profile, m state.Member) verdict {
 	return wait(sc.unpromoted())
 }
 
-// addCanaryGate adds the gate of a canary that keeps a member which is down from the update revision: that may be the only
-// cure, and without the gate nothing would say that a person decides about it.
+// addCanaryGate adds the gate of a canary that keeps the update revision from a member which is down. That revision may
+// be the only cure. Without the gate nothing would say that a person decides about it.
 func (sc Scope) addCanaryGate(_ Profile, _ hold, v verdict) verdict {
 	if len(v.steps) > 0 || slices.ContainsFunc(v.gates, func(g Gate) bool { return g.Approval }) {
 		return v

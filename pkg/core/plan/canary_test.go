@@ -12,8 +12,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
-// canary returns a cluster with a canary of some members of a component, whose pods are to be replaced as
-// well as those of TiDB.
+// canary returns a cluster with a canary of some members of a component. The pods of that component and of TiDB are to
+// be replaced.
 func canary(k topology.Kind, members int, changes ...func(c *plantest.Cluster)) *plantest.Cluster {
 	c := plantest.NewProxies(3, 4, 3, 2)
 	c.Want(k).Held, c.Want(k).Canary, c.Want(k).Version = true, members, "v8.1.1"
@@ -92,8 +92,8 @@ func TestCanary(t *testing.T) {
 	})
 }
 
-// TestCanaryOutcome: a run ends at a canary as one that waits for a person, and as a blocked one where
-// something is wrong besides.
+// TestCanaryOutcome: a run ends at a canary with the outcome Canary. Where something is wrong besides, the outcome is
+// Blocked.
 func TestCanaryOutcome(t *testing.T) {
 	held := canary(tikv, 1, func(c *plantest.Cluster) { c.Rolled(tikv, 3) })
 	if p := held.Decide(); p.Outcome != plan.Canary || !p.Deadline().IsZero() || p.Polls() {

@@ -8,9 +8,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// claimsDeleted returns a gate where Kubernetes would delete the claims of pods that go, because somebody has set that in the
-// StatefulSet. It comes before PD is asked for anything: a store that PD has given up for a scale-in that cannot end would
-// be stranded. when is whenScaled or whenDeleted.
+// claimsDeleted returns a gate where somebody has set in the StatefulSet that Kubernetes deletes claims of pods that
+// go. It comes before PD is asked for anything: a store that PD has given up for a scale-in that cannot end would be
+// stranded. when is whenScaled or whenDeleted.
 func (sc Scope) claimsDeleted(when string, deletes bool) verdict {
 	if !deletes {
 		return verdict{}

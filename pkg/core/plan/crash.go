@@ -10,11 +10,11 @@ import (
 // many is the number of restarts from which a process counts as crashing again and again.
 const many = 3
 
-// loops reports whether a member's process crashes again and again. Ready is no evidence that it
-// does not: without a readiness probe a pod is Ready whenever the process runs, and its peers would
+// loops reports whether a member's process crashes again and again. Ready is no evidence against
+// crashes. Without a readiness probe a pod is Ready whenever the process runs, and its peers would
 // be restarted in the minute between two crashes. To count as recovered, the process must run for
-// long enough, and for twice as long as the last time; after ten minutes the kubelet also resets
-// its count.
+// long enough, and for twice as long as the last time. Ten minutes are always enough, since the
+// kubelet resets its count after that time as well.
 func (sc Scope) loops(m state.Member) bool {
 	p := m.Pod
 	if p == nil || p.Terminating || p.Restarts < many || p.Last.Ended.IsZero() {
@@ -28,21 +28,22 @@ func (sc Scope) loops(m state.Member) bool {
 }
 
 // loopingSince returns the latest time since when a member can have crashed again and again, by the
-// pod's status: what this process remembers is lost at the end of each run.
+// pod's status. What this process remembers is lost at the end of each run.
 func (sc Scope) loopingSince(p *state.Pod) time.Time {
 	switch {
 	case sc.All.At.Sub(p.Made) < 2*kubeletWaits(p.Restarts):
 		return p.Made // it has waited to be started again for most of the time
 	case !p.Started.IsZero():
-		// The kubelet doubles its wait before each start, so all waits before the last one together
-		// took as long as the last one.
+		// The kubelet doubles its wait before each start. So all waits before the last together
+		// took as long as the last.
 		return p.Last.Ended.Add(-p.Started.Sub(p.Last.Ended))
 	}
 	return p.Last.Started
 }
 
 // kubeletWaits returns how long a kubelet waits at most, in all, before it has started a container
-// again that often: first 10 seconds, each time twice as long, and never longer than five minutes.
+// again that often. The first wait is 10 seconds. Each next wait is twice as long, but never longer
+// than five minutes.
 func kubeletWaits(restarts int) time.Duration {
 	const first, longest = 10 * time.Second, 5 * time.Minute
 	var all time.Duration

@@ -8,8 +8,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
-// crashed gives a member's pod a number of restarts since it was created, a length of its last run
-// and of the wait after that, and how long it runs again; zero for not running.
+// crashed gives a member's pod a number of restarts since it was made. ran is how long the last run
+// was, waited the wait after that run. runs is how long the process runs again, zero if it does not
+// run.
 func crashed(c *plantest.Cluster, name string, restarts int, made, ran, waited, runs time.Duration) *plantest.Cluster {
 	p := c.Member(name).Pod
 	p.Restarts, p.Made = restarts, plantest.Now.Add(-made)

@@ -10,9 +10,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// BeginDDLPause pauses the DDL statements of users before the first TiDB server is restarted onto another version: while
-// servers have several versions, a DDL job could be carried on by one that does not know it. The pause is recorded in the
-// TidbCluster before TiDB is asked. All servers of TiDB know the pause; one of them is asked.
+// BeginDDLPause pauses the DDL statements of users before the first TiDB server is restarted onto another version.
+// While servers have several versions, a server that does not know a DDL job could go on with the job. The pause is
+// recorded in the TidbCluster before TiDB is asked. All servers of TiDB know the pause; one of them is asked.
 type BeginDDLPause struct {
 	Component topology.Kind
 	Member    string // the server that is restarted next
@@ -32,9 +32,9 @@ func (s BeginDDLPause) String() string {
 	return fmt.Sprintf("pause DDL statements for the upgrade from %s to %s, by %s", s.From, s.To, s.By)
 }
 
-// DDLPaused is the goal that DDL statements of users are paused before a server of TiDB is restarted onto another version.
-// A server that does not serve is restarted without the pause, since its restart may be the cure. Nor is there a pause while
-// a rollout stops at a canary: tables could not be changed for days.
+// DDLPaused is the goal that DDL statements of users are paused before a TiDB server is restarted onto another version.
+// A server that does not serve is restarted without the pause, since its restart may be the cure. Nor is there a pause
+// while a rollout stops at a canary: tables could not be changed for days.
 var DDLPaused = Hook{
 	Reason: DDLStatementsPaused, Want: "DDL statements paused",
 	Done: func(sc Scope, m state.Member) bool { return sc.Cluster.DDLPause.Recorded || !sc.pausesDDL(m) },
@@ -47,9 +47,9 @@ var DDLPaused = Hook{
 	},
 }
 
-// pausesDDL reports whether the restart of a member is part of an upgrade that pauses DDL, and this process has not asked
-// for the pause. TiDB may have refused it, and the upgrade goes on then. When the partition is open for the member, only
-// Kubernetes is waited for: if it does nothing, a pause would end and begin again for ever.
+// pausesDDL reports whether the restart of a member is part of an upgrade that pauses DDL. This process must not have
+// asked for the pause: TiDB may have refused it, and the upgrade goes on then. When the partition is open for the
+// member, only Kubernetes is waited for. If Kubernetes did nothing, a pause would end and begin again for ever.
 func (sc Scope) pausesDDL(m state.Member) bool {
 	set := sc.Got.Set
 	return sc.Want.PausesDDL && !sc.Want.Held && !set.Manual && m.Up() && sc.Got.Outdated(m) && m.Ordinal < set.Partition &&
@@ -86,8 +86,8 @@ func waiting(p topology.DDLPause) string {
 	return text
 }
 
-// EndDDLPause ends a pause of the DDL statements of users, which was begun for an upgrade of TiDB, and then removes its
-// record from the TidbCluster. All servers of TiDB know the pause; one of them is asked.
+// EndDDLPause ends a pause of the DDL statements of users, which was begun for an upgrade of TiDB. Then it removes the
+// record of the pause from the TidbCluster. All servers of TiDB know the pause; one of them is asked.
 type EndDDLPause struct {
 	Component topology.Kind
 	Member    string

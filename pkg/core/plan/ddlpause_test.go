@@ -12,8 +12,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
-// TestDDLPauseEnds: a pause of DDL that tidb-operator has recorded ends when no upgrade of TiDB is under way, or when one
-// cannot go on without a person; not in the middle of the upgrade, and never without a record.
+// TestDDLPauseEnds: a recorded pause of DDL ends when no upgrade of TiDB is under way or can go on without a person. It
+// does not end in the middle of the upgrade, and never without a record.
 func TestDDLPauseEnds(t *testing.T) {
 	first := func(name string) plan.Step {
 		return plan.EndDDLPause{Component: tidb, Member: name, PodUID: plantest.New(3, 3, 2).Member(name).Pod.UID}
@@ -66,8 +66,8 @@ func TestDDLPauseOfStoppedRun(t *testing.T) {
 	}
 }
 
-// TestDDLPauseIsSaid: as long as DDL statements wait, status and runs say since when and why, and a paused cluster says that
-// nothing ends that.
+// TestDDLPauseIsSaid: as long as DDL statements wait, status and runs say since when and why. Of a paused cluster they
+// say that nothing ends the wait.
 func TestDDLPauseIsSaid(t *testing.T) {
 	record := topology.DDLPause{Recorded: true, Since: plantest.Now, From: "v8.1.0", To: "v8.5.0"}
 	const text = "DDL statements of users wait since 2026-01-02T03:04:05Z, for an upgrade of TiDB from v8.1.0 to v8.5.0"

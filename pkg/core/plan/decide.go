@@ -28,8 +28,8 @@ func act(s Step) verdict  { return verdict{steps: []Step{s}} }
 func wait(g Gate) verdict { return verdict{gates: []Gate{g}} }
 
 // Decide says what to do next. It asks every component, in the order of the profiles, which is that
-// of rollouts. A component that waits holds back only the rollouts of later ones, never their
-// scaling: otherwise TiDB could not be scaled while a TiKV host is lost. The policy says what this
+// of rollouts. A component that waits holds back only the rollouts of later components, never their
+// scaling. Otherwise TiDB could not be scaled while a TiKV host is lost. The policy says what this
 // run may do.
 func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot) Plan {
 	if w.Cluster.Paused {
@@ -136,9 +136,10 @@ func allBlocked(gates []Gate) bool {
 // hold is what other components mean for the rollout of one.
 type hold struct {
 	by topology.Kind // one with an earlier rollout that has not converged
-	// rolling: of the components that it needs, one has an earlier rollout to finish. A component
-	// that needs this one may wait for it, so that its rollout does not keep this one from being
-	// repaired, unless it has a canary, for which a person decides when the others follow.
+	// rolling: a component that this component needs has an earlier rollout to finish. A component
+	// that needs this component may wait for its repair. So the rollout of the former does not hold
+	// back the repair, unless the rollout has a canary. With a canary a person decides when other
+	// components follow.
 	rolling bool
 	// canary: an earlier rollout stops until a person promotes it, which may take days.
 	canary bool
@@ -154,7 +155,7 @@ type earlier struct {
 	waits   bool          // it has not converged, and later components wait for that
 	needs   bool          // it waits for another component before anything else
 	rolling bool          // it has a rollout to finish
-	canary  bool          // it has one that stops until it is promoted
+	canary  bool          // its rollout stops until a person promotes it
 	awaits  topology.Kind // where it waits only for the rollout of this one, else ""
 }
 
@@ -166,8 +167,9 @@ func (v verdict) awaits() topology.Kind {
 	return v.gates[0].awaits
 }
 
-// holdOn returns what they mean for another component, by its index. One that needs it, and lacks what it
-// needs, does not hold it back, nor does one that waits for its rollout: each would wait for the other.
+// holdOn returns what they mean for another component, by its index. A component that needs the other component, and
+// lacks what it needs, does not hold the other back. Nor does a component that waits for the rollout of the other. Each
+// would wait for the other.
 func (h holds) holdOn(i int, k topology.Kind) hold {
 	var held hold
 	for _, o := range h {
@@ -201,11 +203,10 @@ func (sc Scope) rolling() bool {
 	return ok || sc.Want.PutBack.Drift != desired.None || sc.Want.Set.Drift != desired.None || !sc.Got.Set.Observed
 }
 
-// candidate returns the member to restart next: the highest ordinal that does not have the update
-// revision, since a partition can only be lowered, unless a canary holds it; then the members that a user has
-// named. Of the named members a store whose leaders have begun to leave comes first, so that a member that is named
-// later does not make two stores without leaders. With OnDelete named members come first, since only a person restarts
-// the others.
+// candidate returns the member to restart next. The highest ordinal without the update revision comes first, since a
+// partition can only be lowered, unless a canary holds that member. Then come the members that a user has named. Of
+// these, a store whose leaders have begun to leave comes first. Otherwise a member that is named later would make a
+// second store without leaders. With OnDelete named members come first, since only a person restarts the others.
 func (sc Scope) candidate() (state.Member, bool) {
 	rolls := sc.rolls
 	if m, ok := sc.highest(rolls); ok && !sc.Got.Set.Manual {
@@ -284,9 +285,9 @@ func (sc Scope) decide(p Profile, h hold) verdict {
 	return v
 }
 
-// change is one change that brings a component nearer to what is wanted. While it waits, a surplus
-// member with which nothing is lost is removed: the component may wait for a member that the
-// rollout reaches only after that one.
+// change is one change that brings a component nearer to what is wanted. While the change waits, a
+// surplus member with which nothing is lost is removed. The component may wait for a member that
+// the rollout reaches only after the surplus member.
 func (sc Scope) change(p Profile, h hold) verdict {
 	about := sc.about(p, h, state.Member{})
 	for i := range changes {
@@ -327,7 +328,7 @@ func (sc Scope) needs(p Profile) verdict {
 	return v
 }
 
-// cancelObsolete ends what wanted members no longer need: an eviction after the restart
+// cancelObsolete ends what wanted members no longer need. That is an eviction after the restart
 // that it was for, and a removal that the user has cancelled.
 func (sc Scope) cancelObsolete(p Profile) verdict {
 	var v verdict
@@ -366,16 +367,17 @@ func applies(k topology.Kind, objects []desired.Object) []Step {
 	return steps
 }
 
-// Undo returns the steps before a run stops early: they end a pause of DDL, which would last until the next run, and take
-// back every eviction that we recorded, whatever state its store is in. A store whose pod cannot be scheduled may come up hours later,
-// and PD would keep leaders off it for ever. The next run evicts again where necessary.
+// Undo returns the steps before a run stops early. They end a pause of DDL, which would last until the next run. They
+// also take back every eviction that we recorded, whatever state its store is in. A store whose pod cannot be scheduled
+// may come up hours later, and PD would keep leaders off it for ever. The next run evicts again where necessary.
 func Undo(w desired.State, s state.Snapshot) ([]Step, []Gate) {
 	v := endEvictions(w.Cluster, s, s.Evictions)
 	return append(endDDLPause(w.Cluster, s), v.steps...), v.gates
 }
 
-// TakeBack returns the steps before a cluster is deleted whose data stays: those of Undo, and those that have PD use the
-// stores again that a run was removing. A later cluster on the same data removes them if that is still asked for.
+// TakeBack returns the steps before a cluster is deleted whose data stays. Besides the steps of Undo, there are steps
+// that have PD use the stores again that a run was removing. A later cluster on the same data removes them if that is
+// still asked for.
 func TakeBack(w desired.State, s state.Snapshot) []Step {
 	steps, _ := Undo(w, s)
 	for _, r := range s.Removals {

@@ -40,7 +40,7 @@ func pausedBy(who string, left time.Duration, recorded bool) *plantest.Cluster {
 	})
 }
 
-// TestPauseEnds: the next decision is due when a pause ends by itself, and no decision is due for a
+// TestPauseEnds: the next decision is due when a pause ends by itself. No decision is due for a
 // pause that only a person ends.
 func TestPauseEnds(t *testing.T) {
 	p := pausedBy("ann@laptop", time.Minute, true).Decide()

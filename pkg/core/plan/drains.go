@@ -8,8 +8,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// DrainCapture records that TiCDC is asked to move all tables off a capture, asks it, and records how
-// many are left.
+// DrainCapture asks TiCDC to move all tables off a capture. The request is recorded before, and how
+// many tables are left after it.
 type DrainCapture struct {
 	Component topology.Kind
 	Member    string
@@ -79,10 +79,10 @@ func (s DrainCapture) String() string {
 
 func (s ForgetDrain) String() string { return fmt.Sprintf("conclude the drain of %s", s.Member) }
 
-// adoptDrains takes over drains that tidb-operator began and does not continue, since this process drives
-// now. tidb-operator marks the pod when it begins, leaves the mark where it does not replace the pod, and
-// writes nothing when it continues. So a mark that is older than a drain without requests lasts says nothing
-// about now, and a drain begins again.
+// adoptDrains takes over drains that tidb-operator began and does not continue, since this process drives now.
+// tidb-operator marks the pod when a drain begins, leaves the mark where it does not replace the pod, and writes
+// nothing when a drain continues. So a mark that is older than a drain without requests lasts says nothing about now,
+// and a drain begins again.
 func adoptDrains(s state.Snapshot) verdict {
 	var v verdict
 	for _, m := range s.Groups[topology.TiCDC].Members {

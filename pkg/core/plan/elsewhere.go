@@ -6,7 +6,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// storesElsewhere waits for stores that PD counts and that are members of another cluster: they are peers of the
+// storesElsewhere waits for stores that PD counts and that are members of another cluster. Such stores are peers of the
 // stores here. Copies of TiFlash vote for nothing, so stores of TiFlash wait for none of them.
 func (sc Scope) storesElsewhere(p Profile) verdict {
 	if p.Kind.Data() != topology.Store || p.Kind.Optional() {

@@ -11,8 +11,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
-// TestStoresElsewhere: nothing is taken away from regions while a store does not serve that PD counts and that is no
-// member of this cluster.
+// TestStoresElsewhere: nothing is taken away from regions while a store elsewhere does not serve. PD counts such a
+// store, though it is no member of this cluster.
 func TestStoresElsewhere(t *testing.T) {
 	failed := func(c *plantest.Cluster, ago time.Duration) *plantest.Cluster {
 		m := c.Roll(tikv).Member("t-tikv-2")

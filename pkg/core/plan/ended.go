@@ -28,10 +28,10 @@ func (s ReplaceEnded) String() string {
 	return fmt.Sprintf("recreate pod %s, which has ended", s.Member)
 }
 
-// replaceEnded deletes the pods that are in a final phase, one by one. The StatefulSet controller deletes them at once by
-// itself, except pods in phase Succeeded before Kubernetes 1.29, and except while the controller does not run. So the
-// controller has two minutes. Kubernetes starts no container of such a pod again. But the phase is one report, which in
-// some versions comes before the last container has ended, so that a second kind of evidence is needed as well.
+// replaceEnded deletes the pods that are in a final phase, one by one. The StatefulSet controller deletes them at once
+// by itself, except pods in phase Succeeded before Kubernetes 1.29, and except while the controller does not run. So
+// the controller has two minutes. Kubernetes starts no container of such a pod again. But the phase is one report,
+// which in some versions comes before the last container has ended. So a second kind of evidence is needed as well.
 func (sc Scope) replaceEnded(p Profile) verdict {
 	var v verdict
 	for _, m := range sc.Got.Running() {
@@ -48,8 +48,9 @@ func (sc Scope) replaceEnded(p Profile) verdict {
 	return v
 }
 
-// hasEnded reports whether the pod of a member is in a final phase, two kinds of evidence say that nothing of it runs, and a
-// new pod would get what the member has. With a claim that is being deleted, the data would go with the pod.
+// hasEnded reports whether the pod of a member is in a final phase and may be deleted. Two kinds of evidence must say
+// that nothing of the pod runs, and a new pod must get what the member has. With a claim that is being deleted, the
+// data would go with the pod.
 func (sc Scope) hasEnded(p Profile, m state.Member) bool {
 	switch {
 	case m.Pod == nil || !m.Pod.Ended || m.Pod.Terminating || m.Pod.Controller != "" || !m.Stopped():

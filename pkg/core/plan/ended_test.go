@@ -11,7 +11,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
-// finished leaves a member with a pod in a final phase since a while ago, on a node of which Kubernetes hears.
+// finished gives a member a pod that is in a final phase since a while ago, on a Ready node.
 func finished(c *plantest.Cluster, name string, ago time.Duration) *state.Member {
 	c.Down(ago, name)
 	m := c.Member(name)
@@ -94,8 +94,8 @@ func TestPodHasEndedOnLostNode(t *testing.T) {
 	}
 }
 
-// TestEndedIsNotGivenUp: a member that is down for long since its pod has ended gets another pod, and is not given up with its
-// data, also by a run that has just begun.
+// TestEndedIsNotGivenUp: a member that is down for long since its pod has ended gets another pod. It is not given up
+// with its data, also by a run that has just begun.
 func TestEndedIsNotGivenUp(t *testing.T) {
 	for _, name := range []string{"t-pd-2", "t-tikv-2", "t-tidb-2"} {
 		cluster := plantest.New(3, 3, 3)

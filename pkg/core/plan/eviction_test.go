@@ -9,9 +9,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
-// TestEvictionWithoutALimit: where nobody has set a time, leaders may take as long as they go on
-// leaving, whenever their eviction began. When none leaves for ten minutes, a person is asked, and the
-// store is restarted with its leaders only if that was asked for.
+// TestEvictionWithoutALimit: where nobody has set a time, an eviction may take as long as leaders go on leaving,
+// whenever it began. When none leaves for ten minutes, a person is asked, and the store is restarted with its leaders
+// only if that was asked for.
 func TestEvictionWithoutALimit(t *testing.T) {
 	for name, c := range map[string]struct {
 		policy  plan.Eviction
@@ -63,8 +63,8 @@ func TestEvictionGoesOn(t *testing.T) {
 	}
 }
 
-// TestLimitLeaderMoves: PD is asked for the limit of a run before leaders leave, and again as long as they leave or come
-// back, and not otherwise.
+// TestLimitLeaderMoves: PD is asked for the limit of a run before leaders leave. It is asked again as long as they
+// leave or come back, and not otherwise.
 func TestLimitLeaderMoves(t *testing.T) {
 	begins := func() *plantest.Cluster { return plantest.New(3, 4, 2).Roll(tikv) }
 	goesOn := func() *plantest.Cluster { return begins().Evicting("t-tikv-3", time.Minute, 500) }

@@ -8,13 +8,13 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// leaderSettles is how long a new leader of PD needs to receive a heartbeat from every
-// store that serves: stores send one every ten seconds.
+// leaderSettles is how long a new leader of PD needs to receive a heartbeat from every store that
+// serves. Stores send a heartbeat every ten seconds.
 const leaderSettles = 30 * time.Second
 
-// evidence is since when there is evidence that a member does not serve. One kind alone
-// is not enough: Kubernetes reports pods NotReady when it has only lost contact with
-// their host, and PD reports stores Disconnected when it has a new leader.
+// evidence is since when there is evidence that a member does not serve. One kind alone is not
+// enough. Kubernetes reports pods NotReady when it has only lost contact with their host, and PD
+// reports stores Disconnected when PD has a new leader.
 type evidence struct {
 	first time.Time // of one kind; not set without a pod, where a restart is free at once
 	both  time.Time // of two kinds that agree; zero when they do not
@@ -27,10 +27,10 @@ func (sc Scope) reported(m state.Member) evidence {
 }
 
 // lastingEvidence returns the evidence that a member does not serve for long enough at a time. A
-// member that crashes again and again is Ready from time to time. It can be given up for that, but
-// it may serve while it runs, so a step that is free only while the member does not serve waits
-// until the process has ended. The time in which PD did not serve does not count: no member could
-// stay up, and PD received no heartbeats.
+// member that crashes again and again is Ready from time to time. Such a member can be given up,
+// but may serve while its process runs. So a step that is free only while the member does not serve
+// waits until the process has ended. The time in which PD did not serve does not count: no member
+// could stay up, and PD received no heartbeats.
 func (sc Scope) lastingEvidence(m state.Member) evidence {
 	if !sc.loops(m) {
 		return sc.reported(m)
@@ -42,9 +42,9 @@ func (sc Scope) lastingEvidence(m state.Member) evidence {
 	return e
 }
 
-// PDServesSince returns the earliest time since when PD can have served: when the last one of its
-// present quorum was started. It is not known when members elsewhere were started, so they count as
-// always there. It is zero when PD does not serve.
+// PDServesSince returns the earliest time since when PD can have served. That is when the last
+// member of its present quorum was started. It is not known when members elsewhere were started, so
+// they count as always there. It is zero when PD does not serve.
 func (sc Scope) PDServesSince() time.Time {
 	pd := sc.All.PD
 	if !pd.Serving() {
@@ -88,11 +88,11 @@ func (sc Scope) agreeing(m state.Member, unready time.Time) evidence {
 	return evidence{both: since[1]}
 }
 
-// unheardSince returns since when PD has not heard from a member. A new leader of PD shows
-// a store's heartbeat as it was saved: the last one may have come up to savedEvery later,
-// but not after the leader began. Counted from the saved one, a store that missed its
-// heartbeats for a minute would be restarted as if it had been down for six. An earlier leader
-// dated it by the clock of another host.
+// unheardSince returns since when PD has not heard from a member. A new leader of PD shows a
+// store's heartbeat as it was saved. The last heartbeat may have come up to savedEvery later, but
+// not after the leader began. Counted from the saved heartbeat, a store without heartbeats for a
+// minute would be restarted as if it had been down for six. An earlier leader dated the heartbeat
+// by the clock of another host.
 func (sc Scope) unheardSince(m state.Member) time.Time {
 	at, leads := m.Database.Since, sc.All.PD.LeaderSince
 	switch saved := at.Add(savedEvery + state.ClocksApart); {
@@ -109,8 +109,8 @@ func (sc Scope) unheardSince(m state.Member) time.Time {
 // savedEvery is how old a heartbeat may be that PD has saved of a store that serves.
 const savedEvery = 5 * time.Minute
 
-// unreadySince returns since when Kubernetes reports that a member does not serve, while
-// its own port does not report that it does; zero when Kubernetes does not.
+// unreadySince returns since when Kubernetes reports that a member does not serve. It is zero when
+// Kubernetes does not, and when the member's own port reports that the member serves.
 func (sc Scope) unreadySince(m state.Member) time.Time {
 	switch {
 	case m.Database.Answer == state.Answered:
@@ -132,10 +132,10 @@ func (sc Scope) podMissing(m state.Member) time.Time {
 	return later(m.Gone, sc.Got.Set.Made)
 }
 
-// storesHeard returns when PD's leader has received a heartbeat from every store that
-// serves. Before that, PD's report on a store may come from a change of its leader: a new
-// leader knows heartbeats only as they were saved, up to five minutes ago, and older ones
-// if PD was away. It is zero for a member that is no store.
+// storesHeard returns when PD's leader has received a heartbeat from every store that serves.
+// Before that, PD's report on a store may come from a change of its leader. A new leader knows
+// heartbeats only as they were saved, up to five minutes ago, or longer ago if PD was away. It is
+// zero for a member that is no store.
 func (sc Scope) storesHeard(m state.Member) time.Time {
 	switch pd := sc.All.PD; {
 	case m.Database.State == "":
@@ -147,12 +147,12 @@ func (sc Scope) storesHeard(m state.Member) time.Time {
 	}
 }
 
-// Heard reports whether PD's leader has led for so long that a change of leader does not
-// explain its report on a store.
+// Heard reports whether PD's leader has led for long enough. A change of leader does not explain
+// PD's report on a store then.
 func (sc Scope) Heard(m state.Member) bool { return !sc.All.At.Before(sc.storesHeard(m)) }
 
-// downSince returns the earliest time from which on there is evidence that a member does
-// not serve; zero when it serves, or when there is no evidence.
+// downSince returns the earliest time from which on there is evidence that a member does not serve.
+// It is zero when the member serves, or when there is no evidence.
 func (sc Scope) downSince(m state.Member) time.Time {
 	since := m.DownSince()
 	if m.Pod == nil && !since.IsZero() {
@@ -161,9 +161,9 @@ func (sc Scope) downSince(m state.Member) time.Time {
 	return since
 }
 
-// certified returns when the certificate of the component began to be valid, zero where there is none.
-// A member whose certificate has expired cannot be reached, though it runs. It reads the renewed one a
-// while after that was put into its Secret, so that its time to come back begins again.
+// certified returns when the certificate of the component began to be valid, zero where there is none. A member whose
+// certificate has expired cannot be reached, though it runs. The member reads the renewed certificate a while after the
+// Secret has it, so that the time to come back begins again.
 func (sc Scope) certified() time.Time {
 	if leaf := sc.All.Certificates[sc.Cluster.MemberSecret(sc.Want.Kind)].Leaf; leaf != nil {
 		return leaf.NotBefore
@@ -178,10 +178,9 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// restartIsHarmless reports whether a restart of a member takes nothing away, so that it need not wait for
-// leaders to move or for peers: the process is known not to run, or two kinds of evidence have
-// agreed for a while that it does not serve. If a peer is missing, one of the two must have
-// reported it for long. Without a quorum no voter serves.
+// restartIsHarmless reports whether a restart of a member takes nothing away, and need not wait for leaders or for
+// peers. Either the process is known not to run, or two kinds of evidence have agreed for a while that the member does
+// not serve. If a peer is missing, one of the two must have reported it for long. Without a quorum no voter serves.
 func (sc Scope) restartIsHarmless(p Profile, m state.Member) bool {
 	if m.Stopped() || sc.unled(p, m) || sc.neverJoined(m) {
 		return true
@@ -190,8 +189,8 @@ func (sc Scope) restartIsHarmless(p Profile, m state.Member) bool {
 		sc.agreed(m) && (p.Kind.Data() == topology.None || sc.peersServe(p, m))
 }
 
-// unled reports whether a voter is in no quorum: PD has no leader, or the voter has said itself for longer
-// than an election takes that it follows none.
+// unled reports whether a voter is in no quorum. Either PD has no leader, or the voter itself says that it follows
+// none, for longer than an election takes.
 func (sc Scope) unled(p Profile, m state.Member) bool {
 	return p.Kind.Data() == topology.Raft && (sc.All.PD.Leaderless || slices.Contains(sc.All.PD.Unled, m.Name))
 }
@@ -208,8 +207,8 @@ func (sc Scope) downForLong(m state.Member) bool {
 	return sc.agreed(m) && sc.All.At.Sub(sc.reported(m).first) >= patience
 }
 
-// freeAt returns when a restart of a member is free by evidence that agrees already and is
-// not old enough; zero when there is none.
+// freeAt returns when a restart of a member is free by evidence that agrees already and is not old
+// enough. It is zero without such evidence.
 func (sc Scope) freeAt(p Profile, m state.Member) time.Time {
 	e := sc.reported(m)
 	if e.both.IsZero() {
@@ -222,29 +221,31 @@ func (sc Scope) freeAt(p Profile, m state.Member) time.Time {
 	return at
 }
 
-// SurelyDown reports whether there is enough evidence that a member that PD knows does
-// not serve to do what cannot be taken back: two kinds of evidence have agreed for a
-// while, or its container does not run either. PD's report alone is wrong now and then:
-// its health check misses a member, or a heartbeat is late.
+// SurelyDown reports whether it is certain enough that a member which PD knows does not serve. A
+// step that cannot be taken back needs this. Two kinds of evidence must have agreed for a while, or
+// must agree now while its container does not run. PD's report alone is wrong now and then: its
+// health check misses a member, or a heartbeat is late.
 func (sc Scope) SurelyDown(m state.Member) bool {
 	both := sc.reported(m).both
 	return !both.IsZero() && sc.Heard(m) && (m.Stopped() || sc.All.At.Sub(both) >= settling)
 }
 
-// neverJoined reports whether a process has run for a while without joining PD, so that
-// the cluster does not use its data.
+// neverJoined reports whether a process has run for a while without joining PD. The cluster does
+// not use its data then.
 func (sc Scope) neverJoined(m state.Member) bool {
 	return m.Database.Presence == state.Absent && sc.All.At.Sub(m.Pod.Started) >= settling
 }
 
-// runsUnlisted reports whether a process with a Ready pod has run for a while without joining PD. One
-// that PD has removed ends by itself, so this one has another reason, perhaps its template.
+// runsUnlisted reports whether a process with a Ready pod has run for a while without joining PD. A
+// process that PD has removed ends by itself, so this process has another reason, perhaps its
+// template.
 func (sc Scope) runsUnlisted(m state.Member) bool {
 	return m.Pod != nil && m.Pod.Ready && sc.neverJoined(m)
 }
 
 // peersMissing waits for the peers of a member that is to be restarted. A store whose pod was taken
-// away by others is a peer as well: PD counts on it, and regions may have no quorum without both.
+// away by others is a peer as well. PD counts on it, and regions may have no quorum without both
+// stores.
 func (sc Scope) peersMissing(p Profile, m state.Member) verdict {
 	v := membersDown(sc, slices.Concat(sc.Got.Running(), sc.podsRemoved(p)), &m)
 	v.gates = slices.DeleteFunc(v.gates, func(g Gate) bool {
@@ -267,11 +268,11 @@ func (sc Scope) podsRemoved(p Profile) []state.Member {
 	return slices.DeleteFunc(above, func(m state.Member) bool { return !countedOn(m) })
 }
 
-// servesUnready reports whether a member serves though Kubernetes reports its pod NotReady: the
-// database and its own port say so, and Kubernetes has had time to notice. If a readiness probe is
-// wrong, this is true of all members, and they would wait for each other for ever. A process that
-// has just started answers before it serves, and its pod may have been NotReady for a long time
-// before.
+// servesUnready reports whether a member serves though Kubernetes reports its pod NotReady. The
+// database and the member's own port must say so, and Kubernetes must have had time to notice. If a
+// readiness probe is wrong, this is true of all members, and they would wait for each other for
+// ever. A process that has just started answers before it serves, and its pod may have been
+// NotReady for a long time before.
 func (sc Scope) servesUnready(m state.Member) bool {
 	return m.Database.Healthy && m.Database.Answer == state.Answered &&
 		sc.All.At.Sub(later(m.Pod.Since, m.Pod.Started)) >= settling
@@ -279,14 +280,14 @@ func (sc Scope) servesUnready(m state.Member) bool {
 
 // refuses reports whether a server has a Ready pod and a status port that has refused connections
 // for a while. Such a server need not wait for other servers of an old revision that refuse as
-// well: the same setting is wrong in all of them, and they would wait for each other for ever.
+// well. The same setting is wrong in all of them, and they would wait for each other for ever.
 func (sc Scope) refuses(m state.Member) bool {
 	return m.Pod != nil && m.Pod.Ready && !m.Refusing.IsZero() && sc.All.At.Sub(m.Refusing) >= settling
 }
 
-// replaceable reports whether a member may be restarted by the ordinary path:
-// after its peers serve and what it leads has moved. It need not serve itself. If
-// it had to, a template that breaks a status port could never be taken back.
+// replaceable reports whether a member may be restarted by the ordinary path. That is after its
+// peers serve and what it leads has moved. It need not serve itself. If it had to, a template that
+// breaks a status port could never be taken back.
 func (sc Scope) replaceable(p Profile, m state.Member) bool {
 	switch {
 	case m.Up():
@@ -312,8 +313,8 @@ func isDown(m state.Member) bool {
 	return m.Database.Presence != state.Unknown && m.Database.State != state.StoreOffline
 }
 
-// downOrNoQuorum reports whether one observation says that a member is down, or the
-// member votes and too few voters are there to elect a leader. A store that leaves needs
+// downOrNoQuorum reports whether one observation says that a member is down or, as a voter, has no
+// quorum. Without a quorum too few voters are there to elect a leader. A store that leaves needs
 // more than one observation.
 func (sc Scope) downOrNoQuorum(p Profile, m state.Member) bool {
 	return isDown(m) || m.Database.State == state.StoreOffline && sc.SurelyDown(m) || sc.unled(p, m)

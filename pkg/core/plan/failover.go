@@ -52,8 +52,8 @@ func (sc Scope) followUp(p Profile, f topology.Failure) verdict {
 	if p.Failover.Keeps {
 		return verdict{} // it has its replacement already
 	}
-	// A pod that can be recreated is back within seconds, with new data. Only
-	// one that cannot, because its host is gone, needs another member beside it.
+	// A pod that can be recreated is back within seconds, with new data. Only a pod that cannot,
+	// because its host is gone, needs another member beside it.
 	if due := f.Created.Add(settling); sc.All.At.Before(due) {
 		return wait(sc.untilDeadline(m, "gets a replacement", f.Created, due))
 	}
@@ -97,7 +97,7 @@ func (sc Scope) removeFromDatabase(p Profile, f topology.Failure, m state.Member
 	}
 	// With the data that it had, a voter can never serve again, so its claims are marked and
 	// recreated. Claims that were created since must not be marked, or the member would look like
-	// one that was removed. A store is removed by its id, so PD distinguishes its data from that of
+	// one that was removed. A store is removed by its id, so PD distinguishes the data from that of
 	// the store that replaces it.
 	if p.Kind.Data() == topology.Raft && sc.unmarked(f, m) {
 		return sc.pursue([]Hook{LeftoverMarked}, m)
@@ -134,8 +134,8 @@ func (sc Scope) retried(m state.Member) (Step, bool) {
 	return DeletePod{Component: m.Kind, Member: m.Name, UID: m.Pod.UID, Again: true}, true
 }
 
-// gaveUp reports whether a wanted member was given up together with its data, so that
-// nothing may be done to bring the old member back.
+// gaveUp reports whether a wanted member was given up together with its data. Nothing may be done
+// to bring the old member back then.
 func (sc Scope) gaveUp(p Profile, m state.Member) bool {
 	f, ok := sc.Want.Failure(m.Name)
 	return ok && p.Failover != nil && (!p.Failover.Keeps || f.Discarded)
@@ -149,8 +149,8 @@ func (sc Scope) gaveUpData(p Profile, m state.Member) bool {
 	return sc.gaveUp(p, m) && (len(f.Claims) == 0 || slices.ContainsFunc(m.Claims, old))
 }
 
-// giveUp records members that are lost. For those that may come back by themselves it
-// reports when they are given up.
+// giveUp records members that are lost. For members that may come back by themselves giveUp reports
+// when they are given up.
 func (sc Scope) giveUp(p Profile) verdict {
 	var v verdict
 	for _, m := range sc.Got.Running() {
@@ -183,7 +183,7 @@ func (sc Scope) giveUp(p Profile) verdict {
 	return v
 }
 
-// untilDeadline returns the gate of a member that need not serve again: at the deadline another
+// untilDeadline returns the gate of a member that need not serve again. At the deadline another
 // step follows, also if no person does anything.
 func (sc Scope) untilDeadline(m state.Member, then string, since, due time.Time) Gate {
 	g := serving(sc, m)
@@ -192,9 +192,9 @@ func (sc Scope) untilDeadline(m state.Member, then string, since, due time.Time)
 	return g
 }
 
-// mergeGates joins the gates of failover with those of the other phases, so that there is
-// one line for each member: what is waited for, and what happens when. A member that only
-// other phases wait for keeps its gate.
+// mergeGates joins the gates of failover with those of the other phases, so that each member has
+// one line. The line says what is waited for, and what happens when. A member that only other
+// phases wait for keeps its gate.
 func mergeGates(failing, gates []Gate) []Gate {
 	var others []Gate
 	for _, g := range gates {
@@ -223,9 +223,9 @@ func (sc Scope) mayDiscard(p Profile, c LostMember, m state.Member) bool {
 		slices.Contains(sc.Policy.Failover.Discard, m.Name)
 }
 
-// dataKept is the gate of data that the user gives up, as long as there is too little evidence that
-// its member does not serve. Without this gate a run that was asked for exactly this would end as
-// if it were done.
+// dataKept is the gate of data that the user gives up, while its member may still serve. There is
+// too little evidence that it does not. Without this gate a run that was asked for exactly this
+// would end as if it were done.
 func (sc Scope) dataKept(m state.Member) Gate {
 	since := sc.reported(m).both
 	if since.IsZero() {
@@ -311,8 +311,8 @@ func (sc Scope) spared(p Profile, m state.Member, since time.Time) string {
 	return objection(sparing, s)
 }
 
-// usedUp reports whether no more members may be given up. A voter that PD has removed gets new
-// data all the same: those that were given up join again only when it does not hold them up.
+// usedUp reports whether no more members may be given up. A voter that PD has removed gets new data
+// all the same. Otherwise it would keep the voters that were given up from joining again.
 func (sc Scope) usedUp() bool { return len(sc.Want.Failures) >= sc.Want.MaxFailures }
 
 // inRollout returns why a rollout explains that a member is down, "" when it does not.
@@ -329,9 +329,9 @@ func (sc Scope) inRollout(m state.Member) string {
 	return ""
 }
 
-// replaced reports whether all missing members were given up and replaced, so that as
-// many members serve as the user asks for. One that crashes again and again does not
-// count, even if it runs now.
+// replaced reports whether all missing members were given up and replaced. As many members serve
+// then as the user asks for. A member that crashes again and again does not count, even if it runs
+// now.
 func (sc Scope) replaced() bool {
 	if sc.Want.Recover || !sc.Got.Set.Completed() {
 		return false

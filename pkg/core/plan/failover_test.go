@@ -398,8 +398,8 @@ func TestFailoverGoesOn(t *testing.T) {
 	})
 }
 
-// TestServerGivenUp: a server without data is given up when Kubernetes has reported it not ready for long, and its own port
-// has not answered for some time. Kubernetes may have an old report, and one request may have failed.
+// TestServerGivenUp: a server without data is given up when Kubernetes has reported it NotReady for long. Besides, its
+// own port must not have answered for some time. Kubernetes may have an old report, and one request may have failed.
 func TestServerGivenUp(t *testing.T) {
 	for name, want := range map[string]struct {
 		answer state.Answer

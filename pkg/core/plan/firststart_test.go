@@ -14,7 +14,7 @@ func late(c *plantest.Cluster, name string) {
 	m.Database.Unstarted, m.Pod.Ran = true, false
 }
 
-// TestFirstStart: the run waits for an initial member that has yet to start for the first time; a
+// TestFirstStart: the run waits for an initial member that has yet to start for the first time. A
 // member that was added and has not started holds back all others.
 func TestFirstStart(t *testing.T) {
 	plantest.Table(t, "first-start", []plantest.Case{

@@ -13,8 +13,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
-// TestRetried: while a member is given up, its pod is recreated only if nothing but the pause after
-// its last crash keeps it from joining.
+// TestRetried: while a member is given up, its pod is recreated only in one case. Nothing but the
+// pause after the last crash must keep the member from joining.
 func TestRetried(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(m *state.Member)

@@ -192,9 +192,9 @@ func wantedAgain(down ...string) *plantest.Cluster {
 	return c
 }
 
-// fewer returns a PD of five of which two are wanted. The last one serves with the update revision,
-// and two of the others do not serve with theirs: their ports refuse, and PD reports them
-// unhealthy.
+// fewer returns a PD of five of which two are wanted. The last member serves with the update
+// revision. Two other members do not serve with an old revision: the ports refuse, and PD reports
+// both unhealthy.
 func fewer(refuse, unhealthy time.Duration) *plantest.Cluster {
 	c := plantest.New(5, 3, 1).Roll(pd).Rolled(pd, 4)
 	c.Want(pd).Replicas = 2

@@ -13,8 +13,8 @@ import (
 
 // These tests are rare cases, in which one half of a condition alone prevents a wrong decision.
 
-// between returns a cluster with a store that fails with the new revision, and another one that is
-// down with a revision that Kubernetes gives to no pod any more.
+// between returns a cluster with a store that fails with the new revision, and a second store that
+// is down. The second has a revision that Kubernetes gives to no pod any more.
 func between(ago time.Duration, changes ...func(p *state.Pod)) *plantest.Cluster {
 	return with(func(c *plantest.Cluster) {
 		c.Roll(tikv).Rolled(tikv, 0).Down(ago, "t-tikv-0", "t-tikv-3")
@@ -26,8 +26,8 @@ func between(ago time.Duration, changes ...func(p *state.Pod)) *plantest.Cluster
 	})
 }
 
-// refusesAbove returns a cluster with a store that fails with the new revision, and another one
-// above it that runs with the old one and refuses.
+// refusesAbove returns a cluster with a store that fails with the new revision. Another store above
+// runs with the old revision and refuses connections.
 func refusesAbove(ago time.Duration) *plantest.Cluster {
 	return with(func(c *plantest.Cluster) {
 		c.Roll(tikv).Rolled(tikv, 0).Down(time.Hour, "t-tikv-0")
@@ -35,8 +35,8 @@ func refusesAbove(ago time.Duration) *plantest.Cluster {
 	})
 }
 
-// queuedBehindPD returns a cluster whose PD has a rollout to finish, with a store that is to leave,
-// and another one below it that does not serve with the old revision.
+// queuedBehindPD returns a cluster whose PD has a rollout to finish, with a store that is to leave.
+// Another store below does not serve with the old revision.
 func queuedBehindPD() *plantest.Cluster {
 	return rollTiKV(func(c *plantest.Cluster) {
 		c.Roll(pd).Rolled(tikv, 3).Want(tikv).Replicas = 3

@@ -11,7 +11,7 @@ import (
 )
 
 // KeptData is data in claims that exist before the component's StatefulSet, so that its members
-// start on it: the data of a cluster that was deleted or suspended.
+// start on the data. The data is from a cluster that was deleted or suspended.
 type KeptData struct {
 	Component topology.Kind
 	Claims    []string
@@ -21,8 +21,8 @@ type KeptData struct {
 	Ran, Wanted string
 }
 
-// Newer reports whether the wanted version is lower than one that has run on the
-// data, which may then be in a format that the wanted one cannot read.
+// Newer reports whether the wanted version is lower than a version that has run on the data. The
+// data may then be in a format that the wanted version cannot read.
 func (d KeptData) Newer() bool {
 	down, err := topology.IsDowngrade(d.Ran, d.Wanted)
 	return err == nil && down
@@ -46,7 +46,7 @@ func (d KeptData) Some() string {
 	}
 }
 
-// Kept returns the data that components would start on: for each component, data on which
+// Kept returns the data that components would start on. For each component that is data on which
 // releases have run, data of each version that is no release, and data without a record.
 func Kept(profiles []Profile, w desired.State, s state.Snapshot) []KeptData {
 	var all []KeptData
@@ -56,8 +56,8 @@ func Kept(profiles []Profile, w desired.State, s state.Snapshot) []KeptData {
 	return all
 }
 
-// keptData leaves out pods that run without a StatefulSet, which get one around them whatever
-// their version is, and marked claims, whose members were removed.
+// keptData leaves out pods that run without a StatefulSet, and marked claims. Such pods get a
+// StatefulSet around them whatever their version is. The members of marked claims were removed.
 func (sc Scope) keptData(p Profile) []KeptData {
 	if p.Kind.Data() == topology.None || sc.Want.Suspend || sc.Got.Set.Exists || sc.Got.Extent() > 0 {
 		return nil
@@ -111,9 +111,9 @@ func (d KeptData) record() int {
 	return release
 }
 
-// downgrade holds a StatefulSet back whose pods would start a version on data that a
-// higher version has run on. A user who deletes a cluster and creates it with the same
-// name gets its data, and a lower version may not be able to read it.
+// downgrade holds a StatefulSet back whose pods would start a version on data that a higher version
+// has run on. A user who deletes a cluster and creates it with the same name gets the old data. A
+// lower version may not be able to read that data.
 func (sc Scope) downgrade(p Profile) verdict {
 	for _, d := range sc.keptData(p) {
 		if d.Newer() {

@@ -157,7 +157,7 @@ func TestKeptData(t *testing.T) {
 }
 
 // TestKept: for each component, the data that its members would start on, by the versions that are
-// recorded: releases together, then versions that are no releases, then data without a record.
+// recorded. Releases come together, then versions that are no releases, then data without a record.
 func TestKept(t *testing.T) {
 	stores := func(records ...string) func(c *plantest.Cluster) {
 		return func(c *plantest.Cluster) {

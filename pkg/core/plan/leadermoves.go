@@ -9,8 +9,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// LimitLeaderMoves has PD move at most so many region leaders at a time, for LimitLasts. Then PD goes back to
-// its own limit by itself, so that a run that is killed leaves nothing behind, and what a person has set stays.
+// LimitLeaderMoves has PD move at most so many region leaders at a time, for LimitLasts. Then PD goes back to its own
+// limit by itself. So a run that is killed leaves nothing behind, and what a person has set stays.
 type LimitLeaderMoves struct {
 	Limit int
 	// Again: this process has asked for it before.

@@ -9,8 +9,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
-// TestLimitsOfFailover: when a record of a failover ends, when a member gets new data and no
-// replacement, and what a person is told who waits.
+// TestLimitsOfFailover: when a record of a failover ends, and when a member gets new data and no
+// replacement. Besides, what a person is told who waits.
 func TestLimitsOfFailover(t *testing.T) {
 	const m = time.Minute
 	// removed makes a voter one that PD has removed, whose process has run.

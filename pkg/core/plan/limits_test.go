@@ -8,8 +8,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
-// TestLimitsOfRecall: a pod is not brought back if its data is gone or was given up: it would start
-// without data beside members that need it.
+// TestLimitsOfRecall: a pod is not brought back if its data is gone or was given up. The pod would
+// start without data beside members that need that data.
 func TestLimitsOfRecall(t *testing.T) {
 	above := func(c *plantest.Cluster, change func(m *state.Member)) *plantest.Cluster {
 		k := tikv
@@ -39,8 +39,8 @@ func TestLimitsOfRecall(t *testing.T) {
 	})
 }
 
-// TestLimitsOfRollout: cases in which one step too many, or one condition too many, would take down
-// a member that serves, delete data, or wait for ever.
+// TestLimitsOfRollout: cases in which one step or one condition too many would do harm. It would
+// take down a member that serves, delete data, or wait for ever.
 func TestLimitsOfRollout(t *testing.T) {
 	const m = time.Minute
 	unserved := func(c *plantest.Cluster) { c.Seen.PD.Leader = "" }

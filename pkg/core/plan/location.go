@@ -14,8 +14,8 @@ var aliases = map[string][]string{
 	"host":   {"kubernetes.io/hostname"},
 }
 
-// Locations returns the keys of the labels that stores get from their nodes: those by which PD
-// spreads replicas, and others that the user asks for.
+// Locations returns the keys of the labels that stores get from their nodes. PD spreads replicas by
+// some of these labels, and the user asks for the rest.
 func Locations(pd state.PD, wanted []string) []string {
 	keys := slices.Clone(pd.LocationLabels)
 	for _, key := range wanted {
@@ -46,7 +46,7 @@ func (sc Scope) labelStore(m state.Member) []Step {
 	return []Step{LabelStore{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID, Labels: set}}
 }
 
-// Located returns a node's value of a label; "" if it has none, which PD would understand as the
+// Located returns a node's value of a label, "" if the node has none. PD would understand "" as the
 // removal of the label.
 func Located(node map[string]string, key string) string {
 	for _, name := range append([]string{key}, aliases[key]...) {

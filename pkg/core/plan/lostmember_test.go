@@ -42,7 +42,8 @@ func TestLostMembers(t *testing.T) {
 	}
 }
 
-// A member whose certificate had expired reads the renewed one a while after it was issued, so its time begins with that.
+// A member whose certificate had expired reads the renewed certificate a while after its issue. So the time of the
+// member begins then.
 func TestCertificateRenewed(t *testing.T) {
 	c := failing(func(c *plantest.Cluster) {
 		lost(c, time.Hour, "t-pd-1")
@@ -62,9 +63,8 @@ func TestCertificateRenewed(t *testing.T) {
 	}
 }
 
-// A store that crashes again and again may do so because PD does not serve, and PD receives no
-// heartbeats before it serves. So the store counts as down since PD serves, at the earliest. (seed
-// 1795365302242)
+// A store may crash again and again because PD does not serve. PD receives no heartbeats before it
+// serves. So the store counts as down since PD serves, at the earliest. (seed 1795365302242)
 func TestCrashedWithoutPD(t *testing.T) {
 	const s, m = time.Second, time.Minute
 	for name, tc := range map[string]struct {

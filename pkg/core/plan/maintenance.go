@@ -37,9 +37,9 @@ func underMaintenance(c topology.Cluster, s state.Snapshot) []maintained {
 	return all
 }
 
-// holdForMaintenance holds back what may take a member away while a node with other members may go down at
-// any time: with both, PD or regions may have no quorum, or a service no server. Members on that node go down
-// anyway, and one whose process is known not to run has nothing to lose.
+// holdForMaintenance holds back what may take a member away during the maintenance of a node with other members. That
+// node may go down at any time. Without that node and the member, PD or regions may have no quorum, or a service no
+// server. Members on that node go down anyway, and one whose process is known not to run has nothing to lose.
 func (sc Scope) holdForMaintenance(_ Profile, _ hold, v verdict) verdict {
 	all := underMaintenance(*sc.Cluster, *sc.All)
 	if len(all) == 0 {

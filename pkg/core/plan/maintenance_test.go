@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
-// TestMaintenance: while a node with members may go down at any time, no member on another node is taken away;
-// everything else goes on.
+// TestMaintenance: while a node with members may go down at any time, no member on another node is taken away.
+// Everything else goes on.
 func TestMaintenance(t *testing.T) {
 	plantest.Table(t, "maintenance", []plantest.Case{
 		{Name: "nothing to do", Cluster: maintained()},

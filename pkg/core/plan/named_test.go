@@ -92,8 +92,8 @@ func manual(c *plantest.Cluster) *plantest.Cluster {
 	return c.Set(tidb, func(s *state.Set) { s.Manual = true })
 }
 
-// TestNamedKeepsRevision: the step says which revision the next pod has, so that a member that was named
-// gets no other one.
+// TestNamedKeepsRevision: the step says which revision the next pod has. So a member that was named gets no other
+// revision.
 func TestNamedKeepsRevision(t *testing.T) {
 	for name, tt := range map[string]struct {
 		c    *plantest.Cluster

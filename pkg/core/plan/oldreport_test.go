@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
-// TestOldReportFreesNothing: a store does not run by the status of its pod. It restarts at once only where its own port
-// says the same: one broken network can hide a host from Kubernetes and from PD.
+// TestOldReportFreesNothing: a store does not run by the status of its pod. The store restarts at once only where its
+// own port says the same, because a broken network can hide a host from Kubernetes and PD.
 func TestOldReportFreesNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		set  func(*plantest.Cluster, *state.Member)

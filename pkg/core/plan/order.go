@@ -7,9 +7,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// memberBefore returns the member that Kubernetes waits for before it creates a missing pod:
-// with OrderedReady each pod comes after all with a lower ordinal are Ready. Until then
-// it is not known which revision the pod would have.
+// memberBefore returns the member that Kubernetes waits for before it creates a missing pod. With
+// OrderedReady each pod comes after all pods with a lower ordinal are Ready. Until then it is not
+// known which revision the pod would have.
 func (sc Scope) memberBefore(m state.Member) (state.Member, bool) {
 	if !sc.Got.Set.Ordered || m.Pod != nil {
 		return state.Member{}, false
@@ -28,11 +28,12 @@ func (sc Scope) WaitsFor(m, other state.Member) bool {
 	return queued && first.Ordinal == other.Ordinal
 }
 
-// adviseParallel adds what a person can do about members that do not get Ready while Kubernetes
-// waits for them before it creates other pods. A member without data may need just those
-// others, for a quorum of PD or of regions, or because PD has added one that has yet to
-// start. Then none of them ever starts. As long as PD does not answer, one with marked data may
-// be needed as well: it may have been marked for a removal that never happened.
+// adviseParallel adds what a person can do about members that do not get Ready and that other pods
+// wait for. With OrderedReady Kubernetes creates these pods only afterwards. A member without data
+// may need just the members of these pods. It needs them for a quorum of PD or of regions, or
+// because PD has added a member that has yet to start. Then none of them ever starts. As long as PD
+// does not answer, a member with marked data may be needed as well. The mark may be from a removal
+// that never happened.
 func (sc Scope) adviseParallel(_ Profile, _ hold, v verdict) verdict {
 	for _, m := range sc.Got.Running() {
 		first, queued := sc.memberBefore(m)
@@ -50,8 +51,8 @@ func (sc Scope) adviseParallel(_ Profile, _ hold, v verdict) verdict {
 	return v
 }
 
-// mayNeed reports whether a gate may hold only when members run whose pods Kubernetes creates after
-// a given one is Ready. A PD without a quorum may need any of them.
+// mayNeed reports whether a gate may need members whose pods Kubernetes creates after a given pod
+// is Ready. A PD without a quorum may need any of these members.
 func (sc Scope) mayNeed(g Gate, first state.Member) bool {
 	if g.Member != first.Name && sc.All.PD.Serving() {
 		return false

@@ -11,8 +11,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
-// A StatefulSet of any component whose pods are not numbered from 0 stops the whole cluster: no step is
-// taken, no claim is marked, and nothing is written before a person has corrected the field.
+// A StatefulSet of any component whose pods are not numbered from 0 stops the whole cluster. No step is taken, no claim
+// is marked, and nothing is written before a person has corrected the field.
 func TestOrdinalsStart(t *testing.T) {
 	for _, k := range []topology.Kind{topology.PD, topology.TiKV, topology.TiDB} {
 		c := plantest.New(3, 4, 2)

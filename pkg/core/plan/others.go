@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// findings returns those about the components' objects, about a canary that cannot be followed, and the
-// evict-leader schedulers of others on wanted stores: such a store serves no region as long as its
+// findings returns what is to be reported about the components' objects, and about a canary that cannot be followed. It
+// also reports evict-leader schedulers of other users on wanted stores. Such a store serves no region as long as its
 // scheduler is there. The scheduler of a maintenance is no other user's, and the maintenance has a notice.
 func findings(w desired.State, s state.Snapshot) []desired.Notice {
 	all := append(canaryFindings(w.Cluster), pausedDDL(w.Cluster)...)

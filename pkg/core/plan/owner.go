@@ -32,9 +32,8 @@ func notDriven(w desired.State, s state.Snapshot) []Gate {
 	return gates
 }
 
-// renumbered returns a gate for each StatefulSet whose first pod has not the ordinal 0. Members would be
-// taken for others: the claims of those that run would be marked as left over, and each scale-out would
-// lead to the next one.
+// renumbered returns a gate for each StatefulSet whose first pod has not the ordinal 0. A member would be taken for
+// another. Claims of members that run would be marked as left over, and each scale-out would lead to the next.
 func renumbered(w desired.State, s state.Snapshot) []Gate {
 	var gates []Gate
 	for _, g := range w.Groups {
@@ -55,8 +54,8 @@ func renumbered(w desired.State, s state.Snapshot) []Gate {
 }
 
 // keepWithoutPods reduces a verdict on a component whose pods lack something. No step may take a
-// pod away or prepare for that, or make the first pods, since they could not start, and no
-// other wait is reported, since none of them ends.
+// pod away or prepare for that, or make the first pods, since new pods could not start. No other
+// wait is reported, since none of them ends.
 func (sc Scope) keepWithoutPods(_ Profile, _ hold, v verdict) verdict {
 	if len(sc.Want.Lacks) == 0 {
 		return v

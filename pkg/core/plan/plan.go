@@ -1,8 +1,7 @@
-// Package plan decides. Decide compares what is wanted with what was observed
-// and says what to do next and what to wait for, as values that print
-// themselves. It does nothing, knows no clock and remembers nothing: after a
-// crash, an interrupt or a change of driver the same observation gives the same
-// answer, so that none of them can leave a cluster half-way.
+// Package plan decides. Decide compares what is wanted with what was observed and says what to do
+// next and what to wait for, as values that print themselves. It does nothing, knows no clock and
+// remembers nothing. After a crash, an interrupt or a change of driver the same observation gives
+// the same answer. So none of these can leave a cluster half-way.
 //
 // One algorithm serves all components. What they differ in is data, a Profile
 // each, in package component.
@@ -55,18 +54,18 @@ const (
 type Gate struct {
 	Component topology.Kind
 	Member    string // the pod's name; "" for the component as a whole
-	// Object is the name of the claim or the Secret that the gate is about, "" for most gates: there
-	// can be several that wait for the same.
+	// Object is the name of the claim or the Secret that the gate is about, "" for most gates.
+	// Several gates can wait for the same with different objects.
 	Object   string
 	Reason   Reason
 	Want     string // what must hold, e.g. "leaders evicted"
 	Observed string // the observed number or state, e.g. "340 leaders left"
-	// Left is how much is left until it holds, where that is a number: progress, rate and
+	// Left is how much is left until the gate holds, where that is a number. Progress, rate and
 	// remaining time are computed from it.
 	Left Quantity
-	// Since is when the wait began, if the cluster has that time, else zero. Deadline is when it
-	// ends by itself; zero when it is not known: the gate is then Blocked when it has made no
-	// progress for long.
+	// Since is when the wait began, if the cluster has that time, else zero. Deadline is when the
+	// wait ends by itself, zero when that is not known. Without a Deadline the gate is Blocked when
+	// it has made no progress for long.
 	Since, Deadline time.Time
 	Remedy          remedy.Remedy // what a person can do about it
 	Source          Source
@@ -74,8 +73,8 @@ type Gate struct {
 	Blocked bool
 	// Approval: nothing is wrong, and a person decides when it opens. The wait has no end.
 	Approval bool
-	// held: the gate opens when something else does, an earlier component or a member that
-	// is down, whose own gates report whether that can happen.
+	// held: the gate opens when something else happens with an earlier component or a member that
+	// is down. The gates of the latter report whether that can happen.
 	held bool
 	// awaits is a component whose rollout may be what is waited for; "" for none.
 	awaits topology.Kind
@@ -83,8 +82,8 @@ type Gate struct {
 	resolves bool
 	// endless: the user has asked to wait for it without an end.
 	endless bool
-	// patience is how long the gate may make no progress before it is Blocked, where it
-	// has no Deadline; zero: as long as usual. See Waits.
+	// patience is how long a gate without a Deadline may make no progress before it is Blocked.
+	// Zero means as long as usual. See Waits.
 	patience time.Duration
 }
 
@@ -119,8 +118,8 @@ func (g Gate) Key() GateKey { return GateKey{g.Component, g.Member, g.Object, g.
 // Opens reports whether the gate may open by itself.
 func (g Gate) Opens() bool { return !g.Blocked && !g.Approval && !g.held }
 
-// Plan is what to do now. Steps come in the order in which they must be taken,
-// at most one of them is disruptive, and that one is the last.
+// Plan is what to do now. Steps come in the order in which they must be taken. At most one step is
+// disruptive, and it is the last.
 type Plan struct {
 	Outcome Outcome
 	Steps   []Step
@@ -132,16 +131,15 @@ type Plan struct {
 	Notices []desired.Notice
 	// Pause says by whom the cluster is paused, with the outcome Paused.
 	Pause topology.Pause
-	// Unapplied is no part of the outcome either: configuration that takes effect only at the next
-	// restart, which is not asked for.
+	// Unapplied is no part of the outcome either. It is configuration that takes effect only at the
+	// next restart, which is not asked for.
 	Unapplied []Unapplied
 }
 
-// MustBeLive reports whether the plan has to be decided again on a live observation before it is
-// carried out: a change between the observation and a disruptive step can make a correct decision
-// wrong. An eviction does no harm that lasts, but decided on a cache that stands still it is begun
-// beside that of another store, again and again. A pause of DDL that is decided on such a cache may be begun after the
-// rollout.
+// MustBeLive reports whether the plan has to be decided again on a live observation before it is carried out. A change
+// between the observation and a disruptive step can make a correct decision wrong. An eviction does no harm that lasts.
+// But decided on a cache that stands still, it is begun beside that of another store, again and again. A pause of DDL
+// that is decided on such a cache may be begun after the rollout.
 func (p Plan) MustBeLive() bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool {
 		switch s.(type) {

@@ -11,16 +11,15 @@ import (
 type Policy struct {
 	Failover Failing
 	Eviction Eviction
-	// Later are the components whose last step failed in this run, the one that failed
-	// longest ago first. Their steps are tried after those of others, and hold nothing else
-	// back.
+	// Later are the components whose last step failed in this run, the one that failed longest ago
+	// first. Steps of these components are tried after all others, and hold nothing else back.
 	Later []topology.Kind
 	// Waits are the gates of this process's last turn.
 	Waits Waits
 	// Limited is when this process last had PD limit how many leaders move; zero for never.
 	Limited time.Time
-	// DDLAsked is the update revision of TiDB for whose rollout this process has asked for a pause of DDL; "" for none.
-	// TiDB may have refused, and is not asked again in each turn.
+	// DDLAsked is the update revision of TiDB for which this process has asked for a pause; "" for none. TiDB may have
+	// refused, and is not asked again in each turn.
 	DDLAsked string
 }
 
@@ -37,16 +36,16 @@ type Failing struct {
 	Discard []string
 }
 
-// Eviction says how patient a run is with what is to leave a member: region leaders of a store,
-// changefeeds of TiCDC. The zero value leaves that to the cluster's spec.
+// Eviction says how patient a run is with what is to leave a member. That is region leaders of a
+// store, and changefeeds of TiCDC. The zero value leaves that to the cluster's spec.
 type Eviction struct {
 	// Timeout bounds the wait, in place of the default; zero keeps the default.
 	Timeout time.Duration
-	// OnTimeout is what to do when that time is over, or, without such a time, when there has been no
-	// progress for long.
+	// OnTimeout is what to do when that time is over. Without such a time it applies when there has
+	// been no progress for long.
 	OnTimeout Lapse
-	// MaxMoves is how many leaders PD may move at a time while leaders leave stores or come back; zero
-	// keeps PD's own limit.
+	// MaxMoves is how many leaders PD may move at a time while leaders leave stores or come back. Zero keeps PD's own
+	// limit.
 	MaxMoves int
 	// StopFeeds: the last capture of TiCDC may be removed although changefeeds run.
 	StopFeeds bool

@@ -21,24 +21,25 @@ type Profile struct {
 	IDLabel string
 	// Located: members are stores, which carry labels of their nodes.
 	Located bool
-	// Floor returns the lowest number of replicas to which the component can be scaled in now, the
-	// reason, and what a person can do about it; nil when there is none.
+	// Floor returns the lowest number of replicas to which the component can be scaled in now. It
+	// also returns the reason, and what a person can do about it. Floor is nil when there is no
+	// such number.
 	Floor func(Scope) (least int, why string, help remedy.Remedy)
-	// Standing must hold of each wanted member that is not about to be restarted: it ends
-	// what a restart or a cancelled removal began.
+	// Standing must hold of each wanted member that is not about to be restarted. It ends what a
+	// restart or a cancelled removal began.
 	Standing []Hook
 	// BeforeRestart must hold of a healthy member before its pod is replaced.
 	BeforeRestart []Hook
-	// BeforeHold must hold of a member that is not restarted before a canary is promoted, until the rollout
-	// counts as held: what is watched then are members that serve as before.
+	// BeforeHold must hold of a member that waits for the promotion of a canary, before the rollout counts as held.
+	// What is watched then are members that serve as before.
 	BeforeHold []Hook
 	// BeforeRemove must hold of a member before its ordinal is removed.
 	BeforeRemove []Hook
-	// BeforeRenew must hold of a wanted member that the database has removed before its
-	// claims and its pod are recreated; nil where that does not help a member.
+	// BeforeRenew must hold of a wanted member that the database has removed, before its claims and
+	// its pod are recreated. It is nil where that does not help a member.
 	BeforeRenew []Hook
-	// BeforeSuspend must hold of each member before the StatefulSet is deleted
-	// with all of its pods: what only PD can undo is undone while it runs.
+	// BeforeSuspend must hold of each member before the StatefulSet is deleted with all of its
+	// pods. What only PD can undo is undone while PD runs.
 	BeforeSuspend []Hook
 	// Abandoned is a goal that does not hold for a wanted member that others are removing from the
 	// database. Such a member does not count as one that serves, and it is left alone. The hook
@@ -57,8 +58,9 @@ type Failover struct {
 	// RemoveFromDatabase are goals for a member that was given up, so that it can come back
 	// with new data.
 	RemoveFromDatabase []Hook
-	// Keeps says that the data of a member that was given up is kept, in case it comes back, until
-	// the user discards it; and that its replacement stays until the user asks for the recovery.
+	// Keeps says that the data of a member that was given up is kept, in case the member comes
+	// back. The data stays until the user discards it, and the replacement until the user asks for
+	// the recovery.
 	Keeps bool
 }
 
@@ -96,7 +98,7 @@ func (n Need) lack(sc Scope, k topology.Kind) verdict {
 	return v.plus(wait(g))
 }
 
-// Hook is a goal for one member: how to see that it is reached, and the step towards it. It
+// Hook is a goal for a member: how to see that the goal is reached, and the step towards it. It
 // remembers nothing, so that any later run can continue.
 type Hook struct {
 	Reason Reason
@@ -110,11 +112,10 @@ type Hook struct {
 	// Skip returns the reason why the goal cannot be reached now; the plan continues without it.
 	// The step that follows names the reason.
 	Skip func(Scope, state.Member) string
-	// Awaits is a component whose rollout may be what is waited for, so that it is not held back; "" for
-	// none.
+	// Awaits is a component whose rollout the goal may wait for; "" for none. That rollout is not held back.
 	Awaits topology.Kind
-	// Schedules: the step makes or removes a scheduler in PD, so that it waits until
-	// PD has loaded those that it has.
+	// Schedules: the step makes or removes a scheduler in PD. So it waits until PD has loaded the
+	// schedulers that exist.
 	Schedules bool
 	// Step returns what to do now; nil when there is only to wait.
 	Step     func(Scope, state.Member) Step
@@ -129,8 +130,8 @@ type Hook struct {
 	Since   func(Scope, state.Member) time.Time
 	Timeout func(Scope) (limit time.Duration, limited bool)
 	Lapse   func(Scope) Lapse
-	// Patience is how long there may be no progress before the gate is Blocked, or the plan continues
-	// without the goal, where no Timeout limits it; zero: as long as usual.
+	// Patience is how long there may be no progress where no Timeout limits the wait. After that
+	// the gate is Blocked, or the plan continues without the goal. Zero means as long as usual.
 	Patience time.Duration
 	Remedy   remedy.Remedy
 	// Help returns what a person can do where that depends on the case; where it returns none,
@@ -138,8 +139,8 @@ type Hook struct {
 	Help func(Scope, state.Member) remedy.Remedy
 }
 
-// LeftoverMarked is the goal that a scale-in has marked a member's claims, so that a later
-// scale-out knows that their data belongs to no member.
+// LeftoverMarked is the goal that a scale-in has marked a member's claims. The mark tells a later
+// scale-out that their data belongs to no member.
 var LeftoverMarked = Hook{
 	Reason: ClaimsMarked, Want: "claims marked as left over",
 	Done: func(_ Scope, m state.Member) bool { return len(m.Claims) == 0 || m.Marked() },
@@ -260,9 +261,9 @@ func (sc Scope) help(h Hook, m state.Member) remedy.Remedy {
 	return h.Remedy
 }
 
-// lapsed reports whether the time for a goal is over, and what follows; else it sets the
-// gate's deadline. Without a time limit only a run that is to proceed ends the wait here, when there
-// is no progress; each other such wait is bounded like those without a Timeout.
+// lapsed reports whether the time for a goal is over, and what follows; else it sets the gate's
+// deadline. Without a time limit only a run that is to proceed ends the wait here, when there is no
+// progress. Each other such wait is bounded like those without a Timeout.
 func (sc Scope) lapsed(h Hook, g *Gate) (over bool, v verdict) {
 	lapse := Default
 	if h.Lapse != nil {

@@ -20,8 +20,8 @@ func changedByHand(c *plantest.Cluster, k topology.Kind) {
 	c.Roll(k)
 }
 
-// Whatever a component is about to do, a pod template that somebody has changed is put back first: pods that
-// are restarted, added or made again would get it.
+// Whatever a component is about to do, a pod template that somebody has changed is put back first. Pods that are
+// restarted, added or made again would get the changed template.
 func TestPutBackFirst(t *testing.T) {
 	for name, change := range map[string]func(c *plantest.Cluster, k topology.Kind){
 		"nothing else":       func(*plantest.Cluster, topology.Kind) {},
@@ -57,9 +57,9 @@ func TestPutBackFirst(t *testing.T) {
 	}
 }
 
-// TestPutBackKeepsTheCanary: TiKV has a canary, its template was changed by hand, and the step that puts the template back has
-// failed. All pods have the template of that person, but the rollout is not over: TiDB is not restarted before a person
-// promotes the canary, though one server is down.
+// TestPutBackKeepsTheCanary: TiKV has a canary, and a person has changed its template by hand. The step that puts the
+// template back has failed. All pods have the template of that person, but the rollout is not over. TiDB is not
+// restarted before a person promotes the canary, though one server is down.
 func TestPutBackKeepsTheCanary(t *testing.T) {
 	c := plantest.New(3, 4, 2)
 	c.Want(tikv).Held, c.Want(tikv).Canary = true, 2

@@ -8,10 +8,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// ranRecord is what a claim records of the versions that have run on its data: the
-// highest release, and a version that is no release and has run since, such as nightly.
-// That one cannot be compared, so it must not replace the release: without the release a
-// lower one would start on data that it cannot read.
+// ranRecord is what a claim records of the versions that have run on its data. It has the highest
+// release, and a version that is no release and has run since, such as nightly. The latter cannot
+// be compared, so it must not replace the release. Without the release a lower release would start
+// on data that it cannot read.
 type ranRecord struct {
 	release, other string // "" for none
 }
@@ -26,8 +26,8 @@ func ranOn(c state.Claim) ranRecord {
 	return r
 }
 
-// add ignores latest, which earlier versions of the plugin have written for an image without a tag: it
-// says nothing about the data.
+// add ignores latest, which earlier versions of the plugin have written for an image without a tag. It says nothing
+// about the data.
 func (r *ranRecord) add(version string) {
 	if version == "" || version == "latest" {
 		return
@@ -55,11 +55,10 @@ func (r ranRecord) versions(wanted string) []string {
 	return []string{r.release, r.other}
 }
 
-// ran returns the record for a claim, as an annotation; none where the pod has not run, or nothing is
-// known of its version. What the process reports counts beside the tag: an image may have no tag, or one
-// that names no release, and a process that has just started has not reported yet. The record never names
-// a lower release than before. A version that is no release is dropped when a release serves:
-// that release has read the data.
+// ran returns the record for a claim, as an annotation. There is none where the pod has not run, or nothing is known of
+// its version. What the process reports counts beside the tag. An image may have no tag, or a tag that names no
+// release, and a process that has just started has not reported yet. The record never names a lower release than
+// before. A version that is no release is dropped when a release serves: that release has read the data.
 func (sc Scope) ran(p Profile, m state.Member, c state.Claim) []entry {
 	if p.Kind.Data() == topology.None || m.Pod == nil || !m.Pod.Ran || !slices.Contains(m.Pod.Claims, c.Name) {
 		return nil

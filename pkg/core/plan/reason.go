@@ -5,10 +5,9 @@ import (
 	"slices"
 )
 
-// Reason names what a gate waits for. Component, member, object and reason together
-// identify a gate: from one turn to the next, for scripts that read JSON, in metrics
-// and in Kubernetes Events. The names are a contract (docs/reference/reasons.md): they
-// stay, and messages may change.
+// Reason names what a gate waits for. Component, member, object and reason together identify a gate
+// from one turn to the next. They also do for scripts that read JSON, in metrics and in Kubernetes
+// Events. The names are a contract (docs/reference/reasons.md): they stay, and messages may change.
 type Reason string
 
 // The reasons. Reasons says what each of them means.
@@ -154,7 +153,7 @@ func meaning(r Reason) Meaning {
 	return Meaning{Reason: r}
 }
 
-// Reasons returns all reasons, in the order in which a reader meets them: the cluster,
+// Reasons returns all reasons, in the order in which a reader meets them. The order is: cluster,
 // needs, rollouts, members, leaders, stores, volumes, suspension.
 func Reasons() []Meaning { return slices.Clone(meanings) }
 

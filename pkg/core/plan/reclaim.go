@@ -6,10 +6,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// reclaim deletes the claims of members that were removed, with their volumes, where the
-// user asks for that. It comes last, when there is nothing else to do or to wait for: to
-// keep data a little longer costs almost nothing, and in a cluster that has converged it
-// is certain which member a claim belongs to.
+// reclaim deletes the claims of members that were removed, with their volumes, where the user asks
+// for that. It comes last, when there is nothing else to do or to wait for. To keep data a little
+// longer costs almost nothing. In a cluster that has converged it is certain which member a claim
+// belongs to.
 func reclaim(profiles []Profile, w desired.State, s state.Snapshot, scopes []Scope) verdict {
 	var v verdict
 	if !w.Cluster.Reclaims || !s.PD.Known() {

@@ -8,8 +8,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// Refusals returns what cannot be done for a wanted cluster, before anything is changed: a
-// scale-in below what the data needs would never finish.
+// Refusals returns what cannot be done for a wanted cluster, before anything is changed. A scale-in
+// below what the data needs would never finish.
 func Refusals(profiles []Profile, w desired.State, s state.Snapshot) []Gate {
 	gates := notDriven(w, s)
 	for _, sc := range scopesOf(&Policy{}, &w, &s) {

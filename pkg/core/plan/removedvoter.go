@@ -7,18 +7,19 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// removedFromPD reports whether a voter does not serve because it was removed from PD. That
-// is so if PD answers and does not list it, it has run, and its template works, since
-// another member serves with it, or its claim is labelled with its id in PD. Such a
-// member needs new data; one whose claim is being deleted gets it with the next pod.
-// A member with data of another cluster was not removed from the PD that answers.
+// removedFromPD reports whether a voter does not serve because it was removed from PD. That is so
+// if PD answers and does not list the voter, the voter has run, and there is one more sign. The
+// sign may be that another member serves with the same template, so that the template works. Or a
+// claim of the voter is labelled with its id in PD. Such a member needs new data. A member whose
+// claim is being deleted gets new data with the next pod. A member with data of another cluster was
+// not removed from the PD that answers.
 func (sc Scope) removedFromPD(p Profile, m state.Member) bool {
 	return p.Kind.Data() == topology.Raft && m.Database.Presence == state.Absent && m.Pod != nil && m.Pod.Ran && claimBeingDeleted(m) == "" &&
 		!sc.OfOtherCluster(m) && (sc.revisionServes(m) || wasKnown(p, m))
 }
 
-// OfOtherCluster reports whether a claim of a member is labelled with the id of another
-// cluster than that of the PD that answers.
+// OfOtherCluster reports whether a claim of a member is labelled with the id of another cluster.
+// The cluster of the PD that answers has a different id.
 func (sc Scope) OfOtherCluster(m state.Member) bool {
 	return slices.ContainsFunc(m.Claims, func(c state.Claim) bool { return sc.All.PD.OfOtherCluster(c.Identity.Labels) })
 }
@@ -34,7 +35,7 @@ func (sc Scope) precedes(p Profile, m state.Member) bool {
 }
 
 // wasKnown reports whether upkeep has labelled a claim of a member with its id in the database. A
-// new claim has no such label before its member has joined, so a member whose template fails is not
+// new claim has no such label before its member has joined. So a member whose template fails is not
 // given new data again and again.
 func wasKnown(p Profile, m state.Member) bool {
 	return slices.ContainsFunc(m.Claims, func(c state.Claim) bool { return c.Identity.Labels[p.IDLabel] != "" })
@@ -51,6 +52,6 @@ func (sc Scope) revisionServes(m state.Member) bool {
 	return false
 }
 
-// Loops reports whether a member's process crashes again and again, so that it cannot be
-// counted on even while it serves.
+// Loops reports whether a member's process crashes again and again. It cannot be counted on even
+// while it serves.
 func (sc Scope) Loops(m state.Member) bool { return sc.loops(m) }

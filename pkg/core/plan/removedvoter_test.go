@@ -10,7 +10,8 @@ import (
 )
 
 // TestVoterRemovedFromPD: PD does not know a member whose pod a rollout has reached. The rollout
-// waits for it, and it needs new data if PD listed it before, which the labels of its claim show.
+// waits for the member. The member needs new data if PD listed it before, which the labels of its
+// claim show.
 func TestVoterRemovedFromPD(t *testing.T) {
 	removedVoter := func(c *plantest.Cluster) *state.Member {
 		lost(c, time.Hour, "t-pd-2")

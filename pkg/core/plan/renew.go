@@ -13,18 +13,17 @@ import (
 // Registering is how long a running process may take to appear in PD.
 const Registering = 150 * time.Second
 
-// removalIrreversible reports whether the removal of a member can no longer be cancelled:
-// its store is a tombstone, or PD has forgotten it after its claims were marked. With its
+// removalIrreversible reports whether the removal of a member can no longer be cancelled. Either
+// its store is a tombstone, or PD has forgotten the member after its claims were marked. With its
 // data it can never serve again.
 func removalIrreversible(m state.Member) bool {
 	return m.Database.Removed() ||
 		m.Database.Presence == state.Absent && m.Marked()
 }
 
-// renew gives wanted members new data whose own data can never serve again. Their claims
-// are deleted first, while their pods still hold them: Kubernetes keeps a claim that is
-// in use, but gives it to no other pod. Then the pods are deleted, and Kubernetes creates
-// both again.
+// renew gives wanted members new data whose own data can never serve again. The claims are deleted
+// first, while the pods still use them. Kubernetes keeps a claim that is in use, but gives such a
+// claim to no other pod. Then the pods are deleted, and Kubernetes creates both again.
 //
 // A voter with new data is a new voter, so all others have to serve. A member that serves
 // and must get new data comes last: with OrderedReady, other members may wait for one
@@ -57,11 +56,11 @@ func renewed(m state.Member) bool {
 	return removalIrreversible(m) && (m.Pod == nil || m.Pod.Ran)
 }
 
-// dataBeingDeleted reports whether the database counts on the member's data, as far as is known,
-// while its claims are being deleted. The member serves, but only until its pod is deleted for
-// whatever reason. Then a copy of its data is lost, and PD counts for ever on a member without data
-// and accepts no new member in its place. This happens when a voter joins while it is being
-// recreated, or when the claim of a member that serves is deleted by hand.
+// dataBeingDeleted reports whether the database counts on the member's data, as far as known, while
+// its claims are being deleted. The member serves, but only until its pod is deleted for whatever
+// reason. Then a copy of its data is lost. PD counts for ever on a member without data, and accepts
+// no new member in its place. This happens when a voter joins while it is being recreated, or when
+// the claim of a member that serves is deleted by hand.
 func dataBeingDeleted(p Profile, m state.Member) bool {
 	return p.Kind.Data() != topology.None && m.Pod != nil && m.Database.Presence != state.Absent &&
 		!m.Database.Removed() && claimBeingDeleted(m) != ""
@@ -78,11 +77,11 @@ func claimBeingDeleted(m state.Member) string {
 	return ""
 }
 
-// mustReplaceData reports whether a member whose data is being deleted is to be removed
-// from PD now, and recreated with new data. A member that serves, and a store that is
-// down, stay until the members that take over their data are there: without them the data
-// has no other place. A voter that is down does not wait: PD accepts no new member as long
-// as it lists that voter.
+// mustReplaceData reports whether a member whose data is being deleted is to be removed from PD
+// now. Then it is recreated with new data. A member that serves, and a store that is down, stay
+// until the members that take over their data are there. Without these members the data has no
+// other place. A voter that is down does not wait: PD accepts no new member as long as it lists
+// that voter.
 func (sc Scope) mustReplaceData(p Profile, m state.Member) bool {
 	return dataBeingDeleted(p, m) && sc.Kept(m) && m.Database.Presence == state.Present &&
 		(!m.Up() && p.Kind.Data() == topology.Raft || sc.Want.Size() <= sc.Got.Set.Replicas)
@@ -99,7 +98,7 @@ func (sc Scope) replaceData(p Profile, m state.Member) verdict {
 	return v
 }
 
-// claimsStay must hold before pods are deleted that come back later: with the pod of a
+// claimsStay must hold before pods are deleted that come back later. With the pod of a
 // dataBeingDeleted member its data would be deleted. If the pod is being deleted already, its data
 // cannot be kept.
 func (sc Scope) claimsStay(p Profile) verdict {
@@ -121,9 +120,9 @@ func (sc Scope) renewable(p Profile, m state.Member) bool {
 		m.Pod != nil && !m.Pod.Terminating && sc.cannotComeBack(p, m)
 }
 
-// holdsUp reports whether Kubernetes creates no pod of another member before this one is Ready, and
-// the database counts on the other one. Two stores that leave may have regions that no other store
-// has, and no third store gets these before one of the two runs.
+// holdsUp reports whether Kubernetes creates the pod of another member only after this member is
+// Ready. The database must count on the other member. Two stores that leave may have regions that
+// no other store has, and no third store gets these before one of the two runs.
 func (sc Scope) holdsUp(m state.Member) bool {
 	return slices.ContainsFunc(sc.Got.Running(), func(o state.Member) bool {
 		return sc.WaitsFor(o, m) && countedOn(o)
@@ -131,7 +130,7 @@ func (sc Scope) holdsUp(m state.Member) bool {
 }
 
 // cannotComeBack reports whether the member's process can do nothing to serve again. A tombstone
-// stays one. A member that PD does not list may be about to join for the first time, and its claims
+// stays one. A member that PD does not list may be about to join for the first time. Its claims
 // must not be deleted while it does. That is excluded if it has run for long, or crashes, while all
 // others serve.
 func (sc Scope) cannotComeBack(p Profile, m state.Member) bool {
@@ -145,9 +144,9 @@ func (sc Scope) cannotComeBack(p Profile, m state.Member) bool {
 	return (!running || sc.All.At.Sub(m.Pod.Started) >= Registering) && sc.missing(p, m).idle()
 }
 
-// storeForgotten reports whether only a scale-in followed by a scale-out helps the member, which is
-// possible for the highest ordinal only. PD does not list its store any more, so it may register
-// just when its claims are deleted.
+// storeForgotten reports whether only a scale-in followed by a scale-out helps the member. That is
+// possible for the highest ordinal only. PD does not list the store any more, so the store may
+// register just when its claims are deleted.
 func (sc Scope) storeForgotten(p Profile, m state.Member) bool {
 	return p.Kind.Data() == topology.Store && removalIrreversible(m) && !m.Database.Removed()
 }

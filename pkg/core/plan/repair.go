@@ -7,8 +7,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// beforeRepair must hold before a member that does not serve gets the wanted template ahead of everything else, in this
-// order: what keeps the component from being changed, then what is known of the member.
+// beforeRepair must hold, in this order, before repair gives the wanted template to a member that does not serve. What
+// keeps the component from being changed comes first, then what is known of the member.
 var beforeRepair = []condition{
 	{
 		want: "no rollout of an earlier component under way", because: "the pods would be restarted twice", by: ByTool,
@@ -38,9 +38,9 @@ var beforeRepair = []condition{
 	},
 }
 
-// beforeHarmfulRepair must hold besides, where the restart may take something away from the cluster. A restart that is not free
-// takes the ordinary path, after cancelObsolete: a store that was restarted before must have its leaders back first, otherwise
-// more and more stores would have none.
+// beforeHarmfulRepair must hold besides, where the restart may take something away from the cluster. A restart that is
+// not free takes the ordinary path, after cancelObsolete. A store that was restarted before must have its leaders back
+// first. Otherwise more and more stores would have no leaders.
 var beforeHarmfulRepair = []condition{
 	{
 		want: "no rollout of an earlier component", because: "components are restarted in an order that keeps versions compatible", by: ByTool,
@@ -110,9 +110,9 @@ func (v verdict) text() string {
 	return ""
 }
 
-// repairable waits for the evidence that lets repair restart a member, where nothing else can be
-// done before a person does something. Part of the evidence only this process has observed: a run
-// that ended at once would never observe it for long enough.
+// repairable waits for the evidence that lets repair restart a member. It does so where nothing
+// else can be done before a person does something. Part of the evidence only this process has
+// observed: a run that ended at once would never observe it for long enough.
 func (sc Scope) repairable(p Profile, h hold, gates []Gate) verdict {
 	m, ok := sc.candidate()
 	if h.rolling || sc.LeftToUser(m) || !allBlocked(gates) {
@@ -128,9 +128,9 @@ func (sc Scope) repairable(p Profile, h hold, gates []Gate) verdict {
 	return wait(sc.untilDeadline(m, "is restarted", sc.reported(m).both, due))
 }
 
-// worthTrying must hold of a member that is down and might also recover by itself, so that the update revision may help
-// the member. If another member has the update revision and does not serve, a restart could turn a crash of a minute into
-// a lasting loss. So the condition that asks for evidence comes last.
+// worthTrying must hold of a member that is down, so that the update revision may help the member. The member might
+// also recover by itself. If another member has the update revision and does not serve, a restart could turn a crash of
+// a minute into a lasting loss. So the condition that asks for evidence comes last.
 func worthTrying() []condition {
 	return []condition{
 		{
@@ -193,11 +193,11 @@ func (s *subject) helpless() string {
 	return s.deadlocked(failing)
 }
 
-// cannotServe reports whether a member with an old revision cannot be expected to serve as it
-// is, so that a restart takes nothing away, even if others fail with the update revision,
-// perhaps for reasons of their own. Its container is Ready and refuses connections, for long by PD's
-// report; or its pod has a revision that Kubernetes would not create again, and its
-// container has not run for long, or has crashed again and again for that long.
+// cannotServe reports whether a member with an old revision cannot be expected to serve as it is. A
+// restart takes nothing away then, even if others fail with the update revision, perhaps for
+// reasons of their own. Either its container is Ready and refuses connections, for long by PD's
+// report. Or its pod has a revision that Kubernetes would not create again, and its container has
+// long not run, or long crashed again and again.
 func (sc Scope) cannotServe(m state.Member) bool {
 	switch {
 	case m.Pod == nil:
@@ -242,12 +242,11 @@ func (sc Scope) failing(except state.Member) []state.Member {
 	return failing
 }
 
-// deadlocked returns why voters that do not serve may still have a quorum, or get one by themselves, "" where nothing
-// suggests that: then none of them serves, whatever its revision. An election takes seconds, and a
-// process recovers from a crash in minutes or not at all. It is enough evidence that members of the
-// update revision run, and after a long time that they have run: without a quorum a new voter
-// cannot keep running. A PD that only cannot be asked may have a quorum: then only a member whose process
-// does not run is free.
+// deadlocked returns why voters that do not serve may still have a quorum, or get one by themselves. It returns ""
+// where nothing suggests that. Then no voter serves, whatever its revision. An election takes seconds, and a process
+// recovers from a crash in minutes or not at all. It is enough evidence that members of the update revision run, and
+// after a long time that they have run. Without a quorum a new voter cannot keep running. A PD that only cannot be
+// asked may have a quorum: then only a member whose process does not run is free.
 func (sc Scope) deadlocked(failing []state.Member) string {
 	wait := settling
 	for _, c := range failing {
@@ -271,9 +270,9 @@ func (sc Scope) deadlocked(failing []state.Member) string {
 	return ""
 }
 
-// idleSince returns since when a voter can hardly have served. One that crashes again and
-// again may serve in between if it runs for long enough, and then a restart with a revision
-// that fails elsewhere would end that for good.
+// idleSince returns since when a voter can hardly have served. A voter that crashes again and again
+// may serve in between if it runs for long enough. A restart with a revision that fails elsewhere
+// would end that for good.
 func (sc Scope) idleSince(m state.Member) time.Time {
 	if p := m.Pod; p.Last.Ended.Sub(p.Last.Started) > proving {
 		return later(p.Started, p.Since)

@@ -7,8 +7,8 @@ import (
 )
 
 // asksVersion waits until all members with the wanted pod template report the wanted release. Members that report no
-// release do not count. An image can contain another release than its tag says, and a webhook can replace the image: the
-// StatefulSet is then correct, and the pods run another release.
+// release do not count. An image can contain another release than its tag says, and a webhook can replace the image.
+// The StatefulSet is then correct, and the pods run another release.
 func (sc Scope) asksVersion() verdict {
 	var v verdict
 	for _, m := range sc.Got.Running() {

@@ -20,8 +20,8 @@ const settling = 2 * time.Minute
 // proving is how long a process must run before it counts as able to serve.
 const proving = 30 * time.Second
 
-// beforeRollout must hold before the next member of a component is restarted, in this order: first what is true of the
-// whole component, then which member is next.
+// beforeRollout must hold, in this order, before the next member of a component is restarted. What is true of the whole
+// component comes first, then which member is next.
 var beforeRollout = []condition{
 	{want: "no rollout of an earlier component", because: "components are restarted in an order that keeps versions compatible", by: ByTool, waits: (*subject).queued},
 	{want: "configuration and pod template written", because: "a pod that is made now gets the new ones", by: ByTool, waits: (*subject).written},
@@ -32,8 +32,8 @@ var beforeRollout = []condition{
 	{want: "restart not left to a person", because: "with OnDelete only a person restarts members", by: ByPerson, waits: (*subject).manual},
 }
 
-// beforeRestart must hold before the pod of the next member is replaced, in this order: what leaves the member comes last,
-// because the member does without it from then on.
+// beforeRestart must hold, in this order, before the pod of the next member is replaced. What leaves the member comes
+// last, because the member does without it from then on.
 var beforeRestart = []condition{
 	{want: "restarted members ready for long enough", because: "spec.minReadySeconds asks for that", by: ByKubernetes, waits: func(s *subject) verdict { return s.minReadyPassed() }},
 	{by: ByDatabase, because: "clients notice the restart as little as possible", goals: func(p *Profile) []Hook { return p.BeforeRestart }},
@@ -152,9 +152,9 @@ func (sc Scope) replace(p Profile, m state.Member) verdict {
 	return act(r)
 }
 
-// manualRestartGate returns the gate of a pod that is replaced only when a user asks for it, because the spec
-// says so or the StatefulSet was changed by hand. A restart by name has the checks of a rollout. A tidb-operator
-// that drives the cluster does not know it, so the deletion of the pod is offered, too.
+// manualRestartGate returns the gate of a pod that is replaced only when a user asks for it. Either the spec says so,
+// or the StatefulSet was changed by hand. A restart by name has the checks of a rollout. A tidb-operator that drives
+// the cluster does not know it, so the deletion of the pod is offered, too.
 func (sc Scope) manualRestartGate(m state.Member) Gate {
 	g := Gate{
 		Component: m.Kind, Member: m.Name, Reason: ManualRestart, Want: "pod replaced", Blocked: true,
@@ -181,8 +181,8 @@ func (sc Scope) notServingSince(m state.Member) time.Time {
 	return sc.downSince(m)
 }
 
-// finish ends a rollout, but not before Kubernetes reports that it is over: with a closed partition
-// Kubernetes recreates a lost pod with the revision that it counts as the current one.
+// finish ends a rollout, but not before Kubernetes reports that the rollout is over. With a closed
+// partition Kubernetes recreates a lost pod with the revision that counts as current in Kubernetes.
 func (sc Scope) finish() verdict {
 	set := sc.Got.Set
 	switch {
@@ -239,8 +239,8 @@ func (sc Scope) minReadyPassed() verdict {
 	return verdict{}
 }
 
-// membersDown returns a gate for each member that does not serve, except the one that is about to be
-// removed: nothing is taken away while a peer is missing.
+// membersDown returns a gate for each member that does not serve, except a member that is about to
+// be removed. Nothing is taken away while a peer is missing.
 func membersDown(sc Scope, members []state.Member, except *state.Member) verdict {
 	var v verdict
 	for _, m := range members {
@@ -288,8 +288,8 @@ func (sc Scope) readyNotServing(m state.Member, g Gate) Gate {
 	return g
 }
 
-// withinTimeToServe gives a gate the time that a member may take to serve, where it is known since
-// when it does not.
+// withinTimeToServe gives a gate the time that a member may take to serve, where the beginning is
+// known.
 func (sc Scope) withinTimeToServe(g Gate, since time.Time, help remedy.Remedy) Gate {
 	g.Remedy = help
 	if since.IsZero() {

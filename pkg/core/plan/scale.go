@@ -8,10 +8,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// scaleOut adds members, no more than the user allows to join at the same time. Voters
-// join one by one, since a second one that is added before the first has started can take
-// the quorum away. Members that can join do so while others above them still wait for
-// their claims to be free.
+// scaleOut adds members, no more than the user allows to join at the same time. Voters join one by
+// one, since a second voter that is added before the first has started can take the quorum away.
+// Members that can join do so while members above them still wait for free claims.
 func (sc Scope) scaleOut(p Profile) verdict {
 	have := sc.Got.Set.Replicas
 	if have > 0 && sc.storeForgotten(p, sc.memberAt(have-1)) {
@@ -31,8 +30,8 @@ func (sc Scope) scaleOut(p Profile) verdict {
 	return open
 }
 
-// joiners returns how many members may join at the same time. During a rollout it is one: a rollout
-// cannot reach a member that fails below others that serve.
+// joiners returns how many members may join at the same time. During a rollout only one may,
+// because a rollout cannot reach a member that fails below members that serve.
 func (sc Scope) joiners(p Profile) int {
 	if p.Kind.Data() == topology.Raft || sc.rolling() {
 		return 1
@@ -40,8 +39,8 @@ func (sc Scope) joiners(p Profile) int {
 	return max(sc.Want.ScaleOut, 1)
 }
 
-// admit returns what must be done or hold before a member can join, together with others that join
-// at the same time.
+// admit returns what must be done or hold before a member can join. Others may join at the same
+// time.
 func (sc Scope) admit(p Profile, m state.Member, others int) verdict {
 	if !sc.comesBack(p, m) {
 		if v := sc.joined(p, others); !v.idle() {
@@ -52,8 +51,8 @@ func (sc Scope) admit(p Profile, m state.Member, others int) verdict {
 }
 
 // comesBack reports whether only the pod of the member was taken away, and the member was not
-// removed. It has its data, so it adds no voter. PD may need this member for its quorum, and then
-// PD cannot be asked; but its claims would be marked if it had been removed.
+// removed. The member has its data, so it adds no voter. PD may need this member for its quorum,
+// and then PD cannot be asked. But claims of a removed member would be marked.
 func (sc Scope) comesBack(p Profile, m state.Member) bool {
 	if len(m.Claims) == 0 || len(markedClaims(m)) > 0 {
 		return false
@@ -66,11 +65,11 @@ func countedOn(m state.Member) bool {
 	return m.Database.Presence == state.Present && !m.Database.Removed()
 }
 
-// joined waits for the members that must serve before another one may join: all voters, else the
-// last ones, until they have been seen to serve, as far as together with those that join now there
-// would be too many. A member that is lost later, or never starts, does not prevent that more are
-// added, unless a rollout is under way: a partition reaches a member that fails only while none
-// above it serves with another revision.
+// joined waits for the members that must serve before another member may join. A voter waits for
+// all voters. Any other member waits until the last members have been seen to serve, where too many
+// would join at the same time. A member that is lost later, or never starts, does not prevent that
+// members are added, unless a rollout is under way. A partition reaches a member that fails only
+// while no member above it serves with another revision.
 func (sc Scope) joined(p Profile, coming int) verdict {
 	running := sc.Got.Running()
 	if p.Kind.Data() == topology.Raft && sc.All.PD.ClusterID == 0 {
@@ -108,10 +107,10 @@ func (sc Scope) voting(members []state.Member) []state.Member {
 	return voters
 }
 
-// vacate makes an ordinal free for a new member: the pod and the data of the last one
-// have to be deleted. Where nothing has to be deleted, a pod that is there stays, or
-// Kubernetes creates the next one after it. With OrderedReady that can be necessary,
-// since Kubernetes deletes no pod while a lower one is not Ready.
+// vacate makes an ordinal free for a new member. The pod and the data of the former member of that
+// ordinal have to be deleted. Where nothing has to be deleted, a pod that is there stays, or
+// Kubernetes creates the next one after it. With OrderedReady that can be necessary, since
+// Kubernetes deletes no pod while a lower one is not Ready.
 func (sc Scope) vacate(p Profile, m state.Member) verdict {
 	if p.Kind.Data() == topology.None {
 		return verdict{}
@@ -125,7 +124,7 @@ func (sc Scope) vacate(p Profile, m state.Member) verdict {
 		case c.Terminating:
 			return wait(Gate{Component: p.Kind, Member: m.Name, Object: c.Name, Reason: ClaimDeleted, Want: "left-over claim deleted", Observed: c.Name + " is terminating", Remedy: sc.describe("pvc", c.Name)})
 		case returns:
-			// The member was never removed: the data is its own, and it starts on it again.
+			// The member was never removed. The data is its own, and a new pod starts on it.
 		case m.Database.Presence == state.Unknown:
 			return wait(Gate{Component: p.Kind, Member: m.Name, Object: c.Name, Reason: ClaimOwnerKnown, Want: "owner of the claim known", Observed: c.Name, Source: FromDatabase})
 		case c.Marked:

@@ -9,10 +9,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// scaleIn removes the highest ordinals, no more than the user allows to leave at the same
-// time: first from the database, then, when the database has removed them, from
-// Kubernetes. Those at the top that have left are removed at once, while others below
-// them are still leaving. Their claims stay, marked.
+// scaleIn removes the highest ordinals, no more than the user allows to leave at the same time.
+// Members leave the database first, and Kubernetes when the database has removed them. Members at
+// the top that have left are removed at once, while others below them are still leaving. Their
+// claims stay, marked.
 func (sc Scope) scaleIn(p Profile) verdict {
 	have := sc.Got.Set.Replicas
 	open, going := sc.leftovers(p)
@@ -43,9 +43,9 @@ func (sc Scope) scaleIn(p Profile) verdict {
 	return open
 }
 
-// downVoterLeaves removes from PD a member that is to leave and surely does not serve, before members above it that serve.
-// Its vote counts for the size of a quorum until then, so that PD might have no quorum without a member above it, and no
-// member could ever leave. Its pod goes in its turn. Where no member here is to stay, the last one cannot leave anyway.
+// downVoterLeaves removes from PD a leaving member that surely does not serve, before members above it that serve. Its
+// vote counts for the size of a quorum until then. PD might have no quorum without a member above it, and no member
+// could ever leave. Its pod goes in its turn. Where no member here is to stay, the last one cannot leave anyway.
 func (sc Scope) downVoterLeaves(p Profile) verdict {
 	have, surplus := sc.Got.Set.Replicas, sc.surplus(p)
 	if p.Kind.Data() != topology.Raft || surplus >= have {
@@ -59,7 +59,7 @@ func (sc Scope) downVoterLeaves(p Profile) verdict {
 	return verdict{}
 }
 
-// surplus returns how many of the highest ordinals are to be removed: those that are not wanted, and a
+// surplus returns how many of the highest ordinals are to be removed. These are members that are not wanted, and a
 // store that only a scale-out can bring back after that.
 func (sc Scope) surplus(p Profile) int {
 	have := sc.Got.Set.Replicas
@@ -152,10 +152,10 @@ func (s *subject) claimsRetained() verdict {
 	return s.claimsDeleted("whenScaled", s.surplus(s.profile) > 0 && s.Got.Set.DeletesWhenScaled)
 }
 
-// release removes a member from the database, while all members that stay serve. Others that are to
-// leave need not serve, nor those that can never serve again: otherwise one of these would prevent
-// the removal of those above it for ever. A removal that costs nothing, or is under way already,
-// waits for no member.
+// release removes a member from the database, while all members that stay serve. Members that are
+// to leave need not serve, nor members that can never serve again. Otherwise such a member would
+// prevent the removal of all members above it for ever. A removal that costs nothing, or is under
+// way already, waits for no member.
 func (sc Scope) release(p Profile, m state.Member) verdict {
 	about := sc.about(p, hold{}, m)
 	v, missing := leftDatabase.ask(about), othersStay.ask(about)
@@ -192,9 +192,9 @@ func (sc Scope) nothingLost(p Profile, m state.Member) bool {
 	return m.Database.Presence == state.Absent || m.Database.Removed()
 }
 
-// neverStarts reports whether PD has added a member that has never started, and that is not about to: it has no pod, or one
-// that has not changed for ten minutes. As long as PD waits for such a member, it lets no other member join, so members
-// that wait to join must not be waited for.
+// neverStarts reports whether PD has added a member that has never started, and that is not about to. It has no pod, or
+// a pod that has not changed for ten minutes. As long as PD waits for such a member, PD lets no other member join. So
+// members that wait to join must not be waited for.
 func (sc Scope) neverStarts(m state.Member) bool {
 	d := m.Database
 	return d.Unstarted && !d.Healthy && (m.Pod == nil || sc.All.At.Sub(sc.unchangedSince(m)) >= patience)
@@ -207,14 +207,13 @@ func (sc Scope) claimGone(m state.Member) bool {
 	return claimed && len(m.Claims) == 0
 }
 
-// missing waits for the peers of a member, but not for those that wait for the member
-// itself, as Kubernetes creates no pod of theirs before. A pod that was Ready a moment
-// ago may be Ready again, however often it has crashed, and then they are created.
-// Nor does it wait for peers that the database has removed, except where a voter is to
-// go that may serve: until the other one has joined again, PD has one vote less than the
-// user wants, and would have two less. One that was given up has a replacement. A member that
-// has never joined was not removed: its claims may be marked since the user did not want it for
-// a moment.
+// missing waits for the peers of a member. It does not wait for peers whose pods Kubernetes creates
+// only after the member is Ready. A pod that was Ready a moment ago may be Ready again, however
+// often it has crashed, and then they are created. Nor does it wait for peers that the database has
+// removed, except where a voter is to go that may serve. Until the removed voter has joined again,
+// PD has one vote less than the user wants, and would have two less. A voter that was given up has
+// a replacement. A member that has never joined was not removed: its claims may be marked since the
+// user did not want it for a moment.
 func (sc Scope) missing(p Profile, except state.Member) verdict {
 	var peers []state.Member
 	pod := except.Pod
@@ -229,14 +228,14 @@ func (sc Scope) missing(p Profile, except state.Member) verdict {
 	return membersDown(sc, peers, &except)
 }
 
-// recall brings back members whose pods others have taken away by lowering the replicas, one after
-// the other, while the database counts on them and their data exists. Without several such stores
-// regions may have no quorum, and without such voters PD may have none: nothing can be moved off
-// them before they run again. Members that are not wanted leave afterwards in the usual way. The
-// claims of a member that this tool removes are marked before its pod is deleted, so it is not
-// brought back, unless PD counts on it nevertheless: it may have joined at the same time. A
-// StatefulSet cannot skip an ordinal, so a store comes back after those below it, also after one
-// that has lost its data.
+// recall brings back members whose pods others have taken away by lowering the replicas. Members
+// come back one after the other, while the database counts on them and the data exists. Without
+// several such stores regions may have no quorum, and without such voters PD may have none. Nothing
+// can be moved off such members before they run again. Members that are not wanted leave afterwards
+// in the usual way. The claims of a member that this tool removes are marked before its pod is
+// deleted. So such a member is not brought back, unless PD counts on it nevertheless, because it
+// may have joined at the same time. A StatefulSet cannot skip an ordinal. So a store comes back
+// after all members below it, also after a member that has lost its data.
 func (sc Scope) recall(p Profile) verdict {
 	have := sc.Got.Set.Replicas
 	if have >= len(sc.Got.Members) {
@@ -260,8 +259,9 @@ func (sc Scope) recall(p Profile) verdict {
 	return act(Resize{Component: p.Kind, Basis: sc.basis(), From: have, To: have + 1})
 }
 
-// markedButCounted reports whether a member's claims are marked while the database counts on it: it
-// joined just when it was removed. Just after a removal, reports that still list it may be old.
+// markedButCounted reports whether a member's claims are marked while the database counts on it.
+// The member joined just when it was removed. Just after a removal, reports that still list it may
+// be old.
 func (sc Scope) markedButCounted(m state.Member) bool {
 	return len(m.Claims) > 0 && !m.NotServing.IsZero() && sc.All.At.Sub(m.NotServing) >= settling
 }
@@ -272,7 +272,7 @@ func losesClaim(m state.Member) bool {
 }
 
 // pdNeeds reports whether PD has no quorum without some of its members that have no pods. A
-// StatefulSet cannot skip an ordinal, so those below such a member come back before it, whatever
+// StatefulSet cannot skip an ordinal, so all members below such a member come back first, whatever
 // state their data is in.
 func (sc Scope) pdNeeds(p Profile, above []state.Member) bool {
 	if p.Kind.Data() != topology.Raft {
@@ -309,11 +309,11 @@ func (sc Scope) allTried() (all, running bool) {
 	return true, running
 }
 
-// leftovers handles members above the StatefulSet's replicas: pods that are still
-// stopping, which the StatefulSet counts, and members that PD still counts on although
-// their pods were taken away and no data is left to bring them back with. A pod and its
-// claim may be made in the very moment in which their ordinal is removed. Unless the claim
-// is marked, it is not known later that no data of a store is on it.
+// leftovers handles members above the StatefulSet's replicas. Some have pods that are still
+// stopping, which the StatefulSet counts. PD still counts on others although their pods were taken
+// away and no data is left to bring the members back with. A pod and its claim may be made in the
+// very moment in which their ordinal is removed. Unless the claim is marked, it is not known later
+// that no data of a store is on it.
 func (sc Scope) leftovers(p Profile) (v verdict, going int) {
 	first := min(sc.Got.Set.Replicas, len(sc.Got.Members))
 	for _, m := range sc.Got.Members[first:] {

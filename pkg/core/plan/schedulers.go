@@ -8,13 +8,13 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// loadTime is how long PD may take to load its schedulers: before v7.3 that is up
-// to five minutes after its leader has changed.
+// loadTime is how long PD may take to load its schedulers. Before v7.3 that is up to five minutes
+// after its leader has changed.
 const loadTime = 6 * time.Minute
 
-// loading returns the gate of a step that creates or removes evict-leader schedulers, while PD has
-// not loaded those that it has. A scheduler that is removed then comes back, and one that is
-// created then makes PD lose the others.
+// loading returns the gate of a step that creates or removes evict-leader schedulers. The gate is
+// closed while PD has not loaded its schedulers. A scheduler that is removed then comes back, and a
+// scheduler that is created then makes PD lose the others.
 func loading(c topology.Cluster, s state.Snapshot) (Gate, bool) {
 	if !s.PD.Known() || !s.PD.SchedulersUnknown {
 		return Gate{}, false
@@ -31,8 +31,9 @@ func loading(c topology.Cluster, s state.Snapshot) (Gate, bool) {
 	return g, true
 }
 
-// endObsolete ends what no component ends: evictions of stores that belong to no member any more,
-// since PD keeps a scheduler for ever, and records of removals that are over.
+// endObsolete ends what no component ends. These are evictions of stores that belong to no member
+// any more, because PD keeps a scheduler for ever. Records of removals that are over are ended as
+// well.
 func endObsolete(c topology.Cluster, s state.Snapshot) verdict {
 	if !s.PD.Known() || len(s.Evictions)+len(s.Removals) == 0 {
 		return verdict{}
@@ -85,11 +86,10 @@ func endEvictions(c topology.Cluster, s state.Snapshot, evictions []state.Evicti
 	return v
 }
 
-// adoptEvictions takes over evictions that tidb-operator began and does not continue,
-// since this process drives now: tidb-operator marks the pod of a store that it evicts
-// region leaders from. Without this the scheduler would stay for ever. The mark is
-// removed in any case: once it is out of date, a scheduler that a person creates would
-// look like one of tidb-operator.
+// adoptEvictions takes over evictions that tidb-operator began and does not continue, since this
+// process drives now. tidb-operator marks the pod of a store that it evicts region leaders from.
+// Without this the scheduler would stay for ever. The mark is removed in any case: once it is out
+// of date, a scheduler that a person creates would look like one of tidb-operator.
 func adoptEvictions(c topology.Cluster, s state.Snapshot) verdict {
 	var v verdict
 	for _, m := range s.Groups[topology.TiKV].Members {

@@ -9,9 +9,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
-// TestFinishedRemoval: the record of a removal is deleted when the removal is over, also
-// where the cluster has no member of that name. The step names TiKV as its component only
-// where the name is one of a TiKV store.
+// TestFinishedRemoval: the record of a removal is deleted when the removal is over. So it is where
+// the cluster has no member of that name. The step names TiKV as its component only where the name
+// is one of a TiKV store.
 func TestFinishedRemoval(t *testing.T) {
 	for member, want := range map[string]string{"t-tikv-9": "tikv", "t-pump-0": "", "t-pd-9": ""} {
 		c := with(func(c *plantest.Cluster) { c.Seen.Removals = []state.Removal{{StoreID: 99, Member: member}} })

@@ -30,9 +30,9 @@ var beforeFailover = []condition{
 	},
 }
 
-// sparing must hold of a member that does not serve before it is given up, in this order: first what the user allows, then
-// what explains that the member is down, last the evidence. A voter that PD has removed gets new data whatever the user
-// allows, because nothing else helps it.
+// sparing must hold, in this order, of a member that does not serve before it is given up. What the user allows comes
+// first, then what explains that the member is down, last the evidence. A voter that PD has removed gets new data
+// whatever the user allows, because nothing else helps it.
 var sparing = []condition{
 	{
 		want: "failover switched on", because: "spec.maxFailoverCount allows that", by: ByPerson,

@@ -24,10 +24,10 @@ type Step interface {
 	Quiet() bool
 }
 
-// Basis is a component's StatefulSet as it was when a step was decided. Each change of its spec, such as
-// its template, its partition or its replicas, gives it another generation. A process that stops before
-// its request, for example on a laptop that sleeps, may send it hours later, in the middle of another
-// driver's rollout. Such a request must change nothing.
+// Basis is a component's StatefulSet as it was when a step was decided. Each change of the spec, such as the template,
+// the partition or the replicas, gives it another generation. A process that stops before its request, for example on a
+// laptop that sleeps, may send the request hours later. That may be in the middle of another driver's rollout. Such a
+// request must change nothing.
 type Basis struct {
 	UID        string
 	Generation int64

@@ -12,8 +12,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// steps has at least one step of each kind, with its target, whether it must be decided again on a
-// live observation, and whether it is quiet.
+// steps has at least one step of each kind, with its target. disruptive steps must be decided again
+// on a live observation, and quiet steps are not reported.
 var steps = []struct {
 	step       plan.Step
 	kind       topology.Kind
@@ -80,8 +80,8 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestActions: each step that is reported has its line in docs/events.md, and each line there is
-// about a step that exists.
+// TestActions: each step that is reported has its line in docs/events.md. Each line there is about
+// a step that exists.
 func TestActions(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/events.md")
 	if err != nil {

@@ -53,12 +53,12 @@ type DeleteClaim struct {
 	Component topology.Kind
 	Member    string
 	Name, UID string
-	// Reclaim: the member is not wanted any more, and its volume is deleted with the claim,
-	// whatever its reclaim policy was.
+	// Reclaim: the member is not wanted any more. Its volume is deleted with the claim, whatever
+	// its reclaim policy was.
 	Reclaim bool
-	// PodUID is the one pod that may still have the claim mounted, the member's own, which
-	// is deleted next: until then Kubernetes keeps the claim, but gives it to no other pod.
-	// Empty when there must be no pod.
+	// PodUID is the one pod that may still have the claim mounted, the member's own, which is
+	// deleted next. Until then Kubernetes keeps the claim, but gives it to no other pod. Empty when
+	// there must be no pod.
 	PodUID string
 }
 
@@ -93,9 +93,9 @@ func (s ResizeClaim) String() string {
 	return fmt.Sprintf("grow volume %s from %s to %s", s.Name, s.From, s.Size)
 }
 
-// TendVolume corrects the labels and the policy of a PersistentVolume. It is conditional
-// on the version that was read: with the policy Delete, a volume that belongs to another
-// claim by now would be deleted with that claim.
+// TendVolume corrects the labels and the policy of a PersistentVolume. It is conditional on the
+// version that was read. With the policy Delete, a volume that belongs to another claim by now
+// would be deleted with that claim.
 type TendVolume struct {
 	Component          topology.Kind
 	Member             string
@@ -116,8 +116,8 @@ func (s TendVolume) String() string {
 	return fmt.Sprintf("set the reclaim policy of volume %s to %s", s.Name, s.Policy)
 }
 
-// Label sets labels and annotations of a pod or a claim, one key at a time, so
-// that the keys of other programs stay as they are.
+// Label sets labels and annotations of a pod or a claim, one key at a time. So the keys of other
+// programs stay as they are.
 type Label struct {
 	Component topology.Kind
 	Member    string

@@ -4,8 +4,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// RecordFailure gives a member up: the record in the TidbCluster makes the component
-// larger by a replacement, and stays if this process ends.
+// RecordFailure gives a member up. The record in the TidbCluster makes the component larger by a
+// replacement, and stays if this process ends.
 type RecordFailure struct {
 	Component topology.Kind
 	Member    string
@@ -28,8 +28,8 @@ func (s RecordFailure) String() string {
 	return "give up " + s.Member
 }
 
-// RetireFailure records that the database has removed a member that was given up, and
-// that it has not come back by itself.
+// RetireFailure records that the database has removed a member that was given up. The member has
+// not come back by itself.
 type RetireFailure struct {
 	Component topology.Kind
 	Member    string

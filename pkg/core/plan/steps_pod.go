@@ -14,7 +14,7 @@ type DeletePod struct {
 	Member    string
 	UID       string
 	// Again: its claims are new and stay. The reason for its crashes is gone, but the kubelet waits
-	// longer and longer before it starts the container again; a new pod starts at once.
+	// longer and longer before it starts the container again. A new pod starts at once.
 	Again bool
 }
 

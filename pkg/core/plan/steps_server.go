@@ -4,9 +4,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// SetPassword gives root of TiDB a random password by one server, unless root has a password by now,
-// and records that in the TidbCluster. The password is in the Secret before TiDB has it: if this
-// process ended in between, and it were not, nobody would know the password.
+// SetPassword gives root of TiDB a random password by one server, and records that in the
+// TidbCluster. Where root has a password by now, the password stays. The password is in the Secret
+// before TiDB has it. Otherwise, if this process ended in between, nobody would know the password.
 type SetPassword struct {
 	Component topology.Kind
 	Member    string
@@ -23,8 +23,8 @@ func (s SetPassword) String() string {
 	return "set the first password of root, in Secret " + s.Secret
 }
 
-// ClosePump asks a Pump to go offline: it takes no more binlog, and ends when drainers have read what it
-// has. That cannot be taken back.
+// ClosePump asks a Pump to go offline. The Pump takes no more binlog, and ends when drainers have read what it has.
+// That cannot be taken back.
 type ClosePump struct {
 	Component topology.Kind
 	Member    string

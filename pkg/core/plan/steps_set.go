@@ -8,13 +8,13 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Apply creates or updates a Kubernetes object. For a StatefulSet it closes the
-// partition, so that no pod restarts by it, and never changes its replicas. One that exists
-// must have the generation in Object.
+// Apply creates or updates a Kubernetes object. For a StatefulSet it closes the partition, so that
+// no pod restarts by the change, and never changes the replicas. A StatefulSet that exists must
+// have the generation in Object.
 type Apply struct {
 	Component topology.Kind
 	Object    desired.Object
-	// Replicas are those of a StatefulSet that is created: as many as there are pods and members
+	// Replicas are those of a StatefulSet that is created. There are as many as pods and members
 	// with data, which can differ from the wanted number. Kubernetes would delete pods above them
 	// at once.
 	Replicas int
@@ -70,8 +70,8 @@ func (s Resize) String() string {
 	return text
 }
 
-// Restart lets a member's pod be replaced by one of the update revision, by
-// lowering the partition to its ordinal, or for a member that a user has named by deleting its pod.
+// Restart lets a member's pod be replaced by a pod of the update revision. It lowers the partition
+// to the member's ordinal. The pod of a member that a user has named is deleted instead.
 type Restart struct {
 	Component topology.Kind
 	Member    string
@@ -79,9 +79,9 @@ type Restart struct {
 	Basis     Basis
 	From      int // the partition before
 	PodUID    string
-	// Stuck: the pod is not up, so it is deleted as well. From Kubernetes 1.35
-	// on, the controller of a Parallel StatefulSet does not replace a pod that
-	// is not Ready, and a bad revision would stay for ever.
+	// Stuck: the pod is not up, so it is deleted as well. From Kubernetes 1.35 on, the controller
+	// of a Parallel StatefulSet does not replace a pod that is not Ready. A bad revision would stay
+	// for ever.
 	Stuck bool
 	// Ready: the pod was Ready when this was decided. A Stuck one that has become
 	// Ready since is not deleted: it may serve by now.
@@ -117,8 +117,8 @@ func (s Restart) String() string {
 	return "restart " + s.Member
 }
 
-// Close ends a rollout: the partition goes back to Partition, so that the next
-// change of the template restarts nothing by itself.
+// Close ends a rollout. The partition goes back to Partition, so that the next change of the
+// template restarts nothing by itself.
 type Close struct {
 	Component topology.Kind
 	Basis     Basis
@@ -152,8 +152,8 @@ func (s DeleteSet) String() string {
 }
 
 // RecreateSet deletes a StatefulSet, but not its pods, and creates it again with larger claim
-// templates, which cannot be changed in place. The rest stays as it is, so that the new one adopts
-// the pods and restarts none.
+// templates. Claim templates cannot be changed in place. The rest stays as it is, so that the new
+// StatefulSet adopts the pods and restarts none.
 type RecreateSet struct {
 	Component topology.Kind
 	Name      string

@@ -12,9 +12,9 @@ import (
 type EvictLeaders struct {
 	Member  string
 	StoreID uint64
-	// PodUID is the store's pod when this was decided; "" for none. Another pod may need no eviction:
-	// a daemon whose copies of objects are minutes old would evict the leaders of a store that is
-	// restarted already.
+	// PodUID is the store's pod when this was decided; "" for none. Another pod may need no
+	// eviction. A daemon whose copies of objects are minutes old would evict the leaders of a store
+	// that is restarted already.
 	PodUID  string
 	Leaders int // how many there are to move
 }
@@ -67,8 +67,8 @@ func (AllowLeaders) Quiet() bool                       { return false }
 
 func (s AllowLeaders) String() string { return "allow region leaders on " + s.Member }
 
-// RemoveStore records that we take a store offline, and does so: PD moves its regions away and then calls
-// it a tombstone.
+// RemoveStore records that we take a store offline, and does so. PD moves its regions away and then calls it a
+// tombstone.
 type RemoveStore struct {
 	Component topology.Kind
 	Member    string
@@ -89,8 +89,8 @@ func (s RemoveStore) String() string {
 	return fmt.Sprintf("take store %d of %s offline", s.StoreID, s.Member)
 }
 
-// RestoreStore cancels the removal of a store that we took offline and that is wanted
-// again, and then deletes the record of it.
+// RestoreStore cancels the removal of a store that we took offline and that is wanted again. Then
+// it deletes the record of the removal.
 type RestoreStore struct {
 	Component topology.Kind
 	Member    string
@@ -126,7 +126,7 @@ func (s ForgetRecord) String() string {
 	return fmt.Sprintf("conclude the removal of store %d of %s", s.StoreID, s.Member)
 }
 
-// LabelStore sets labels of a store in PD and leaves its others as they are.
+// LabelStore sets labels of a store in PD and leaves other labels as they are.
 type LabelStore struct {
 	Component topology.Kind
 	Member    string

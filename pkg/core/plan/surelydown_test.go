@@ -7,8 +7,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
-// TestRemovalNeedsEvidence: a voter that was given up may have come back, and is removed
-// from PD only on evidence of two kinds.
+// TestRemovalNeedsEvidence: a voter that was given up may have come back. It is removed from PD
+// only on evidence of two kinds.
 func TestRemovalNeedsEvidence(t *testing.T) {
 	plantest.Waits(t, "removal-needs-evidence", []plantest.Case{
 		{Name: "PD member has just come back, and PD's health check missed it", Cluster: with(func(c *plantest.Cluster) {

@@ -8,7 +8,7 @@ import (
 
 // suspend deletes all pods of a component and keeps what they need to come back. It may begin at
 // any time, also during a scale-in or a rollout, which continues when the component is resumed.
-// Components that need this one are suspended before it, so that none of them fails without it.
+// Components that need this component are suspended before, so that none of them fails without it.
 func (sc Scope) suspend(p Profile, earlier, later []desired.Group) verdict {
 	switch set := sc.Got.Set; {
 	case set.Terminating:
@@ -53,8 +53,8 @@ func (sc Scope) settle(p Profile) verdict {
 	return verdict{}
 }
 
-// awaitMembership waits for a PD that does not serve yet to report whether it still has
-// members that have data: it may have removed one, whose claims are to be marked.
+// awaitMembership waits until a PD that does not serve yet reports whether it still has members
+// that have data. PD may have removed a member, whose claims are to be marked.
 func (sc Scope) awaitMembership(p Profile) verdict {
 	if sc.All.PD.Serving() {
 		return verdict{}
@@ -82,8 +82,8 @@ func suspended(got state.Group) bool {
 	return true
 }
 
-// adopt creates a StatefulSet around pods that were left without one, so that they are
-// deleted with it: by themselves they would run for ever.
+// adopt creates a StatefulSet around pods that were left without one, so that the pods are deleted
+// with it. By themselves the pods would run for ever.
 func (sc Scope) adopt(p Profile) verdict {
 	if sc.Got.Extent() == 0 {
 		return sc.leaving()
@@ -113,10 +113,10 @@ func (sc Scope) leaving() verdict {
 }
 
 // initialReplicas returns how many replicas a StatefulSet is created with. Kubernetes would at once
-// delete pods above them, with data or not, and a quorum or a region may need members whose data is
-// there: so all of them come back, wanted or not, and are scaled in later. Members that have never
-// existed are scaled out to, one by one, unless there is no cluster yet that they could join. All
-// initial members are needed to bootstrap it, wanted or not.
+// delete pods above them, with data or not. A quorum or a region may need members whose data is
+// there. So all of these come back, wanted or not, and are scaled in later. Members that have never
+// existed are added one by one, unless there is no cluster yet that could be joined. All initial
+// members are needed to bootstrap a cluster, wanted or not.
 func (sc Scope) initialReplicas(p Profile) int {
 	n := sc.Got.Extent()
 	for _, m := range sc.Got.Members {

@@ -6,12 +6,12 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// turn returns the steps to take now. Steps that are not disruptive come first, all of them.
-// Only when there are none, one disruptive step is taken, alone, so that it follows directly
-// on the live observation that justified it.
+// turn returns the steps to take now. Steps that are not disruptive come first, all of them. Only
+// when there are none, a disruptive step is taken, alone, so that it follows directly on the live
+// observation that justified it.
 //
-// Components whose last step failed come after all others: what cannot be done for one of
-// them must not keep another from failover or scale-in. Such components alternate.
+// Components whose last step failed come after all others. What cannot be done for such a component
+// must not keep another from failover or scale-in. Such components alternate.
 func turn(steps []Step, later []topology.Kind) []Step {
 	var calm []Step
 	for _, s := range steps {
@@ -30,9 +30,9 @@ func turn(steps []Step, later []topology.Kind) []Step {
 	return nil
 }
 
-// frontmost returns the steps that come first: those of components of which no step has failed,
-// else those of the component that failed longest ago. Steps for the cluster as a whole always come
-// first, since everything may depend on them.
+// frontmost returns the steps that come first. These are the steps of components of which no step
+// has failed, else the steps of the component that failed longest ago. Steps for the cluster as a
+// whole always come first, since everything may depend on them.
 func frontmost(steps []Step, later []topology.Kind) []Step {
 	of := func(wanted func(topology.Kind) bool) []Step {
 		var all []Step

@@ -13,8 +13,8 @@ import (
 // Unapplied are members that may run with an older configuration than the one in their ConfigMap.
 // With configUpdateStrategy InPlace the user asks for changes to be written without a restart. So
 // the cluster has converged, but the difference is reported: the next restart, whatever its cause,
-// is the first test of the new configuration. A component that reads its configuration again when it
-// changes has none, nor has one without a ConfigMap of ours.
+// is the first test of the new configuration. A component that reads its configuration again after
+// a change has no such members. Nor has a component without a ConfigMap of ours.
 type Unapplied struct {
 	Component topology.Kind
 	// Older are known to run with an older one; for Unknown it is not known.

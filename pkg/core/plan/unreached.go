@@ -10,10 +10,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// leaderUnreached waits while the voters' leader, or so many of them that they may be a quorum, cannot be
-// asked from here. Such a PD serves everybody else: it would lose its quorum if one of its members were
-// restarted, removed or replaced for that. Only the template is uploaded, so that a pod that a person
-// deletes gets it, and a member is repaired that follows no leader, by its own word: it is in no quorum.
+// leaderUnreached waits while the voters' leader, or so many voters that they may be a quorum, cannot be asked. Such a
+// PD serves everybody else. PD would lose its quorum if a member were restarted, removed or replaced because it cannot
+// be asked. Only the template is uploaded, so that a pod that a person deletes gets the template. A member that says
+// itself that it follows no leader is repaired, because it is in no quorum.
 func (sc Scope) leaderUnreached(p Profile, h hold) verdict {
 	unreached := sc.All.PD.Unreached
 	if p.Kind.Data() != topology.Raft || len(unreached) == 0 {
@@ -37,9 +37,9 @@ func (sc Scope) leaderUnreached(p Profile, h hold) verdict {
 	return v
 }
 
-// unledBelow asks a person about members that follow no leader and that the rollout reaches only after a member that
-// may serve. PD cannot be asked about the member above, so that nothing else would ever give the members below the
-// new template.
+// unledBelow asks a person about members that follow no leader. The rollout reaches these only after a member that may
+// serve. PD cannot be asked about the member above, so that nothing else would ever give the members below the new
+// template.
 func (sc Scope) unledBelow(p Profile, next state.Member) []Gate {
 	var gates []Gate
 	for _, m := range sc.Got.Running() {
@@ -59,8 +59,7 @@ func Reach(c topology.Cluster, s state.Snapshot) remedy.Remedy {
 	return reach(c, s.Groups[topology.PD], s.PD.Unreached)
 }
 
-// reach returns commands that go the same way as our requests: kubectl reads logs through the kubelet of a
-// pod's host.
+// reach returns commands that go the same way as our requests. kubectl reads logs through the kubelet of a pod's host.
 func reach(c topology.Cluster, got state.Group, unreached []string) remedy.Remedy {
 	var all remedy.Remedy
 	var elsewhere []string

@@ -12,9 +12,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
-// TestLeaderUnreached: nothing about PD is restarted, removed, deleted or scaled because its leader, or so many of its
-// members that they may be a quorum, cannot be asked from here. Whatever there is to do, the plan says who cannot be
-// reached, and what a person can do.
+// TestLeaderUnreached: nothing about PD is restarted, removed, deleted or scaled because PD's leader cannot be asked
+// from here. Nor is it because so many members cannot be asked that they may be a quorum. Whatever there is to do, the
+// plan says who cannot be reached, and what a person can do.
 func TestLeaderUnreached(t *testing.T) {
 	started := func(c *plantest.Cluster, ago time.Duration, names ...string) *plantest.Cluster {
 		for _, n := range names {
@@ -125,7 +125,7 @@ func TestMemberWithoutALeaderByHand(t *testing.T) {
 	}
 }
 
-// TestUnreachedAndTheOthers: with PD's leader out of reach the other components wait as for a PD that does not serve, and a
+// TestUnreachedAndTheOthers: with PD's leader out of reach the other components wait as for a PD that does not serve. A
 // template of PD is uploaded without a restart.
 func TestUnreachedAndTheOthers(t *testing.T) {
 	remedies := func(c *plantest.Cluster) *plantest.Cluster { return c.Unreached("t-pd-0") }

@@ -9,8 +9,8 @@ import (
 )
 
 // upkeep returns small corrections that nothing waits for and that take nothing away. They are no
-// part of the outcome, so one that cannot be made, for example without a permission, delays neither
-// a repair nor the end of a run. Objects that were not read are left as they are.
+// part of the outcome. So a correction that cannot be made, for example without a permission,
+// delays neither a repair nor the end of a run. Objects that were not read are left as they are.
 func upkeep(profiles []Profile, scopes []Scope) []Step {
 	var steps []Step
 	for _, sc := range scopes {
@@ -58,9 +58,9 @@ func (sc Scope) remake(m state.Member) []Step {
 }
 
 // ids returns the labels with the ids of a member and its cluster, as far as PD reports them. A
-// label whose id is unknown is left as it is, a wrong one is corrected: tools find the store of a
-// pod by it. A member that PD does not list may have data of another cluster, and then only the
-// label shows that (OfOtherCluster).
+// label whose id is unknown is left as it is. A wrong label is corrected, because tools find the
+// store of a pod by the label. A member that PD does not list may have data of another cluster, and
+// then only the label shows that (OfOtherCluster).
 func (sc Scope) ids(ids []entry, p Profile, m state.Member) []entry {
 	known := m.Database.Presence == state.Present
 	if id := sc.All.PD.ClusterID; id != 0 {

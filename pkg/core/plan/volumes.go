@@ -13,13 +13,12 @@ import (
 // moves data for that.
 const growing = 30 * time.Minute
 
-// volumes resizes volumes to the wanted size. It is independent of the phases: it does not wait for
-// members to be healthy, and no phase waits for it. Full disks may be the reason why all members
-// are down, and then every phase waits.
+// volumes resizes volumes to the wanted size. It is independent of the phases. No member has to be
+// healthy for it, and no phase waits for it. Full disks may be the reason why all members are down,
+// and then every phase waits.
 //
-// The claims come first. Then the StatefulSet is recreated, since Kubernetes does not let
-// its claim templates be changed; until then each new member would get a claim of the old
-// size.
+// The claims come first. Then the StatefulSet is recreated, since Kubernetes does not let its claim
+// templates be changed. Until then each new member would get a claim of the old size.
 func (sc Scope) volumes() verdict {
 	var v verdict
 	if sc.Want.Suspend {
@@ -92,8 +91,8 @@ func Rigid(c state.Claim) string {
 	return fmt.Sprintf("storage class %s does not let volumes grow", c.Class)
 }
 
-// recreate recreates the StatefulSet if its claim templates are too small, and never for a smaller
-// size: claims cannot become smaller.
+// recreate recreates the StatefulSet if its claim templates are too small. It never does for a
+// smaller size, because claims cannot become smaller.
 func (sc Scope) recreate() verdict {
 	set := sc.Got.Set
 	if set.Terminating || !sc.outgrown() {
@@ -118,9 +117,9 @@ func (sc Scope) outgrown() bool {
 	return false
 }
 
-// busy returns what the StatefulSet is needed for, "" for nothing. A new StatefulSet does
-// not know which revision was the current one, so that a rollout under way could not be
-// taken back, and a member that is about to be removed would be brought back.
+// busy returns what the StatefulSet is needed for, "" for nothing. A new StatefulSet does not know
+// which revision was the current one. So a rollout under way could not be taken back, and a member
+// that is about to be removed would be brought back.
 func (sc Scope) busy() string {
 	set := sc.Got.Set
 	_, outdated := sc.highest(sc.ToReplace)

@@ -147,8 +147,8 @@ func TestLargerVolumes(t *testing.T) {
 	})
 }
 
-// TestOrphanedPods: a StatefulSet was deleted without its pods, by a person, or by a run that was
-// killed before it had created the next one.
+// TestOrphanedPods: a person has deleted a StatefulSet without its pods. Or a run did, and was
+// killed before it had created the next StatefulSet.
 func TestOrphanedPods(t *testing.T) {
 	plantest.Table(t, "orphaned", []plantest.Case{
 		{Name: "as many as there are", Cluster: with(grown, func(c *plantest.Cluster) { orphaned(c, tikv) })},

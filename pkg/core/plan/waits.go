@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Moving is how long the number of regions on a store that leaves may stay the same before a person
-// is asked to look for the cause.
+// Moving is how long the number of regions on a store that leaves may stay the same. After that a
+// person is asked to look for the cause.
 const Moving = time.Hour
 
 const (
@@ -24,9 +24,9 @@ const (
 
 // Waits are the gates of a process's last turn, and since when each of them has made no progress.
 // Most gates end by themselves, or have a time from the cluster, such as since when a pod is
-// NotReady. Where the cluster has no such time, as for a StatefulSet whose controller does nothing,
-// only this prevents that a wait lasts for ever without a report. A new process remembers nothing,
-// and waits longer.
+// NotReady. For a StatefulSet whose controller does nothing, for example, the cluster has no such
+// time. Then only Waits prevent that a wait lasts for ever without a report. A new process
+// remembers nothing, and waits longer.
 type Waits []waited
 
 type waited struct {
@@ -68,7 +68,7 @@ func (ws Waits) After(p Plan, at time.Time) Waits {
 }
 
 // progress reports whether a gate is nearer to its goal than before. For a number that has to
-// become zero only a new lowest value is progress: regions of a store that cannot leave are split,
+// become zero only a new lowest value is progress. Regions of a store that cannot leave are split,
 // and their number grows.
 func (w waited) progress(g *Gate) bool {
 	if g.Left.Unit != "" && w.least.Unit == g.Left.Unit {
@@ -125,7 +125,7 @@ func bounded(gates []Gate, waits Waits, c *topology.Cluster, s *state.Snapshot) 
 }
 
 // allHeld reports whether each gate waits for something else, and no gate is left that could pass
-// by itself: a component whose members all run may lack something that is outside this cluster,
+// by itself. A component whose members all run may lack something that is outside this cluster,
 // such as members of PD in another Kubernetes cluster.
 func allHeld(gates []Gate) bool {
 	return !slices.ContainsFunc(gates, func(g Gate) bool { return !g.held })

@@ -12,8 +12,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
-// waitFor decides once a minute on the same cluster, and says after how many minutes the
-// decision is Blocked; -1 when it never is.
+// waitFor decides once a minute on the same cluster. It says after how many minutes the decision is
+// Blocked; -1 when it never is.
 func waitFor(c *plantest.Cluster, minutes int, each func(minute int)) (int, plan.Plan) {
 	c.Policy.Waits = nil
 	for minute := range minutes {
@@ -28,8 +28,8 @@ func waitFor(c *plantest.Cluster, minutes int, each func(minute int)) (int, plan
 	return -1, plan.Plan{}
 }
 
-// TestEveryGateEnds: a wait for which the cluster has no time ends as well, and the gate then says
-// what to do.
+// TestEveryGateEnds: a wait for which the cluster has no time ends as well. The gate then says what
+// to do.
 func TestEveryGateEnds(t *testing.T) {
 	replacing := plantest.New(3, 4, 2).Roll(tidb).Set(tidb, func(s *state.Set) { s.Partition = 1 })
 	finished := plantest.New(3, 4, 2).Set(tidb, func(s *state.Set) { s.UpdateRevision = "v2" }).Rolled(tidb, 0, 1)
@@ -135,8 +135,8 @@ func TestRegionsThatSplitAreNoProgress(t *testing.T) {
 	}
 }
 
-// TestWaitSurvivesASilentTurn: if PD does not answer in one turn, its gates are absent, and their
-// time does not start again.
+// TestWaitSurvivesASilentTurn: if PD does not answer in a turn, its gates are absent. The time of
+// these gates does not start again.
 func TestWaitSurvivesASilentTurn(t *testing.T) {
 	c := removing()
 	seen := c.Seen.PD
@@ -150,8 +150,8 @@ func TestWaitSurvivesASilentTurn(t *testing.T) {
 	}
 }
 
-// TestQueuedBehindARollout: a component that waits for the rollout of an earlier one is not Blocked
-// in turns in which the earlier one has only a step and no gate.
+// TestQueuedBehindARollout: a component waits for the rollout of an earlier component. It is not
+// Blocked in turns in which the earlier component has only a step and no gate.
 func TestQueuedBehindARollout(t *testing.T) {
 	c := plantest.New(3, 3, 2).Roll(pd).Roll(tidb)
 	queued := func(p plan.Plan) (found, blocked bool) {
@@ -179,8 +179,8 @@ func TestPatienceWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestStandDown: a store that cannot be restarted gets its leaders back, and its eviction is not
-// begun and taken back again and again.
+// TestStandDown: a store that cannot be restarted gets its leaders back. Its eviction is not begun
+// and taken back again and again.
 func TestStandDown(t *testing.T) {
 	next := func() *plantest.Cluster { return plantest.New(3, 4, 2).Roll(tikv).Evicting("t-tikv-3", time.Minute, 0) }
 	pdDown := next().Roll(pd).Down(time.Hour, "t-pd-0")
@@ -229,8 +229,8 @@ func TestStandDown(t *testing.T) {
 	}
 }
 
-// TestStandDownBesideAnother: a store that needs a person gets its leaders back also while an
-// earlier component waits for something that may come by itself.
+// TestStandDownBesideAnother: a store that needs a person gets its leaders back. It does also while
+// an earlier component waits for something that may come by itself.
 func TestStandDownBesideAnother(t *testing.T) {
 	c := plantest.New(3, 4, 2).Evicting("t-tikv-3", time.Minute, 0).Down(time.Minute, "t-pd-0")
 	c.Want(tikv).Replicas, c.Seen.PD.MaxReplicas = 3, 4
@@ -266,8 +266,8 @@ func TestQueuedGatesHaveNoEnd(t *testing.T) {
 	}
 }
 
-// TestWaitsForget: a wait is remembered for two minutes after its gate was there last, once, and not
-// over a step, which may have caused it again.
+// TestWaitsForget: a wait is remembered once, for two minutes after its gate was there last. It is
+// not remembered over a step, which may have caused the wait again.
 func TestWaitsForget(t *testing.T) {
 	p := plan.Plan{Gates: []plan.Gate{{Component: tikv, Reason: plan.RegionsMoved}}}
 	ws := plan.Waits(nil).After(p, plantest.Now)
@@ -289,8 +289,8 @@ func TestWaitsForget(t *testing.T) {
 	}
 }
 
-// TestStandDownAfterStandstill: a store gets its leaders back also where its gate has no time of its
-// own, and only this process has seen that nothing moves.
+// TestStandDownAfterStandstill: a store gets its leaders back also where the gate has no time from
+// the cluster. Only this process has seen then that nothing moves.
 func TestStandDownAfterStandstill(t *testing.T) {
 	c := plantest.New(3, 4, 1).Evicting("t-tikv-3", time.Minute, 0)
 	c.Want(tikv).Replicas, c.Seen.PD.Placement.Unread = 3, "404"
@@ -304,9 +304,9 @@ func TestStandDownAfterStandstill(t *testing.T) {
 	}
 }
 
-// TestUnseenTimeIsNoStandstill: a process that has not observed the cluster for long, as while the
-// API server was away, does not know what happened in that time, so that time does not count for a
-// wait.
+// TestUnseenTimeIsNoStandstill: a process may not have observed the cluster for long, for example
+// while the API server was away. It does not know what happened in that time, so the time does not
+// count for a wait.
 func TestUnseenTimeIsNoStandstill(t *testing.T) {
 	for away, want := range map[time.Duration]plan.Outcome{
 		2 * time.Minute:             plan.Blocked,

@@ -6,9 +6,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// cancelWhileBlocked ends evictions of region leaders while the component needs manual
-// action: otherwise a store that waits for its restart would have no leaders for days.
-// They are evicted again when the store is restarted.
+// cancelWhileBlocked ends evictions of region leaders while the component needs manual action.
+// Otherwise a store that waits for its restart would have no leaders for days. Leaders are evicted
+// again when the store is restarted.
 func (sc Scope) cancelWhileBlocked(v verdict, earlier []Gate) verdict {
 	if len(v.steps) > 0 || len(v.gates) == 0 || !sc.All.PD.Serving() ||
 		!allBlocked(v.gates) && !allBlocked(slices.Concat(earlier, v.gates)) {
@@ -24,7 +24,7 @@ func (sc Scope) cancelWhileBlocked(v verdict, earlier []Gate) verdict {
 	return v.plus(endEvictions(*sc.Cluster, *sc.All, idle))
 }
 
-// evicted reports whether the eviction of a gate's member must continue: the leaders do not leave,
+// evicted reports whether the eviction of a gate's member must continue. The leaders do not leave,
 // Kubernetes may still delete the pod, or the member is being removed. Otherwise the eviction would
 // be ended and begun again in each turn. For a gate before an eviction it returns false.
 func (g Gate) evicted() bool {
