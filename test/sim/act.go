@@ -111,8 +111,8 @@ func (w *Model) Record(_ context.Context, seen state.Observation, _ desired.Stat
 	return nil
 }
 
-// take does a step as package act would: it fails without a change when the cluster is
-// not the one that the step was decided on.
+// take does a step as package act would. It fails without a change when the cluster is no longer as
+// it was when the step was decided.
 func (w *Model) take(step plan.Step) error {
 	switch s := step.(type) {
 	case plan.Apply:

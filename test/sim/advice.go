@@ -27,8 +27,8 @@ func founding(n int) advice { return advice{there: true, founders: n} }
 func (a advice) waiting() bool { return a == advice{there: true} }
 
 // wantedAdvice returns the ConfigMap for PD pods without data. Once a pod may have read who the
-// founders are, they must not change until there is a cluster to join: pods with two different
-// lists could bootstrap two clusters.
+// founders are, the founders must not change until there is a cluster to join. Pods with two
+// different lists could bootstrap two clusters.
 func (w *Model) wantedAdvice() desired.Object {
 	o := desired.Object{Kind: "ConfigMap", Name: w.cluster.BootstrapMap()}
 	want := w.newAdvice()
@@ -59,7 +59,8 @@ func (w *Model) newAdvice() advice {
 	return founding(w.Intent.Replicas[pd])
 }
 
-// begun reports whether one of the first members has had a pod: its log may begin with them.
+// begun reports whether one of the first members has had a pod, so that its log may begin with the
+// first members.
 func (w *Model) begun(founders int) bool {
 	return slices.ContainsFunc(w.claims[pd][:founders], func(c *claim) bool { return c != nil })
 }

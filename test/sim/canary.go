@@ -21,8 +21,8 @@ func (w *Model) Promote() {
 	w.Intent.Canary = [components]int{}
 }
 
-// promote is what a person does about a gate that waits for the promotion of a canary: at once when
-// all is calm, and among faults now and then.
+// promote is what a person does about a gate that waits for the promotion of a canary. The person promotes
+// at once when all is calm, and among faults now and then.
 func (w *Model) promote(g plan.Gate) {
 	if g.Approval && w.Intent.Canary != [components]int{} && (!w.chaos || w.canaries == nil || w.canaries.IntN(3) == 0) {
 		w.Promote()
@@ -38,8 +38,8 @@ func (w *Model) drawCanaries() {
 	}
 }
 
-// changeCanary is a user who changes the spec, and now and then asks for a canary with that, or promotes one
-// that nobody has watched yet.
+// changeCanary is a user who changes the spec, and now and then asks for a canary with the change. Or the
+// user promotes a canary that nobody has watched yet.
 func (w *Model) changeCanary() {
 	if w.canaries == nil {
 		return
@@ -61,8 +61,9 @@ func (i *Intent) floor(k kind) int {
 	return max(i.Replicas[k]-i.Canary[k], 1)
 }
 
-// judgeCanary checks that no member gets the new revision before the user promotes it: none below the canary
-// of its component, and none of a component whose rollout comes later. Whether it serves does not matter.
+// judgeCanary checks that no member gets the new revision before the user promotes it. This is about members
+// below the canary of their component, and of components whose rollout comes later. Whether the member
+// serves does not matter.
 func (w *Model) judgeCanary(k kind, i int, say sayer) {
 	if floor := min(w.seen.intent.floor(k), w.Intent.floor(k)); i < floor {
 		say("canary", "members from %d on may be restarted", floor)

@@ -18,9 +18,8 @@ func drawCertificates(o *Options) {
 	o.Faults.Expiry = pick(rng, 0, 0, 0, 1./1800)
 }
 
-// spoilCertificate is a person who puts a certificate into the Secret of a component that the others
-// do not accept. Processes that run keep their connections; one that starts serves nobody until it
-// is put right.
+// spoilCertificate is a person who puts a certificate into the Secret of a component that the others do not accept.
+// Processes that run keep their connections; a process that starts serves nobody until the certificate is put right.
 func (w *Model) spoilCertificate() {
 	k := w.anyKind()
 	w.spoiled[k] = w.t + w.between(30, 1800)
@@ -28,10 +27,10 @@ func (w *Model) spoilCertificate() {
 	w.note("fault: the certificate of %s is not accepted until %s", kinds[k].Title(), clock(w.spoiled[k]))
 }
 
-// expireCertificate lets the certificate of a component expire, and has a person renew it later. Connections that are open
-// stay open for a while, and none can be opened: process after process cannot be reached any more, by the others and by the
-// plugin, though it runs and its pod is Ready. Each reads the renewed certificate from its Secret without a restart, some
-// time after it was put there.
+// expireCertificate lets the certificate of a component expire, and has a person renew it later. Connections that are
+// open stay open for a while, and none can be opened. Other members and the plugin cannot reach process after process
+// any more, though the process runs and its pod is Ready. Each process reads the renewed certificate from its Secret
+// without a restart, some time after the certificate was put there.
 func (w *Model) expireCertificate() { w.expireFor(w.anyKind(), w.between(600, 5400)) }
 
 func (w *Model) expireFor(k kind, seconds int64) {

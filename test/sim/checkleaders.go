@@ -30,13 +30,13 @@ func (w *Model) successors(except int) int {
 	return n
 }
 
-// unmoved is the shortest time after which a run that is to proceed restarts a store with its leaders,
-// where nobody has set a time limit.
+// unmoved is the shortest time after which a run that is to proceed restarts a store with its leaders. It applies where
+// nobody has set a time limit.
 const unmoved = 10 * time.Minute
 
-// judgeLeaders checks that leaders are evicted from a store before it is restarted,
-// unless they cannot move, or somebody has set a time for that, which is over. Leaders that come between
-// the observation and the restart are only counted.
+// judgeLeaders checks that leaders are evicted from a store before it is restarted. The exceptions are leaders that
+// cannot move, and a time limit that somebody has set and that is over. Leaders that come between the observation and
+// the restart are only counted.
 func (w *Model) judgeLeaders(i int, say sayer) {
 	s := w.ownStore(i)
 	if s.leaders == 0 || w.movable(s) == 0 || w.unheardStore(i, s) {
@@ -60,7 +60,8 @@ func (w *Model) judgeLeaders(i int, say sayer) {
 	}
 }
 
-// earliestRecord is the record of the eviction that a step was decided by. Another engine may have begun a new one since.
+// earliestRecord is the record of the eviction that a step was decided by. Another engine may have begun a new one
+// since.
 func (w *Model) earliestRecord(id uint64) (record, bool) {
 	for _, r := range w.seen.records {
 		if r.StoreID == id {
@@ -70,8 +71,8 @@ func (w *Model) earliestRecord(id uint64) (record, bool) {
 	return w.recordOf(id)
 }
 
-// unheardStore reports whether nobody has heard from a store for two minutes: neither Kubernetes from its host, nor PD, and
-// the store cannot be asked. No engine could know that it serves.
+// unheardStore reports whether nobody has heard from a store for two minutes: neither Kubernetes from its host, nor PD,
+// and the store cannot be asked. No engine could know that it serves.
 func (w *Model) unheardStore(i int, s *store) bool {
 	const long = 120
 	p := w.pods[tikv][i]

@@ -11,8 +11,8 @@ import (
 
 // deleteClaimInUse deletes the claim of a store that serves, as a person could. Kubernetes keeps
 // the claim as long as its pod is there; the next pod gets a new one, without data. Only one store
-// at a time is concerned, and only if the others have all the data: otherwise data is lost, and no
-// engine can help.
+// at a time is concerned, and only if the other stores have all the data. Otherwise data is lost,
+// and no engine can help.
 func (w *Model) deleteClaimInUse() {
 	k, i, p := w.anyPod()
 	if k.data() != topology.Store || p == nil || !w.whole() || !w.spare(k, i) || !w.copied(i) {
@@ -57,7 +57,7 @@ func (w *Model) copied(i int) bool {
 	return true
 }
 
-// makeRoom scales out by one store, as a person does who reads that the regions of a store whose
+// makeRoom scales out by one store. A person does so who reads that the regions of a store whose
 // claim is being deleted have no place.
 func (w *Model) makeRoom(g plan.Gate) {
 	if !g.Blocked || w.chaos || g.Component.Data() != topology.Store || g.Member == "" {

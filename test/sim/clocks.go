@@ -58,8 +58,8 @@ func (w *Model) dated() int64 {
 // apart is more than the difference between the clocks of two hosts, as package observe takes it.
 const apart = 5 * time.Minute
 
-// proves reports whether PD's date of a store's last heartbeat shows that it comes from a process
-// that began at a time by the clock of another host.
+// proves reports whether a store's last heartbeat comes from a process that began at a time. PD's leader dates the
+// heartbeat, and the clock of another host dates the process.
 func (w *Model) proves(s *store, began time.Time) bool { return w.lastBeat(s).After(began.Add(apart)) }
 
 // lastBeat is when PD got the last heartbeat of a store, by the date and the clock of PD's leader.

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// pollEvery is how often a daemon asks PD while it waits for nothing in PD, and lookPast how
-	// often it reads live and not from its mirror.
+	// pollEvery is how often a daemon asks PD while it waits for nothing in PD. lookPast is how
+	// often a daemon reads live and not from its mirror.
 	pollEvery, lookPast = time.Minute, 15 * time.Minute
 	// firstPause and lastPause bound the pause after a turn that failed.
 	firstPause, lastPause = 250 * time.Millisecond, time.Minute

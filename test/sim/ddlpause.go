@@ -15,13 +15,13 @@ import (
 type ddlOptions struct {
 	Asked bool // versions of TiDB are such that upgrades ask for a pause
 	Old   bool // TiDB does not know of pauses all the same
-	// Refuses: TiDB answers that DDL is not paused. Slow: TiDB pauses DDL, and answers with an error. Silent: the answer of
-	// TiDB is lost, whether DDL is paused or not.
+	// Refuses: TiDB answers that DDL is not paused. Slow: TiDB pauses DDL, and answers with an error. Silent: the
+	// answer of TiDB is lost, whether DDL is paused or not.
 	Refuses, Slow, Silent float64
 }
 
-// drawDDL has upgrades of TiDB pause DDL in one simulated cluster of three, separately, so that the other runs stay as they
-// are.
+// drawDDL has upgrades of TiDB pause DDL in one simulated cluster of three, separately, so that the other runs stay as
+// they are.
 func drawDDL(o *Options) {
 	rng := rand.New(rand.NewPCG(o.Seed, 31))
 	if rng.IntN(3) > 0 {
@@ -63,8 +63,8 @@ func (w *Model) pausesDDL(k kind) bool { return w.DDL.Asked && runsDDL[k] }
 // runsDDL are the components whose members run DDL statements.
 var runsDDL = [components]bool{tidb: true}
 
-// beginDDLPause fails at any point, as package act may: the record is written before TiDB is asked. Only a clear refusal
-// removes it.
+// beginDDLPause fails at any point, as package act may: the record is written before TiDB is asked. Only a clear
+// refusal removes it.
 func (w *Model) beginDDLPause(s plan.BeginDDLPause) error {
 	i, _ := w.cluster.Ordinal(s.Component, s.By)
 	switch p := w.pods[tidb][i]; {

@@ -4,137 +4,165 @@
 //
 // # What is modelled
 //
-// The StatefulSet controller (Parallel and OrderedReady pod management, partitions, revisions,
-// OnDelete, a lag before it sees a new spec, and both ways of treating a pod that is not Ready:
-// Kubernetes below 1.35 replaces it, from 1.35 on, and with OrderedReady, it does not), pods that
-// start, crash, cannot be pulled or are refused at creation, claims that outlive their pods,
-// volumes that take their time to grow, StatefulSets that are deleted without their pods and
-// recreated around them, PD's etcd membership with its quorum, elections and refusals, PD's stores
-// with heartbeats, regions with replicas in zones and a leader each, which they elect without PD
-// and which PD moves over time, placement rules (an isolation level, or copies on stores with a
-// label; read only where a store is to leave, as package observe does), evict-leader schedulers of
-// ours and of others, TiFlash stores, which have replicas that vote for nothing and lead nothing, as
-// many as tables ask for, TiDB servers, our ledger, and the ConfigMap from which a PD pod without data
-// reads what to do, as the kubelet shows it: up to a minute late. PD does not wait for all of its
-// first members, and lets none of them join that it knows already. In one run of twenty there are
-// more than ten stores and TiDB servers now and then, whose names do not sort as their ordinals do.
-// One in four has TiProxy, whose members keep the connections of clients for a while when their pod
-// is deleted. One in four has TiCDC: its captures are registered in PD, one of them is the owner and gives
-// them the tables of changefeeds; tables leave a capture that is drained one by one, and come back a
-// while later; a capture whose process was killed keeps its tables from the others until PD drops it; in
-// one of six of these runs its version cannot drain. One in four has Pump: a Pump that is closed is offline when
-// drainers have read what it has, and ends; in half of these runs the kubelet starts it again, and it is
-// online again. One in four has TiFlash. There the user also changes how many replicas tables ask for,
-// up to the number of its stores, as TiDB does. In a third of these PD has its placement rules disabled at
-// first, so that it refuses stores of TiFlash, and in half of them a person disables them. In one run of eight the user asks for a first password of
-// root, which TiKV keeps, and in a third of these a person sets one as well. In one of four the user asks for canaries,
-// and promotes them. In one of five there are up to three stores of another TidbCluster in the same PD (elsewhere.go). They
-// have replicas of regions, are away for a while or for so long that PD replaces their replicas, leave PD, and others join.
-// In one of six PD lists a store now and then under an address that is the address of no pod (unlisted.go), so that it
-// is not known which member that is. That ends with the store's last region, or when another pod of the member runs.
+// The model has these parts:
 //
-// Faults: a step fails, before or half-way, or each time for half an hour; a person takes a store offline in PD, or
-// back, or deletes the claim of one that serves; PD moves nothing for a while; a person at pd-ctl, or an import, sets
-// for a while what keeps PD from moving leaders or regions although it accepts to; the answer to a step is lost; an
-// observation from the cache is old, as a whole or in PD's half; PD does not answer, or answers without its stores; a
-// pod crashes; a host is lost and the API shows its pods as Ready for a while; time passes between the live
-// observation and the act; in two runs of five a process stops for minutes to hours in the middle of a step, before
-// what the step reads or before its write, while another engine drives, and its request arrives when no check asks
-// any more, at the latest in one more rollout at the end; PD forgets a scheduler; the user changes the intent
-// half-way, suspends components or pauses it all, for good or for some minutes; a StatefulSet is deleted and not
-// recreated; the engine is interrupted, or killed without a chance to clean up; it loses its lease, and for up to a
-// minute and a half a second engine and it both drive, turn by turn; heartbeats of a store are late; a certificate is
-// put into a Secret that the others do not accept, or the certificates of a component expire, so that one process
-// after the other cannot be reached, and are renewed later. A host that is lost for good, with its disk, can be
-// switched on (Faults.LoseForGood): the pod stays Terminating until a person deletes it by force, and with its claim
-// no other one can be scheduled.
+//   - The StatefulSet controller: Parallel and OrderedReady pod management, partitions, revisions, OnDelete, and a lag
+//     before it sees a new spec. A pod that is not Ready is treated in both ways: Kubernetes below 1.35 replaces it.
+//     Kubernetes from 1.35 on does not, and OrderedReady does not.
+//   - Pods that start, crash, cannot be pulled or are refused at creation. Claims outlive their pods, and volumes take
+//     their time to grow. StatefulSets are deleted without their pods and recreated around the pods.
+//   - PD's etcd membership with its quorum, elections and refusals. PD does not wait for all of its first members, and
+//     lets no member join that it knows already.
+//   - PD's stores with heartbeats. Regions have replicas in zones and a leader each. Replicas elect the leader without
+//     PD, and PD moves it over time.
+//   - Placement rules: an isolation level, or copies on stores with a label. They are read only where a store is to
+//     leave, as package observe does.
+//   - Evict-leader schedulers of ours and of others.
+//   - TiFlash stores. Their replicas vote for nothing and lead nothing, and are as many as tables ask for.
+//   - TiDB servers, and our ledger.
+//   - The ConfigMap from which a PD pod without data reads what to do. The kubelet shows it up to a minute late.
+//
+// Some runs have more:
+//
+//   - In one run of twenty there are more than ten stores and TiDB servers now and then. Their names do not sort as
+//     their ordinals do.
+//   - One in four has TiProxy. Its members keep the connections of clients for a while when their pod is deleted.
+//   - One in four has TiCDC. Captures are registered in PD, and one of them is the owner, which gives the tables of
+//     changefeeds to captures. Tables leave a capture that is drained one by one, and come back a while later. A
+//     capture whose process was killed keeps its tables from other captures until PD drops the capture. In one of six
+//     of these runs the version of TiCDC cannot drain.
+//   - One in four has Pump. A Pump that is closed is offline when drainers have read what it has, and ends. In half of
+//     these runs the kubelet starts the Pump again, and it is online again.
+//   - One in four has TiFlash. There the user also changes how many replicas tables ask for, up to the number of the
+//     stores of TiFlash, as TiDB does. In a third of these runs PD has its placement rules disabled at first, so that
+//     PD refuses stores of TiFlash. In half of these a person disables the rules.
+//   - In one run of eight the user asks for a first password of root, which TiKV keeps. In a third of these runs a
+//     person sets a password as well.
+//   - In one of four the user asks for canaries, and promotes them.
+//   - In one of five there are up to three stores of another TidbCluster in the same PD (elsewhere.go). These stores
+//     have replicas of regions. They are away for a while, or for so long that PD replaces their replicas. They leave
+//     PD, and other stores join.
+//   - In one of six PD lists a store now and then under an address that is the address of no pod (unlisted.go). Then it
+//     is not known which member that is. That ends with the store's last region, or when another pod of the member runs.
+//
+// Faults:
+//
+//   - A step fails, before or half-way, or each time for half an hour. Or the answer to a step is lost.
+//   - A person takes a store offline in PD, or back, or deletes the claim of a store that serves.
+//   - PD moves nothing for a while. Or a person at pd-ctl, or an import, sets for a while what keeps PD from moving
+//     leaders or regions although PD accepts to move them.
+//   - An observation from the cache is old, as a whole or in PD's half.
+//   - PD does not answer, or answers without its stores. PD forgets a scheduler. Heartbeats of a store are late.
+//   - A pod crashes.
+//   - A host is lost and the API shows its pods as Ready for a while.
+//   - Time passes between the live observation and the act.
+//   - In two runs of five a process stops for minutes to hours in the middle of a step, while another engine drives. It
+//     stops before what the step reads or before its write. Its request arrives when no check asks any more, at the
+//     latest in one more rollout at the end.
+//   - The user changes the intent half-way, suspends components or pauses it all, for good or for some minutes.
+//   - A StatefulSet is deleted and not recreated.
+//   - The engine is interrupted, or killed without a chance to clean up. Or it loses its lease, and for up to a minute
+//     and a half a second engine drives as well, turn by turn.
+//   - A certificate is put into a Secret that the other components do not accept. Or the certificates of a component
+//     expire, so that one process after the other cannot be reached, and are renewed later.
+//
+// A host that is lost for good, with its disk, can be switched on (Faults.LoseForGood). The pod stays Terminating until
+// a person deletes it by force. With its claim no other pod can be scheduled.
 //
 // # Truth and reports
 //
-// What is true of a member is kept apart from what is reported of it (truth.go, reports.go). A
-// member serves if its process runs and is past its start, and: a PD member takes part in a quorum;
-// a store has its data and has announced itself to PD; a TiDB server has a store to read from, a
-// TiProxy takes connections, a capture of TiCDC sends changes, a Pump
-// takes binlog.
-// Whether its pod is Ready, its store is Up or its status port answers are reports. The engine sees
-// only reports; every rule is judged by the truth.
+// What is true of a member is kept apart from what is reported of it (truth.go, reports.go). A member serves if its
+// process runs and is past its start. Also, a PD member takes part in a quorum. A store has its data and has announced
+// itself to PD. A TiDB server has a store to read from. A TiProxy takes connections, a capture of TiCDC sends changes,
+// and a Pump takes binlog.
 //
-// Reports that are late or wrong: a new leader of PD knows heartbeats only as they
-// were last saved, up to five minutes ago, so that every store reads Disconnected or
-// Down until its next heartbeat, and knows no schedulers for some seconds; PD's health
-// check misses a member; heartbeats of a store are late; the status port of a TiDB
-// server answers with errors, or refuses connections for ever because of the template
-// (statusless); the connection to the kubelet of a host breaks, so that nothing behind
-// it can be asked; PD's leader does not accept our certificate, while the other members do; Kubernetes gets no reports from a host on which all processes run.
+// Reports say whether the pod is Ready, the store is Up or the status port answers. The engine sees only reports; every
+// rule is judged by the truth.
 //
-// A pod ends for good, in a final phase (ended.go), which is reported before its process ends. The StatefulSet controller
-// replaces it or not.
+// Reports that are late or wrong:
 //
-// PD is read as its client reads it (voters.go): it is known only if its leader itself can be asked. Otherwise each
-// member that can be asked says whom it follows, and the rules of state.Voters say what that proves, in an
+//   - A new leader of PD knows heartbeats only as they were last saved, up to five minutes ago. So every store reads
+//     Disconnected or Down until its next heartbeat. The new leader knows no schedulers for some seconds.
+//   - PD's health check misses a member.
+//   - Heartbeats of a store are late.
+//   - The status port of a TiDB server answers with errors, or refuses connections for ever because of the template
+//     (statusless).
+//   - The connection to the kubelet of a host breaks, so that nothing behind it can be asked.
+//   - PD's leader does not accept our certificate, while the other members do.
+//   - Kubernetes gets no reports from a host on which all processes run.
+//
+// A pod ends for good, in a final phase (ended.go), which is reported before its process ends. The StatefulSet
+// controller replaces it or not.
+//
+// PD is read as the client of PD reads it (voters.go): PD is known only if its leader itself can be asked. Otherwise
+// each member that can be asked says whom it follows. The rules of state.Voters say what these answers prove, in an
 // observation and again when a member of PD is restarted. A leader in another Kubernetes cluster is taken to be
-// reachable, and a process that starts while there is no quorum to answer at once that it follows nobody: a real one
-// does not answer before it has joined a quorum.
+// reachable. A process that starts while there is no quorum is taken to answer at once that it follows nobody. A real
+// process does not answer before it has joined a quorum.
 //
 // # Clocks
 //
-// In one run of four the clocks of hosts are up to two and a half minutes wrong, so that two of them
-// differ by less than five. By them kubelets report since when a process runs and a pod is Ready,
-// and PD's leader dates the heartbeats of stores and calls stores Disconnected and Down. A pod's
-// times on a host whose clock is behind are corrected where pods are read, so only those that are
-// ahead are modelled. PD's dates are corrected by the clock of its leader; those of an earlier leader
-// may be wrong either way.
+// In one run of four the clocks of hosts are up to two and a half minutes wrong. So two clocks differ by less than
+// five minutes. By these clocks kubelets report since when a process runs and a pod is Ready. By its own clock PD's
+// leader dates the heartbeats of stores and calls stores Disconnected and Down. A pod's times on a host whose clock is
+// behind are corrected where pods are read, so only clocks that are ahead are modelled. PD's dates are corrected by the
+// clock of its leader; dates of an earlier leader may be wrong either way.
 //
 // # Daemons
 //
-// One run in five is driven by daemons, one to three replicas that take over from each other, in
-// half of them beside foreground commands, some of which ask for the lease. They, and those
-// commands, go by the cluster's Lease: package lease as it is, on an API server that is a record
-// with a version, renewed by hand each time that it is due, and by clocks that are hours apart. The
-// turns of a daemon, and when it takes, keeps and releases a lease, are the real daemon.Loop.
+// One run in five is driven by daemons, one to three replicas that take over from each other. In half of these runs
+// foreground commands drive as well, some of which ask for the lease. Daemons, and those commands, go by the cluster's
+// Lease: package lease as it is. Its API server is a record with a version. The Lease is renewed by hand each time that
+// it is due, and by clocks that are hours apart. The turns of a daemon, and when it takes, keeps and releases a lease,
+// are the real daemon.Loop.
 //
-// What is modelled of a daemon instead: its mirror, whose Kubernetes half is a few
-// seconds old while PD is asked each time; its work queue, as the pauses between
-// turns, the exponential ones after failures being the real ones; and the controller
-// that begins a replica in the place of one that has ended. Only leases go by clocks that differ: what is decided by time goes by
-// that of the API server (package clock), which is simulated time.
+// What is modelled of a daemon instead:
 //
-// Faults of daemons: a process is killed at any moment, also while a step of its own is under way,
-// is asked to end, or stops between two turns for so long that its lease expires;
-// the API server is away for up to a minute and a half, refuses one request in ten, or does what it
-// was asked to and the answer is lost; the watches of a mirror expire, so that it shows nothing new
-// for minutes. Requests that were sent when a lease ended arrive up to three seconds later. A
-// process that stops between its last check and the request (sleep.go) sends that request later, while
-// another engine drives. Only the preconditions of the step protect against that.
+//   - Its mirror, whose Kubernetes half is a few seconds old while PD is asked each time.
+//   - Its work queue, as the pauses between turns. The exponential pauses after failures are the real ones.
+//   - The controller that begins a replica in the place of one that has ended.
+//
+// Only leases go by clocks that differ. What is decided by time goes by the clock of the API server (package clock),
+// which is simulated time.
+//
+// Faults of daemons:
+//
+//   - A process is killed at any moment, also while a step of its own is under way. Or it is asked to end, or stops
+//     between two turns for so long that its lease expires.
+//   - The API server is away for up to a minute and a half, or refuses one request in ten. Or it does what it was asked
+//     to and the answer is lost.
+//   - The watches of a mirror expire, so that the mirror shows nothing new for minutes.
+//   - Requests that were sent when a lease ended arrive up to three seconds later.
+//   - A process that stops between its last check and the request (sleep.go) sends that request later, while another
+//     engine drives. Only the preconditions of the step protect against that.
 //
 // # Two versions of the plugin
 //
-// In one of ten runs without daemons, engines are of two versions, of which the newer one renders another
-// pod template of the same spec, records that in the ledger, and may be stopped in between.
+// In one of ten runs without daemons, engines are of two versions. The newer version renders another pod template of
+// the same spec and records that in the ledger. It may be stopped in between.
 //
 // # A tidb-operator
 //
-// In some runs a tidb-operator drives the cluster for some minutes. Commands see it after some
-// seconds and end; daemons check before each turn. It continues rollouts in its own way: it marks
-// the pod of a store, creates an evict-leader scheduler, and moves the partition when no leader is
-// left. It drains a capture of TiCDC, whose pod it marks, as long as the time for that lasts. It can stop at any moment, and cleans nothing up. It does not scale and does not render
-// another pod template.
+// In some runs a tidb-operator drives the cluster for some minutes. Commands see it after some seconds and end; daemons
+// check before each turn. The operator continues rollouts in its own way. It marks the pod of a store, creates an
+// evict-leader scheduler, and moves the partition when no leader is left. It drains a capture of TiCDC, whose pod it
+// marks, as long as the time for that lasts. It can stop at any moment, and cleans nothing up. It does not scale and
+// does not render another pod template.
 //
 // # What is asserted
 //
-// A step is checked against the true state at two moments: when the engine last observed, and when
-// the step is taken. A fact counts against the step only if it was true at both: no engine can know
-// what happens in between, and what is repaired in between does no harm. Each of two engines has
-// its own first moment: its last call of Observe, live or not. So a step that was decided on a
-// cache that was too old counts as wrong.
+// A step is checked against the true state at two moments: when the engine last observed, and when the step is taken. A
+// fact counts against the step only if it was true at both moments. No engine can know what happens in between, and
+// what is repaired in between does no harm. Each of two engines has its own first moment: its last call of Observe,
+// live or not. So a step that was decided on a cache that was too old counts as wrong.
 //
-// A member that crashes half a minute after each start does not serve, from the third
-// time on. A member is missing if it serves at neither moment, and the reports at the
-// first moment did not say that it does: for some seconds a host
-// that was just lost cannot be known. A peer is another member of
-// the same component, within its StatefulSet's replicas, that the user wanted at
-// both moments and that the database has not removed; where a voter that serves is
-// taken away, also one that PD has removed and that has no replacement. Then, at every step:
+// A member that crashes half a minute after each start does not serve, from the third time on. A member is missing if
+// it serves at neither moment, and the reports at the first moment did not say that it does. The reports count because
+// for some seconds a host that was just lost cannot be known. A peer is another member of the same component, within
+// its StatefulSet's replicas. The user wanted the peer at both moments, and the database has not removed it. Where a
+// voter that serves is taken away, a voter that PD has removed and that has no replacement is a peer too.
+//
+// Then, at every step:
 //
 //   - late: no request of a process that has stopped before it changes a StatefulSet that another process has
 //     changed since the step was decided, or restarts a pod of one. A StatefulSet that was deleted may be made:
@@ -229,25 +257,30 @@
 //   - password: at the end root has a password if the user asks for one, that is recorded, and it is
 //     the one in the Secret, unless a person has set one: that one is never replaced.
 //
-// After a kill in a golden scenario a person runs "doctor --fix" (mend): no scheduler of ours and no
-// record of one is left where PD could be asked; no disruptive step was taken, and StatefulSets,
-// claims, members of PD and what people have done in PD are as before.
+// After a kill in a golden scenario a person runs "doctor --fix" (mend). No scheduler of ours and no record of such a
+// scheduler is left where PD could be asked, and no disruptive step was taken. StatefulSets, claims, members of PD and
+// what people have done in PD are as before.
 //
-// A suspended cluster has converged as well. No claim with data that counts is marked then, unless
-// only PD could report whose data it is and PD could not be reached. Such a run continues: what was
-// suspended must come back with all of its data and no second bootstrap.
+// A suspended cluster has converged as well. No claim with data that counts is marked then, unless only PD could report
+// whose data it is and PD could not be reached. Such a run continues: what was suspended must come back with all of its
+// data and no second bootstrap.
 //
-// And when the faults have ended: the cluster converges within a bounded time (stuck); it is then
-// what the user wants, with nothing of ours left behind (rest); and no further step is taken
-// (restless).
+// And when the faults have ended, the cluster converges within a bounded time (stuck). It is then what the user wants,
+// with nothing of ours left behind (rest). No further step is taken (restless).
 //
-// Daemons still run then. Some minutes later none of them holds the lease (leak), and from then on
-// they write nothing: no step, no status, no Lease (idle). When they are asked to end, all of them
-// end, and the Lease names no running process.
+// Daemons still run then. Some minutes later no daemon holds the lease (leak), and from then on they write nothing: no
+// step, no status, no Lease (idle). When they are asked to end, all of them end, and the Lease names no running
+// process.
 //
-// Counted, as Soft: stores restarted with leaders without such a time, PD leaders taken away with their leadership,
-// members restarted that were of the wanted revision already (these three are violations, as "careless", if no time
-// passed between the observation and the step); PD leaders moved more often than leaders were taken away, voters
-// added while others were missing, steps that came too late and changed nothing, captures of TiCDC that ended while
-// they had tables, by a step of ours or by a fault.
+// Counted, as Soft:
+//
+//   - Stores restarted with leaders without such a time.
+//   - PD leaders taken away with their leadership.
+//   - Members restarted that were of the wanted revision already.
+//   - PD leaders moved more often than leaders were taken away.
+//   - Voters added while others were missing.
+//   - Steps that came too late and changed nothing.
+//   - Captures of TiCDC that ended while they had tables, by a step of ours or by a fault.
+//
+// The first three are violations, as "careless", if no time passed between the observation and the step.
 package sim

@@ -15,8 +15,8 @@ const patient = 30 * time.Minute
 // watching is how often people look who replace pods themselves.
 const watching = 10 * time.Minute
 
-// lasting is how long people let an engine run that reports the same as the one before:
-// no wait of one process lasts longer without an end.
+// lasting is how long people let an engine run that reports the same as the engine before. No wait
+// of a single process lasts longer without an end.
 const lasting = plan.Moving + 15*time.Minute
 
 // poll is how often the engine looks, in seconds.

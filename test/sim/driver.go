@@ -11,10 +11,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
 )
 
-// driver is one running engine and what it knows. There is one, or there are two
-// for a while when a lease was lost. They take turns: each runs until it waits,
-// or until it pauses between looking and acting, and the one that wakes first
-// goes on.
+// driver is one running engine and what it knows. There is one, or there are two for a while when a
+// lease was lost. They take turns. Each runs until it waits, or until it pauses between looking and
+// acting, and the engine that wakes first goes on.
 type driver struct {
 	version int // of the plugin
 	owner   int // which run it is, by the records in the ledger
@@ -38,7 +37,7 @@ type driver struct {
 
 	lease  *holding // nil if it uses finds and not the Lease
 	daemon bool     // it is a replica of a daemon
-	undoes bool     // it takes back what it has begun, unless it is killed
+	undoes bool     // the driver takes back what it has begun, unless it is killed
 	asleep bool     // it is between two turns
 	frozen int64    // until when its process stands still
 	nap    nap      // how it stops in the middle of a step
@@ -53,8 +52,8 @@ type driver struct {
 	err  error
 }
 
-// errLease ends a driver that sees that another one holds its lease, as package lease
-// does: it may not even clean up.
+// errLease ends a driver that sees that another driver holds its lease, as package lease does. Such a
+// driver may not even clean up.
 var errLease error = leaseLost{}
 
 type leaseLost struct{}
@@ -67,7 +66,7 @@ func (d *driver) Guard(context.Context) (context.Context, context.CancelFunc) {
 	return d.tenure, func() {}
 }
 
-// begin starts an engine that drives. It does nothing until it is its turn.
+// begin starts an engine that drives. The engine does nothing until it is its turn.
 func (w *Model) begin(late int64) *driver {
 	d := w.engage(late, func(ctx context.Context, e reconcile.Engine) (plan.Plan, error) {
 		return reconcile.Run(ctx, e, pacer{w})
@@ -106,8 +105,7 @@ func (w *Model) coroutine(d *driver, run func()) {
 	w.drivers = append(w.drivers, d)
 }
 
-// drive lets engines take turns until the given one has ended, or the one that
-// has its lease.
+// drive lets engines take turns until the given engine has ended, or the engine that has its lease.
 func (w *Model) drive(until *driver) *driver {
 	idle := w.driver
 	defer func() { w.driver = idle }()
@@ -216,8 +214,8 @@ var (
 	errLate    = errors.New("out of simulated time")
 )
 
-// Drive runs an engine until it ends by itself or the given time is over: the engine that still
-// holds the lease, or a new one.
+// Drive runs an engine until it ends by itself or the given time is over. It is the engine that still
+// holds the lease, or a new engine.
 func (w *Model) Drive(most time.Duration) (plan.Plan, error) {
 	late := w.t + int64(most/time.Second)
 	w.yield()
@@ -239,8 +237,8 @@ func (w *Model) Drive(most time.Duration) (plan.Plan, error) {
 	return d.plan, d.err
 }
 
-// yield lets all engines end while a tidb-operator drives: a second one is asked to end as well, and its
-// requests do not wait until another engine is started.
+// yield lets all engines end while a tidb-operator drives. A second engine is asked to end as well, and
+// its requests do not wait until another engine is started.
 func (w *Model) yield() {
 	for w.operator != "" && len(w.awake()) > 0 {
 		w.drive(w.awake()[0])

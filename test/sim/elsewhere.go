@@ -53,8 +53,8 @@ func (w *Model) runsElsewhere(s *store) bool {
 	return w.t >= s.awayUntil && s.state != state.StoreTombstone
 }
 
-// changeElsewhere is what happens to a store elsewhere: it is away for a while, or for so long that PD replaces its
-// replicas, or it leaves, or is to stay after all.
+// changeElsewhere is what happens to a store elsewhere. The store is away for a while, or for so long that PD replaces
+// its replicas. Or it leaves, or is to stay after all.
 func (w *Model) changeElsewhere() {
 	var all []*store
 	for _, s := range w.stores {
@@ -128,8 +128,8 @@ func (w *Model) sightElsewhere() map[uint64]bool {
 	return all
 }
 
-// judgeElsewhere checks that nothing is taken away while a store elsewhere is missing that has replicas of regions. A store
-// that has joined and stopped while the engine slept is not known to be missing before PD says so.
+// judgeElsewhere checks that nothing is taken away while a store elsewhere is missing that has replicas of regions. A
+// store that has joined and stopped while the engine slept is not known to be missing before PD says so.
 func (w *Model) judgeElsewhere(say sayer) {
 	for _, s := range w.stores {
 		unknown := w.nap.woke && w.shownState(s) == state.StoreUp

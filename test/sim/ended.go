@@ -7,14 +7,16 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// Pods in a final phase: a kubelet evicts a pod, or ends it since its host shuts down. The phase may be reported before the
-// process has ended. As in a pod that is Terminating, it is about to end, so that it counts as one that does not serve. By the
-// status of the pod nothing runs. Kubernetes starts nothing in such a pod again. In half of the runs the StatefulSet controller deletes it, as it does in all phases since Kubernetes 1.29.
+// Pods in a final phase: a kubelet evicts a pod, or ends it since its host shuts down. The phase may be reported before
+// the process has ended. As in a pod that is Terminating, the process is about to end, so that it counts as not
+// serving. By the status of the pod nothing runs. Kubernetes starts nothing in such a pod again. In half of the runs
+// the StatefulSet controller deletes it, as it does in all phases since Kubernetes 1.29.
 
 // earlyPhase is how long a process may run at most, in seconds, after its pod was reported to have ended.
 const earlyPhase = 60
 
-// drawEnded has pods end in one simulated cluster in four. That is drawn separately, so that the other runs stay as they are.
+// drawEnded has pods end in one simulated cluster in four. That is drawn separately, so that the other runs stay as
+// they are.
 func drawEnded(o *Options) {
 	rng := rand.New(rand.NewPCG(o.Seed, 33))
 	if rng.IntN(4) > 0 {
@@ -39,8 +41,8 @@ func (w *Model) evict(p *pod, early int64) {
 	w.setReady(p, false, "pod failed: Evicted")
 }
 
-// unready has Kubernetes call a pod NotReady that has ended, or whose host it does not hear of. It ends the process of one
-// that has ended when it is time.
+// unready has Kubernetes call a pod NotReady that has ended, or whose host it does not hear of. It ends the process of
+// an ended pod when it is time.
 func (w *Model) unready(p *pod) {
 	if !p.ended {
 		w.setReady(p, false, "node is not ready")
@@ -91,7 +93,7 @@ func (w *Model) replaceEnded(s plan.ReplaceEnded) error {
 	return nil
 }
 
-// deleteEnded does what only a person may decide: a pod has ended whose claim is being deleted, so that its data never
+// deleteEnded does what only a person may decide. A pod has ended whose claim is being deleted, so that the data never
 // serves again, and goes with the pod.
 func (w *Model) deleteEnded() {
 	for k := range kinds {

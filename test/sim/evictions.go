@@ -119,9 +119,8 @@ func (w *Model) writeRecord(r record) {
 	w.ledger = append(w.ledger, r)
 }
 
-// record is an entry of our ledger. It names the run that made it and whether the scheduler was
-// there before, so that the clock of an old run, or the scheduler of another user, is not used as
-// ours.
+// record is an entry of our ledger. It names the run that made it and whether the scheduler was there before. So the
+// clock of an old run, or the scheduler of another user, is not used as ours.
 type record struct {
 	state.Eviction
 	owner  int

@@ -13,9 +13,9 @@ import (
 // maxFailures bounds the failovers of a component.
 const maxFailures = 3
 
-// failoverAfter is how long a member has to be down before it may be given up,
-// in seconds: PD and TiDB five minutes, a store that long after PD calls it Down,
-// which counts from its last heartbeat, when it is taken for up for a while yet.
+// failoverAfter is how long a member has to be down before it may be given up, in seconds. For PD and TiDB that is five
+// minutes. For a store it is five minutes after PD calls the store Down. Down counts from the last heartbeat, after
+// which the store still counts as up for a while.
 var failoverAfter = [...]int64{pd: 300, tikv: downAfter + 300 - disconnected, tiflash: downAfter + 300 - disconnected, pump: 300, tidb: 300, tiproxy: 300, ticdc: 300}
 
 // policy is what the engine may do by itself.
@@ -38,9 +38,9 @@ func (w *Model) tickUp() {
 	}
 }
 
-// knowable reports whether it can be known that a store serves: PD gets its heartbeats, or, while
-// PD does not serve, its pod is Ready. While PD serves, a Ready pod is not enough: a store that
-// crashes again and again is Ready from time to time.
+// knowable reports whether it can be known that a store serves. PD gets heartbeats of the store, or, while PD does not
+// serve, the store's pod is Ready. While PD serves, a Ready pod is not enough: a store that crashes again and again is
+// Ready from time to time.
 func (w *Model) knowable(s *store, p *pod) bool {
 	if w.serving() {
 		return s.muffled <= w.t
@@ -105,9 +105,8 @@ func (w *Model) forgetFailure(s plan.ForgetFailure) error {
 	return nil
 }
 
-// judgeFailure checks that a member is given up only if it is down, has been down for as
-// long as its component's period asks, and does not fail because of the revision that is
-// being rolled out.
+// judgeFailure checks that a member is given up only if it is down, and has been down for as long as its component's
+// period asks. The member must not fail because of the revision that is being rolled out.
 func (w *Model) judgeFailure(s plan.RecordFailure, say sayer) {
 	k := kindOf(s.Component)
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)
@@ -136,8 +135,8 @@ func (w *Model) judgeFailure(s plan.RecordFailure, say sayer) {
 	}
 }
 
-// judgeFailedPod checks the pod of a member that is given up: a new pod is a new attempt,
-// and one of the revision that is being rolled out may fail because of that.
+// judgeFailedPod checks the pod of a member that is given up, because a new pod is a new attempt. Also, a pod of the
+// revision that is being rolled out may fail because of that revision.
 func (w *Model) judgeFailedPod(k kind, i int, p *pod, say sayer) {
 	if p.made <= w.seen.at && w.seen.at-p.made < failoverAfter[pd] {
 		say("failover", "its pod was made %s ago", time.Duration(w.t-p.made)*time.Second)
@@ -151,9 +150,9 @@ func (w *Model) judgeFailedPod(k kind, i int, p *pod, say sayer) {
 	}
 }
 
-// unknowable reports whether it cannot be known that a member without data serves: Kubernetes has
-// had no report from its host for as long as it takes to give it up, and the server can
-// be asked only through that host's kubelet. Kubernetes itself replaces such a pod.
+// unknowable reports whether it cannot be known that a member without data serves. Kubernetes has had no report from
+// the host for as long as a member must be down to be given up. The server can be asked only through the kubelet of
+// that host. Kubernetes itself replaces such a pod.
 func (w *Model) unknowable(k kind, i int) bool {
 	p := w.pods[k][i]
 	return k.data() == topology.None && p != nil && !p.ready && w.portAnswers(k, i) != state.Answered && w.t-p.since >= failoverAfter[k]
@@ -203,8 +202,8 @@ func (w *Model) rolls(k kind) bool {
 	return !set.spec.manual && set.current != set.update
 }
 
-// judgeRemoval checks that a member leaves the database because the user does not want
-// it, while no peer is missing; or because it was given up, and then it is down.
+// judgeRemoval checks why a member leaves the database. Either the user does not want the member, while no peer is
+// missing, or the member was given up, and then it is down.
 func (w *Model) judgeRemoval(k kind, i int, id uint64, say sayer) {
 	// Else the user's wish or the deletion of its claim was the reason, and not that the member was down.
 	wanted := i < w.seen.intent.Replicas[k] && !w.seen.going[k][i]
@@ -232,8 +231,8 @@ func (w *Model) judgeRemoval(k kind, i int, id uint64, say sayer) {
 // startTime is how many seconds a new member of PD may take until it has joined.
 const startTime = 600
 
-// nothingLeft reports whether nothing is lost with a member: it has neither a pod nor data, or PD has added the member,
-// and it has never started and is not about to.
+// nothingLeft reports whether nothing is lost with a member. The member has neither a pod nor data, or PD has added the
+// member, and it has never started and is not about to.
 func (w *Model) nothingLeft(k kind, i int) bool {
 	p := w.pods[k][i]
 	if m := w.pd.memberAt(i); k.data() == topology.Raft && m != nil && !m.started {

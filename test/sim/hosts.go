@@ -14,8 +14,8 @@ func (w *Model) lose(p *pod, seconds int64) {
 	p.shown = w.t + min(40, seconds-1)
 }
 
-// loseSight lets the API server lose contact with all hosts, as when it was away itself:
-// it reports no pod Ready, and all of them serve.
+// loseSight lets the API server lose contact with all hosts, as after a pause of the API server. It
+// reports no pod Ready, though all of them serve.
 func (w *Model) loseSight(seconds int64) {
 	w.note("fault: Kubernetes hears of no host for %d s", seconds)
 	for k := range kinds {

@@ -19,8 +19,8 @@ func (w *Model) learnersMissing() bool {
 	return false
 }
 
-// moveLearners is what PD does for replicas in TiFlash: it adds those that are missing, takes away
-// those that are too many, and moves them off stores that leave or are Down. Without another place a
+// moveLearners is what PD does for replicas in TiFlash. PD adds missing replicas, takes surplus
+// replicas away, and moves replicas off stores that leave or are Down. Without another place a
 // replica stays where it is.
 func (w *Model) moveLearners() {
 	if s := w.stalled(); s.Halted || s.NoReplicas {
@@ -73,8 +73,8 @@ func (w *Model) leastNeeded(r *region) *store {
 	return r.learners[len(r.learners)-1]
 }
 
-// tooMany reports whether a store has replicas that tables do not ask for any more. PD takes them away
-// whether its process runs or not, if those of TiKV run.
+// tooMany reports whether a store has replicas that tables do not ask for any more. PD takes such
+// replicas away whether the store's process runs or not, if the replicas in TiKV run.
 func (w *Model) tooMany(s *store) bool {
 	return slices.ContainsFunc(w.regions[:min(tables, len(w.regions))], func(r region) bool {
 		return r.quorum() && len(r.learners) > w.asks && slices.Contains(r.learners, s)

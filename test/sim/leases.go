@@ -17,9 +17,8 @@ import (
 
 var leaseResource = schema.GroupResource{Group: coordinationv1.GroupName, Resource: "leases"}
 
-// api is the API server as one process meets it, as far as leases go: it checks
-// versions, turns requests down, loses answers, and is away for a while. What it
-// does not have it panics at.
+// api is the API server as a process meets it, as far as leases go. It checks versions, turns
+// requests down, loses answers, and is away for a while. A call of anything else panics.
 type api struct {
 	kubernetes.Interface
 	typed.CoordinationV1Interface
@@ -111,8 +110,8 @@ type holding struct {
 	due  int64 // when it is to be renewed next
 }
 
-// bid is a driver's attempt to get the lease. Its clock is its own: it may differ from
-// that of any other by hours.
+// bid is a driver's attempt to get the lease. The bid has a clock that may differ from that of any
+// other bid by hours.
 func (w *Model) bid(d *driver) *lease.Bid {
 	return lease.NewBid(api{w: w, d: d}, w.cluster, d.lease.self).Stepped(d.now(w))
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// likeness keeps what observations of one component have in common. Labels are always as
-// they should be, since upkeep is no part of the simulation; to make them for each
-// observation would take longer than to decide.
+// likeness keeps what observations of one component have in common. Labels are always as they
+// should be, because upkeep is no part of the simulation. To make labels for each observation would
+// take longer than to decide.
 type likeness struct {
 	members [limit]labelled
 	size    int

@@ -12,7 +12,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/daemon"
 )
 
-// mirrored is what a daemon sees that does not look past its mirror: Kubernetes as the
+// mirrored is what a daemon sees that does not look past its mirror. It sees Kubernetes as the
 // watches have shown it so far, and a database that is asked every time.
 func (w *Model) mirrored() (state.Observation, error) {
 	fresh := w.look()

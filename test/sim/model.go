@@ -70,8 +70,8 @@ var holds = func() (all [len(kinds)]topology.Data) {
 // it.
 func (k kind) data() topology.Data { return holds[k] }
 
-// leads and learns report whether members of a component are stores, and whether their replicas of
-// regions can lead, or are learners, which vote for nothing.
+// leads and learns report whether members of a component are stores. Replicas of regions on stores that lead
+// can be leaders; on stores that learn they are learners, which vote for nothing.
 func (k kind) leads() bool  { return holds[k] == topology.Store && !optional[k] }
 func (k kind) learns() bool { return holds[k] == topology.Store && optional[k] }
 
@@ -145,8 +145,8 @@ type Options struct {
 	DDL ddlOptions
 	// FirstPassword: the user asks for a random first password of root.
 	FirstPassword bool
-	// Many: the user asks for up to twelve stores and TiDB servers, so that the order of
-	// their names as text is not that of their ordinals.
+	// Many: the user asks for up to twelve stores and TiDB servers. Then the order of their names as text is
+	// not that of their ordinals.
 	Many bool
 	// ByName: where a gate asks for a restart, the user restarts the member by its name, and does not delete
 	// its pod.

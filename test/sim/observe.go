@@ -297,8 +297,8 @@ func (w *Model) observeMember(i int) state.Database {
 	return d
 }
 
-// storeAt finds the store that an ordinal stands for: the one that its data belongs to,
-// else the newest one with its address that is no tombstone.
+// storeAt finds the store that an ordinal stands for. It is the store that the member's data belongs to, else the
+// newest store with the member's address that is no tombstone.
 func (w *Model) storeAt(k kind, i int) *store {
 	if c := w.claims[k][i]; c != nil && c.data != 0 {
 		return w.store(c.data)
@@ -340,8 +340,8 @@ func (w *Model) observeStore(k kind, i int) state.Database {
 	return d
 }
 
-// askItself asks a store itself where PD's report is not enough. late is true where the last heartbeat is older than what PD
-// saves of it.
+// askItself asks a store itself where PD's report is not enough. late is true where the last heartbeat is older than
+// what PD saves of it.
 func (w *Model) askItself(k kind, i int, d *state.Database, late bool) {
 	p := w.pods[k][i]
 	silent := !d.Healthy && d.State != state.StoreTombstone && (d.State != state.StoreOffline || late)

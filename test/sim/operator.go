@@ -52,10 +52,9 @@ func (w *Model) tickOperator() {
 	}
 }
 
-// operate is one sync of the operator: it goes on with the rollout of the first component
-// that has one, a member at a time from the top, as long as all members are Ready. From
-// a store it evicts leaders first: it marks the pod, and makes a scheduler. When it goes
-// away, it leaves both, and the partition where it is.
+// operate is one sync of the operator. It goes on with the rollout of the first component that has one. It takes a
+// member at a time from the top, as long as all members are Ready. It evicts leaders from a store first: it marks the
+// pod, and makes a scheduler. When the operator goes away, the mark, the scheduler and the partition stay as they are.
 func (w *Model) operate() {
 	w.endEvictions()
 	for k := range kinds {

@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// What processes of the database do, for a tier that asks them over HTTP. A process that runs answers for itself, whatever
-// PD or Kubernetes report of it. Nothing here is drawn by chance that today's tier draws.
+// What processes of the database do, for a tier that asks them over HTTP. A process that runs answers for itself,
+// whatever PD or Kubernetes report of it. Nothing here is drawn by chance that today's tier draws.
 
 // Random returns the model of the random run of a seed, at its beginning, without daemons.
 func Random(seed uint64) *Model {
@@ -158,8 +158,8 @@ func (w *Model) Changefeeds() int { return min(w.cdc.tables, 1) }
 // CanDrain reports whether the version of TiCDC can drain a capture.
 func (w *Model) CanDrain() bool { return !w.CannotDrain }
 
-// DrainTables has the owner of TiCDC move tables off a capture, and returns how many there are; false for a capture that TiCDC
-// does not know, and for the owner.
+// DrainTables has the owner of TiCDC move tables off a capture, and returns how many there are. It returns false for a
+// capture that TiCDC does not know, and for the owner.
 func (w *Model) DrainTables(id string) (int, bool) {
 	if w.cdc.capture(id) == nil || w.cdc.owner == id {
 		return 0, false
@@ -240,7 +240,8 @@ func (w *Model) ResumeDDL() DDLAnswer {
 	return DDLDone
 }
 
-// releaseOf returns the release of TiDB that a template stands for, or that its name begins with, as in v8.5.0+1a2b3c-deaf.
+// releaseOf returns the release of TiDB that a template stands for, or that its name begins with, as in
+// v8.5.0+1a2b3c-deaf.
 func releaseOf(template string) string {
 	version, _, _ := strings.Cut(asked(template), "-")
 	version, _, _ = strings.Cut(version, "+") // what follows distinguishes templates of the same release

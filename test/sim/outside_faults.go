@@ -33,8 +33,8 @@ func (w *Model) EndFaults() {
 // OffsetClocks sets the clocks of hosts wrong, as in random runs of one seed in four.
 func (w *Model) OffsetClocks() { w.offsetClocks() }
 
-// LoseHost takes the host of the pods with an ordinal away, with the disks of their claims, until RestoreHost. Kubernetes
-// misses the host after 40 seconds, and deletes the pods of the host some minutes later.
+// LoseHost takes the host of the pods with an ordinal away, with the disks of their claims, until RestoreHost.
+// Kubernetes misses the host after 40 seconds, and deletes the pods of the host some minutes later.
 func (w *Model) LoseHost(ordinal int) {
 	for k := range kinds {
 		if p := w.pods[k][ordinal]; p != nil {

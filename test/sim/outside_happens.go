@@ -5,8 +5,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// What happens to the world at a moment that a script chooses, for a tier that drives the model from outside. Random runs
-// draw the same.
+// What happens to the world at a moment that a script chooses, for a tier that drives the model from outside. Random
+// runs draw the same.
 
 // StopElsewhere stops the stores of another TidbCluster for some seconds.
 func (w *Model) StopElsewhere(seconds int64) {
@@ -17,8 +17,8 @@ func (w *Model) StopElsewhere(seconds int64) {
 	}
 }
 
-// ReportOld leaves Kubernetes for some seconds with an old report of a member's kubelet, that the container does not run. No
-// request reaches the member through that kubelet.
+// ReportOld leaves Kubernetes for some seconds with an old report of a member's kubelet, that the container does not
+// run. No request reaches the member through that kubelet.
 func (w *Model) ReportOld(component topology.Kind, ordinal int, seconds int64) {
 	if p := w.podAt(kindOf(component), ordinal); p != nil {
 		w.misreport(p, seconds, true)

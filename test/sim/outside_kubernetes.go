@@ -21,8 +21,8 @@ type WrittenSet struct {
 	Ordered    bool // OrderedReady
 }
 
-// WriteSet writes a StatefulSet. The controller sees the write some seconds later. Another UID makes a new StatefulSet. The
-// text after the first "-" in the name of a template is the flaw of the template.
+// WriteSet writes a StatefulSet. The controller sees the write some seconds later. Another UID makes a new StatefulSet.
+// The text after the first "-" in the name of a template is the flaw of the template.
 func (w *Model) WriteSet(component topology.Kind, written WrittenSet) {
 	k := kindOf(component)
 	s := &w.sets[k]
@@ -156,8 +156,8 @@ func (w *Model) shownPod(k kind, i int, p *pod) ShownPod {
 	return out
 }
 
-// unheard reports whether Kubernetes gets no reports from the host of a pod, and knows that. A host of which Kubernetes has an
-// old report counts as unheard.
+// unheard reports whether Kubernetes gets no reports from the host of a pod, and knows that. A host of which Kubernetes
+// has an old report counts as unheard.
 func (w *Model) unheard(p *pod) bool {
 	return p.lost > w.t && w.t >= p.shown || p.unseen > w.t || p.unreported > w.t && !p.ended
 }
@@ -303,7 +303,8 @@ func (w *Model) Ask(component topology.Kind, a Asked) {
 	}
 }
 
-// AskCluster is the user who changes what is wanted of the cluster as a whole, or the plugin that records something there.
+// AskCluster is the user who changes what is wanted of the cluster as a whole, or the plugin that records something
+// there.
 func (w *Model) AskCluster(c topology.Cluster) {
 	in := &w.Intent
 	in.Paused, in.PausedUntil, in.Recover = c.Paused, 0, false

@@ -12,8 +12,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// What PD knows and does, for a tier that asks its members over HTTP. Who may be asked, and the leader, are for that tier
-// to find out: nothing here depends on whether an engine reaches PD.
+// What PD knows and does, for a tier that asks its members over HTTP. Who may be asked, and the leader, are for that
+// tier to find out: nothing here depends on whether an engine reaches PD.
 
 // PDMember is a member of PD.
 type PDMember struct {
@@ -88,14 +88,15 @@ type Store struct {
 	ID        uint64
 	Component topology.Kind
 	Ordinal   int
-	// Elsewhere: it is none of this cluster's members. Unlisted: PD lists it under an address that is the address of no pod.
+	// Elsewhere: it is none of this cluster's members. Unlisted: PD lists it under an address that is the address of no
+	// pod.
 	Elsewhere, Unlisted bool
 	State               state.StoreState // Up, Offline or Tombstone
 	Shown               state.StoreState // also Disconnected and Down
 	Leaders             int
 	Regions             int
-	// Heartbeat is the last one by the clock of PD's leader, zero for none, and Started when the process began that has
-	// registered, by that of its own host.
+	// Heartbeat is the last heartbeat by the clock of PD's leader, zero for none. Started is when the process that has
+	// registered began, by the clock of its own host.
 	Heartbeat, Started time.Time
 	Labels             map[string]string
 	Release            string // of the process that has registered

@@ -155,9 +155,9 @@ func (w *Model) rise(m *pdMember, p *pod) {
 // forgotten is data of a member that the others do not know.
 const forgotten = 1
 
-// refuse stops a process that wants to join: PD lets no member join with the name of one that it
-// lists. etcd asks the others as well whether they have seen a founder before. With none of them
-// there to say so, one that has lost its data would vote again.
+// refuse stops a process that wants to join, because PD lets no member join with the name of a listed
+// member. etcd asks the other members as well whether they have seen a founder before. With no other
+// member to say so, a founder that has lost its data would vote again.
 func (w *Model) refuse(i int, p *pod, own *pdMember) {
 	if own.started && p.advice.founds(i) && w.aliveMembers() == 0 {
 		w.broke("bootstrap", "%s founds again, with the id that it has voted with", w.names[pd][i])
@@ -194,8 +194,8 @@ func (w *Model) found(a advice) {
 	w.pd.startedAt = w.t
 }
 
-// join adds a voter as etcd's strict reconfiguration allows it: one at a time, and only if the
-// members that have started are a majority with it.
+// join adds a voter as etcd's strict reconfiguration allows it. Voters are added one at a time, and only
+// if the started members are a majority with the new voter.
 func (w *Model) join(i int, p *pod, c *claim) {
 	started := 0
 	for _, m := range w.pd.members {

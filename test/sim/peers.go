@@ -29,9 +29,9 @@ func (w *Model) neverJoined(k kind, i int) bool {
 	return k.data() == topology.Store && !slices.ContainsFunc(w.stores, counted)
 }
 
-// excused reports whether no step must wait for a member, since the database has removed
-// it. A voter that serves waits for one that PD has removed and that has no replacement:
-// until that one has joined again, PD has one vote less than the user wants.
+// excused reports whether no step must wait for a member, since the database has removed it. A voter
+// that serves waits for a voter that PD has removed and that has no replacement. Until the removed
+// voter has joined again, PD has one vote less than the user wants.
 func (w *Model) excused(k kind, i, victim int) bool {
 	switch {
 	case !w.gone(k, i) && !w.seen.gone[k][i]:
@@ -47,9 +47,9 @@ func (w *Model) excused(k kind, i, victim int) bool {
 	return false
 }
 
-// behind reports whether a member has no pod because, with OrderedReady, Kubernetes
-// creates none before the victim is Ready, and the victim has not been Ready for minutes,
-// or is never for long. Waiting for that member would be waiting for the victim.
+// behind reports whether a member has no pod because of OrderedReady. Kubernetes then creates no pod
+// before the victim is Ready, and the victim has not been Ready for minutes, or is never for long.
+// Waiting for that member would be waiting for the victim.
 func (w *Model) behind(k kind, i, victim int) bool {
 	if !w.Ordered[k] || w.pods[k][i] != nil || i < victim {
 		return false

@@ -9,8 +9,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// obey does what the plan asks a person to do: with OnDelete, to restart the members that are to be
-// restarted, or to delete their pods.
+// obey does what the plan asks a person to do. With OnDelete, the person restarts the members that are to be restarted,
+// or deletes their pods.
 func (w *Model) obey(p plan.Plan) {
 	for _, g := range p.Gates {
 		if _, asked := advised(g, "delete", "statefulset"); asked && g.Blocked {
@@ -58,8 +58,8 @@ func (w *Model) replacePod(g plan.Gate) {
 	w.remove(p)
 }
 
-// deleteUnknownClaim deletes a claim as a gate asks, which has the data of a member that PD does not know. The person looks
-// at PD before.
+// deleteUnknownClaim deletes a claim as a gate asks, which has the data of a member that PD does not know. The person
+// looks at PD before.
 func (w *Model) deleteUnknownClaim(g plan.Gate) {
 	if !g.Blocked || g.Reason != plan.ClaimFree || !w.known() {
 		return
@@ -99,8 +99,8 @@ func (w *Model) deleteRemoved(g plan.Gate) {
 	}
 }
 
-// discardLost answers a gate that asks whether a store that was given up can come back, as a person
-// who knows that its data is gone.
+// discardLost answers a gate that asks whether a store that was given up can come back. It answers as a person who
+// knows that the data is gone.
 func (w *Model) discardLost(g plan.Gate) {
 	args, asked := advised(g, "tidb", "failover")
 	at := slices.Index(args, "--discard")
@@ -134,8 +134,8 @@ func (w *Model) help() {
 	w.startOver()
 }
 
-// startOver does what a person must do about a PD that was suspended before it was bootstrapped:
-// only a person can say that the claims that exist already have no data.
+// startOver does what a person must do about a PD that was suspended before it was bootstrapped. Only a person can say
+// that the claims that exist already have no data.
 func (w *Model) startOver() {
 	if w.pd.id != 0 || !w.advice.waiting() {
 		return
@@ -150,9 +150,9 @@ func (w *Model) startOver() {
 	}
 }
 
-// rebuild does what a person must do where a partition cannot bring a new revision: for a member
-// that needs it, below members whose pods are Ready with another one, and for the member that a gate
-// has named. The person deletes the StatefulSet without its pods and then the pods that fail.
+// rebuild does what a person must do where a partition cannot bring a new revision. This concerns a member that needs
+// the revision, below members whose pods are Ready with another revision. It also concerns the member that a gate has
+// named. The person deletes the StatefulSet without its pods and then the pods that fail.
 func (w *Model) rebuild(k kind, named string) {
 	s, above := &w.sets[k], false
 	for i := min(s.spec.replicas, limit) - 1; i >= 0; i-- {
@@ -174,8 +174,8 @@ func (w *Model) rebuild(k kind, named string) {
 	}
 }
 
-// parallel recreates a StatefulSet as Parallel, as a gate asks a person to do: with OrderedReady no
-// pod is created while a lower one needs those above it to become ready.
+// parallel recreates a StatefulSet as Parallel, as a gate asks a person to do. With OrderedReady no pod is created
+// while a lower pod needs higher pods to become ready.
 func (w *Model) parallel(g plan.Gate) {
 	if w.chaos || !g.Blocked || !strings.Contains(g.Remedy.Line(""), `"podManagementPolicy":"Parallel"`) {
 		return
@@ -185,8 +185,8 @@ func (w *Model) parallel(g plan.Gate) {
 	w.orphan(kindOf(g.Component))
 }
 
-// deleteLostStores does what a person must do about a store whose claim was deleted: PD gives its
-// address to no other store before it is removed.
+// deleteLostStores does what a person must do about a store whose claim was deleted. PD gives the store's address to no
+// other store before the store is removed.
 func (w *Model) deleteLostStores() {
 	for _, s := range w.stores {
 		if s.elsewhere() {
@@ -219,8 +219,8 @@ func (w *Model) tidyClaims(k kind) {
 	}
 }
 
-// clear does what a person must do about members on a host that is lost for good: remove each from
-// the database, and then its pod and its claim from Kubernetes.
+// clear does what a person must do about members on a host that is lost for good. The person removes each from the
+// database, and then its pod and its claim from Kubernetes.
 func (w *Model) clear() {
 	for k := range kinds {
 		for i, p := range w.pods[k] {

@@ -169,10 +169,9 @@ func (w *Model) atOnce(k kind) {
 	}
 }
 
-// inOrder does what OrderedReady asks for, before anything else: it creates one pod after the
-// other, each when all before it are Ready, and then deletes surplus pods one by one from the top.
-// It reports whether nothing of that is left to do. A pod that does not become Ready is never
-// replaced, whatever the new template is.
+// inOrder does what OrderedReady asks for, before anything else. It creates a pod when all earlier pods are Ready, and
+// then deletes surplus pods, a single pod at a time from the top. It reports whether nothing of that is left to do. A
+// pod that does not become Ready is never replaced, whatever the new template is.
 func (w *Model) inOrder(k kind) bool {
 	s := &w.sets[k]
 	for i := range min(s.seen.replicas, limit) {

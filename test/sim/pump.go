@@ -55,8 +55,8 @@ func (p *pod) writes(now int64) bool {
 	return p != nil && p.running && p.lost <= now && !p.closed
 }
 
-// endPump ends the process of a Pump that is offline. Our script keeps its container, and that of an
-// operator leaves it to the kubelet to start it again.
+// endPump ends the process of a Pump that is offline. Our script keeps the container, and the script of an operator
+// lets the kubelet start the container again.
 func (w *Model) endPump(p *pod) {
 	if w.PumpAgain {
 		p.crashes++
@@ -166,8 +166,9 @@ func (w *Model) closePump(s plan.ClosePump) error {
 	return nil
 }
 
-// judgeClose checks that a Pump that takes binlog is closed only if it is not wanted, and if TiDB has
-// another one, or had one less than pumpWrites before the observation: that it has ended since cannot be known.
+// judgeClose checks that a Pump that takes binlog is closed only if it is not wanted, and if TiDB has another Pump. A
+// Pump that TiDB had less than pumpWrites before the observation counts, because it cannot be known that such a Pump
+// has ended since.
 func (w *Model) judgeClose(s plan.ClosePump, say sayer) {
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)
 	if !w.takesBinlog(i) {

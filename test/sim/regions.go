@@ -93,8 +93,8 @@ func (r *region) quorum() bool {
 	return n >= len(r.replicas)/2+1
 }
 
-// leastLeaders returns the store that leads a region next: the one with the fewest leaders of those
-// that run, preferably one from which no leaders are evicted; nil if there is none.
+// leastLeaders returns the store that leads a region next, nil if there is none. Of the stores that run it is the store
+// with the fewest leaders, preferably a store from which no leaders are evicted.
 func (w *Model) leastLeaders(r *region, except *store) *store {
 	var best *store
 	for _, s := range r.replicas {
@@ -180,8 +180,9 @@ func (w *Model) leaves(s *store) bool {
 	return s.state == state.StoreOffline || s.state == state.StoreUp && w.t-s.heartbeat > downAfter
 }
 
-// taker returns the store for another replica of a region, in place of one of its stores: the one
-// with the fewest replicas, in another zone than the others if possible; nil if there is none.
+// taker returns the store for another replica of a region, in place of one of its stores. It is the
+// store with the fewest replicas, if possible in a zone without another replica; nil if there is
+// none.
 func (w *Model) taker(r *region, instead *store) *store {
 	var best *store
 	bestApart := false

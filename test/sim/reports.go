@@ -67,8 +67,8 @@ func (w *Model) endedSince(at *endedPod, p *state.Pod) time.Time {
 	return w.at(at.since)
 }
 
-// electedAgain reports whether a heartbeat is earlier than it was before, by which a process notices
-// that PD's leader was elected again under the same name.
+// electedAgain reports whether a heartbeat is earlier than it was before. By this a process notices that PD's leader
+// was elected again under the same name.
 func (w *Model) electedAgain() bool {
 	if !w.storesKnown() {
 		return false
@@ -107,8 +107,8 @@ func (w *Model) heard(s *store, p *pod) bool {
 // pinged reports whether PD's health check reaches a member.
 func (w *Model) pinged(m pdMember) bool { return w.alive(m) && w.t >= m.unheard }
 
-// takesPart reports whether a member that PD's health check misses says itself that it takes part in PD's quorum, and
-// PD's leader can be asked what that one has to know.
+// takesPart reports whether a member that PD's health check misses says itself that it takes part in PD's quorum. PD's
+// leader can then be asked what the member has to know.
 func (w *Model) takesPart(m pdMember) bool {
 	leader := w.pd.member(w.pd.leader)
 	if m.ordinal < 0 || leader == nil || leader.ordinal < 0 || w.pinged(m) {
@@ -154,15 +154,14 @@ func (w *Model) storeAnswers(k kind, i int) state.Answer {
 	return state.Answered
 }
 
-// unanswered reports whether a process cannot be asked: requests through the kubelet of its host fail, since the host is
-// lost, or its connection to the API server, or one side does not accept the certificate of the other.
+// unanswered reports whether a process cannot be asked. Requests through the kubelet of its host fail, because the host
+// or its connection to the API server is lost. Or one side does not accept the certificate of the other.
 func (w *Model) unanswered(p *pod) bool {
 	return p.lost > w.t || p.unseen > w.t || w.t < p.unreachable || w.t < p.distrusts || p.expired.has(w.t)
 }
 
-// led records that PD has another leader. It knows heartbeats as they were last saved,
-// which is done once for each leader and then every five minutes, and no schedulers
-// before it has loaded them.
+// led records that PD has another leader. The new leader knows heartbeats as they were last saved. They are saved once
+// for each leader and then every five minutes. The new leader knows no schedulers before it has loaded them.
 func (w *Model) led() {
 	if !w.Faults.Saved {
 		return
@@ -256,8 +255,8 @@ func (w *Model) hide() {
 	}
 }
 
-// reportLate leaves Kubernetes with an old report of a container, that it does not run: it was between two runs when its
-// kubelet was heard last. Requests through that kubelet fail or not.
+// reportLate leaves Kubernetes with an old report that a container does not run. The container was between two runs
+// when its kubelet was heard last. Requests through that kubelet fail or not.
 func (w *Model) reportLate() {
 	if k, i, p := w.anyPod(); p != nil && p.running {
 		w.misreport(p, w.between(10, 300), w.rng.IntN(2) == 0)

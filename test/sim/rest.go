@@ -69,8 +69,8 @@ func (w *Model) restOfMember(k kind, i int) {
 	if c != nil && c.marked && c.goneAt == never && w.Reclaims {
 		w.broke("rest", "%s is marked, and was not reclaimed", c.name)
 	}
-	// The next member may use a claim that no member has written to: Kubernetes may make one in the moment in
-	// which its ordinal is removed.
+	// The next member may use a claim that no member has written to. Kubernetes may make such a claim in
+	// the moment in which its ordinal is removed.
 	if c != nil && !c.marked && c.data != 0 && w.Faults.Kubectl == 0 {
 		w.broke("rest", "%s is left over, but not marked", c.name)
 	}

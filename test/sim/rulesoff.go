@@ -16,8 +16,9 @@ type rulesOff struct {
 	enabled time.Time // when an engine has enabled them, in the ledger
 }
 
-// drawRulesOff gives some simulated clusters with TiFlash a PD that has its placement rules disabled, and
-// in some of them a person disables them. That is drawn separately, so that the other runs stay as they are.
+// drawRulesOff gives some simulated clusters with TiFlash a PD whose placement rules are disabled. In some
+// of these clusters a person disables the rules. That is drawn separately, so that the other runs stay as
+// they are.
 func drawRulesOff(o *Options) {
 	rng := rand.New(rand.NewPCG(o.Seed, 13))
 	if o.TiFlash > 0 && o.Copies == nil {

@@ -65,9 +65,9 @@ func (w *Model) worthless(k kind, i int) bool {
 	return !w.served(k, i)
 }
 
-// judgeCopies checks that enough stores for all copies stay when one is taken offline,
-// and that no more leave than the user allows at the same time. A store that leaves or has left
-// stays as it is: a second engine has only sent its request later.
+// judgeCopies checks that enough stores for all copies stay when a store is taken offline. No more
+// stores may leave than the user allows at the same time. A store that leaves or has left stays as
+// it is: a second engine has only sent its request later.
 func (w *Model) judgeCopies(victim int, id uint64, say sayer) {
 	if s := w.store(id); s != nil && s.state != state.StoreUp {
 		return
@@ -95,8 +95,8 @@ func (w *Model) judgeCopies(victim int, id uint64, say sayer) {
 	}
 }
 
-// scaledIn reports whether a store is leaving because it is not wanted: no person has
-// taken it offline, nor does it leave because its claim is being deleted.
+// scaledIn reports whether a store is leaving because it is not wanted. No person has taken the
+// store offline, and its claim is not being deleted.
 func (w *Model) scaledIn(i int) bool {
 	s := w.ownStore(i)
 	return s != nil && i < w.sets[tikv].spec.replicas && s.state == state.StoreOffline && !s.byHand && !w.going(tikv, i) && !w.wantedBoth(tikv, i)

@@ -71,7 +71,7 @@ func begun(o Options) *Model {
 	return w
 }
 
-// drawApart draws what has a source of its own, so that a new kind of run leaves the other runs of a seed as they are.
+// drawApart draws what has a source of its own. So a new kind of run leaves the other runs of a seed as they are.
 func drawApart(o *Options) {
 	for _, draw := range []func(*Options){
 		drawDaemons, drawPlacement, drawMany, drawEnded, drawCertificates, drawVersions, drawDDL, drawTemplates, drawUsers,
@@ -109,9 +109,9 @@ func drawDaemons(o *Options) {
 	o.Faults.Expire, o.Faults.Command = pick(rng, 0, 1./150), pick(rng, 0, 1./200)
 }
 
-// drawPlacement has PD ask for more than a number of copies, in two runs of five: for zones,
-// which it prefers or insists on, or for copies on stores with a label. The first three
-// stores are enough for it, since no run asks for fewer.
+// drawPlacement has PD ask for more than a number of copies, in two runs of five. PD asks for zones, which it prefers
+// or insists on, or for copies on stores with a label. The first three stores are enough for that, because no run asks
+// for fewer.
 func drawPlacement(o *Options) {
 	rng := rand.New(rand.NewPCG(o.Seed, 5))
 	switch rng.IntN(10) {

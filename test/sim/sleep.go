@@ -153,8 +153,8 @@ func (w *Model) lasting() [components]uids {
 	return all
 }
 
-// judgeLate checks that a request that comes late changes no StatefulSet that another process has changed since the
-// step was decided, and deletes no pod of one.
+// judgeLate checks a request that comes late. It must change no StatefulSet that another process has changed since the
+// step was decided, and delete no pod of such a StatefulSet.
 func (w *Model) judgeLate(step plan.Step, err error) {
 	if !w.nap.woke {
 		return

@@ -130,8 +130,8 @@ func (w *Model) report(s *store) {
 	}
 }
 
-// opening returns how many seconds a process needs to open a store's data. Its pod is Ready then,
-// and PD still calls it Up because of the process before it.
+// opening returns how many seconds a process needs to open a store's data. The pod is Ready then, and PD still calls
+// the store Up because of the process before.
 func (w *Model) opening(s *store, p *pod) int64 {
 	if w.chaos {
 		return 2 + (p.started+int64(s.id))%30
@@ -190,8 +190,8 @@ func (w *Model) turnTombstone(s *store) {
 	}
 }
 
-// turningTombstone reports whether PD is about to turn a store into a tombstone: no run waits for
-// that in a suspended component, and the next run does what is left to do.
+// turningTombstone reports whether PD is about to turn a store into a tombstone. No run waits for that in a
+// suspended component, and the next run does what is left to do.
 func (w *Model) turningTombstone() bool {
 	return w.serving() && slices.ContainsFunc(w.stores, func(s *store) bool {
 		return s.state == state.StoreOffline && (s.regions == 0 || w.tooMany(s))

@@ -57,8 +57,8 @@ func (w *Model) there(k kind) bool {
 	return false
 }
 
-// judgeSuspend checks that components that need this one are suspended before it, because
-// the user asks for it, and that nothing is deleted that is wanted later.
+// judgeSuspend checks that components that need this one are suspended first. It checks that the
+// user asks for the suspension, and that nothing is deleted that is wanted later.
 func (w *Model) judgeSuspend(s plan.DeleteSet, say sayer) {
 	k := kindOf(s.Component)
 	if !w.seen.intent.Suspend[k] && !w.Intent.Suspend[k] {

@@ -108,8 +108,8 @@ func (c *captures) capture(id string) *capture {
 	return nil
 }
 
-// moveTables is what the owner does: it gives tables that nobody has to captures, moves them off one
-// that is drained, one by one, and balances them now and then.
+// moveTables is what the owner does. The owner gives tables that nobody has to captures, and balances the tables now and
+// then. It moves tables off a capture that is drained, a single table at a time.
 func (w *Model) moveTables() {
 	c := &w.cdc
 	if w.t < w.pd.idle {
@@ -310,8 +310,8 @@ func (w *Model) takers() int {
 	return n
 }
 
-// judgeTables checks that a capture that serves is taken away without tables, and not as the owner,
-// where another one can take both, unless the time for that is over.
+// judgeTables checks that a capture that serves is taken away without tables, and not as the owner. The
+// exceptions are that no other capture can take both, and that the time for the drain is over.
 func (w *Model) judgeTables(i int, say sayer) {
 	own := w.captureOf(i)
 	if own == nil || w.CannotDrain || !w.served(ticdc, i) {

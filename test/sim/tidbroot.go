@@ -18,8 +18,8 @@ type root struct {
 
 var errTiDB = errors.New("TiDB does not answer")
 
-// drawPassword lets the user ask for a first password in one run of eight, where in some of them a
-// person sets one as well. That is drawn separately, so that the other runs stay as they are.
+// drawPassword lets the user ask for a first password in one run of eight. In some of these runs a
+// person sets a password as well. That is drawn separately, so that the other runs stay as they are.
 func drawPassword(o *Options) {
 	rng := rand.New(rand.NewPCG(o.Seed, 12))
 	if o.FirstPassword = rng.IntN(8) == 0; o.FirstPassword {
@@ -70,8 +70,8 @@ func (w *Model) setPasswordByHand() {
 	}
 }
 
-// restOfRoot checks the password of root: there is one if it is asked for, somebody knows it, and one
-// that a person has set is still there.
+// restOfRoot checks the password of root. There is a password if it is asked for, somebody knows it,
+// and a password that a person has set is still there.
 func (w *Model) restOfRoot() {
 	r := w.root
 	switch {

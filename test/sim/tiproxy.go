@@ -1,7 +1,7 @@
 package sim
 
-// passesOn reports whether a TiProxy takes connections of clients. It finds the TiDB servers in PD,
-// and continues with those that it has found while PD does not serve.
+// passesOn reports whether a TiProxy takes connections of clients. It finds the TiDB servers in PD.
+// While PD does not serve, it continues with the servers that it has found.
 func (w *Model) passesOn(i int) bool {
 	p := w.pods[tiproxy][i]
 	return w.works(p) && w.t >= p.started+2

@@ -8,11 +8,10 @@ import (
 // The truth of a member is apart from what is reported of it. A rule is judged by
 // the truth; the engine sees the reports, which are late and sometimes wrong.
 
-// serves reports whether a member does its work, whatever Kubernetes, PD or its own
-// status port say: its process runs and is past its start; a PD member takes part
-// in a quorum, a store has its data and has announced itself to PD, a TiDB server
-// has a store to read from, a TiProxy takes connections, a capture of TiCDC sends changes. A process that ends half a minute after each start does
-// not serve, from the third time on.
+// serves reports whether a member does its work, whatever Kubernetes, PD or its own status port say. Its process runs
+// and is past its start. Also, a PD member takes part in a quorum, and a store has its data and has announced itself to
+// PD. A TiDB server has a store to read from, a TiProxy takes connections, a capture of TiCDC sends changes. A process
+// that ends half a minute after each start does not serve, from the third time on.
 func (w *Model) serves(k kind, i int) bool {
 	p := w.pods[k][i]
 	if !w.works(p) || w.t < p.readyAt || p.flaw == frail && p.crashes >= 3 {
@@ -56,8 +55,8 @@ func (w *Model) inSight(k kind, i int) bool {
 // it serves, and all reports say so.
 func (w *Model) fit(k kind, i int) bool { return w.serves(k, i) && w.inSight(k, i) }
 
-// served reports whether a member served both when the engine looked and now. A PD that has had no leader for longer than
-// an election takes has served nobody, though a quorum may have just come back.
+// served reports whether a member served both when the engine looked and now. A PD that has had no leader for longer
+// than an election takes has served nobody, though a quorum may have just come back.
 func (w *Model) served(k kind, i int) bool {
 	if k.data() == topology.Raft && w.t-w.pd.ledAt > election {
 		return false
@@ -71,7 +70,8 @@ func (w *Model) missing(k kind, i int) bool {
 	return !w.seen.serves[k][i] && !w.seen.inSight[k][i] && !w.serves(k, i)
 }
 
-// servers are the components whose members have a port that says whether they serve, with what such a member does for clients.
+// servers are the components whose members have a port that says whether they serve, with what such a member does for
+// clients.
 var servers = [components]func(*Model, int) bool{
 	tidb:    (*Model).answersSQL,
 	tiproxy: (*Model).passesOn,

@@ -6,8 +6,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// A store that PD lists under an address that is the address of no pod, as advertise-addr in a configuration makes it. The
-// store serves, and PD does not say which member it is.
+// A store that PD lists under an address that is the address of no pod, as advertise-addr in a configuration makes it.
+// The store serves, and PD does not say which member it is.
 
 // drawUnlisted has PD list stores under other addresses for a while in one simulated cluster of six. That is drawn
 // separately, so that the other runs stay as they are.
@@ -31,8 +31,8 @@ func (w *Model) unlist() {
 	}
 }
 
-// isUnlisted reports whether PD lists a store under an address that is the address of no pod. That ends when a process runs
-// in another pod, since it announces its own address, and with the last region of the store.
+// isUnlisted reports whether PD lists a store under an address that is the address of no pod. That ends when a process
+// runs in another pod, since it announces its own address, and with the last region of the store.
 func (w *Model) isUnlisted(s *store) bool {
 	if s == nil || s.elsewhere() || w.t >= s.unlisted {
 		return false
@@ -54,8 +54,8 @@ func (w *Model) anyUnlisted(k kind) bool {
 	return false
 }
 
-// observeUnlisted is what is known of a store of which PD lists no address, as package observe has it: unknown, and not
-// absent, where its own port or a store of no pod contradicts that it is absent.
+// observeUnlisted is what is known of a store of which PD lists no address, as package observe has it. The store is
+// unknown, and not absent, where its own port or a store of no pod contradicts its absence.
 func (w *Model) observeUnlisted(k kind, i int) state.Database {
 	p := w.pods[k][i]
 	var d state.Database

@@ -31,8 +31,8 @@ func (w *Model) anyVersion() int {
 	return 1 + w.rng.IntN(2)
 }
 
-// template returns the pod template that the process whose turn it is wants: its own, or that of a
-// newer version for the same spec, as package render does.
+// template returns the pod template that the process whose turn it is wants. It is the process's own
+// template, or that of a newer version for the same spec, as package render does.
 func (w *Model) template(k kind) string {
 	want, is := w.Intent.Template[k], w.sets[k].applied()
 	switch r := w.records[k]; {
@@ -44,8 +44,9 @@ func (w *Model) template(k kind) string {
 	return want
 }
 
-// judgeTemplate checks that an older version does not replace what a newer one has rendered of the
-// same spec, unless a run has written the record of the next template and was stopped then.
+// judgeTemplate checks that an older version does not replace what a newer version has rendered of the
+// same spec. The exception is a run that has written the record of the next template and was stopped
+// then.
 func (w *Model) judgeTemplate(k kind, template string) {
 	if is := w.sets[k].applied(); template == asked(is) && template != is && !w.unrecorded[k] {
 		w.broke("versions", "%s: %s replaces %s", kinds[k].Title(), template, is)

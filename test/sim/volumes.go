@@ -111,8 +111,7 @@ func (w *Model) recreate(s plan.RecreateSet) error {
 // orphan deletes a StatefulSet without its pods.
 func (w *Model) orphan(k kind) { w.sets[k] = set{generation: w.sets[k].generation + 1} }
 
-// make creates a StatefulSet. Its controller knows of no revision before the
-// one that it is created with.
+// make creates a StatefulSet. The controller knows of no revision before the first revision of the StatefulSet.
 func (w *Model) make(k kind, spec setSpec) error {
 	if w.sets[k].exists {
 		return errors.New("the StatefulSet exists already")
@@ -128,8 +127,8 @@ func (w *Model) make(k kind, spec setSpec) error {
 	return nil
 }
 
-// stray checks that no pod is above the replicas of a StatefulSet that was not scaled since it was
-// created: it would have been created with too few.
+// stray checks that no pod is above the replicas of a StatefulSet that was not scaled since it was created.
+// Otherwise the StatefulSet would have been created with too few replicas.
 func (w *Model) stray(k kind, i int) {
 	if w.sets[k].fresh {
 		w.broke("strays", "a new StatefulSet of %s deletes %s", kinds[k].Title(), w.names[k][i])

@@ -75,7 +75,7 @@ func (w *Model) voters() state.Voters {
 	return all
 }
 
-// listed are the members that members list. Before there is a PD, they are those that should found it.
+// listed are the members that members list. Before there is a PD, these are the members that should found it.
 func (w *Model) listed() []pdMember {
 	if len(w.pd.members) > 0 {
 		return w.pd.members
@@ -87,9 +87,9 @@ func (w *Model) listed() []pdMember {
 	return founders
 }
 
-// speaks reports whether a member answers for itself, and whether its process is known not to run: it has no pod, its
-// port refuses the connection, or the kubelet of a host that Kubernetes hears of says so. One that runs and does not serve
-// says that it follows none.
+// speaks reports whether a member answers for itself, and whether its process is known not to run. The process does not
+// run if the member has no pod, or its port refuses the connection. The kubelet of a host that Kubernetes hears of may
+// also say so. A member that runs and does not serve says that it follows none.
 func (w *Model) speaks(m pdMember) (answers, stopped bool) {
 	p := w.pods[pd][m.ordinal]
 	switch {
@@ -109,7 +109,7 @@ func (w *Model) speaks(m pdMember) (answers, stopped bool) {
 // reportsWithin is how long after its last report a kubelet is known to be heard, in seconds, as in package voters.
 const reportsWithin = 60
 
-// spared is what package act asks PD before it restarts one of its members.
+// spared is what package act asks PD before a member of PD is restarted.
 func (w *Model) spared(s plan.Restart, p *pod) error {
 	if kindOf(s.Component).data() != topology.Raft || p == nil {
 		return nil
@@ -145,8 +145,9 @@ func (w *Model) healthyWithout(ordinal int) bool {
 	return len(w.pd.members) <= 2 || left >= w.pd.quorum()
 }
 
-// withoutLeader remembers since when this process has observed that PD has no leader. In an election it has none either,
-// two elections with a while in between are two, and when another member begins to answer, an election may have begun.
+// withoutLeader remembers since when this process has observed that PD has no leader. In an election there is no leader
+// either, and two elections with a while in between are two. When another member begins to answer, an election may have
+// begun.
 func (w *Model) withoutLeader(s *state.Snapshot) {
 	if w.t-w.memory.unledAt > 45 {
 		w.memory.leaderless, w.memory.unled = 0, nil
@@ -192,8 +193,8 @@ func (w *Model) cutLeader(seconds int64) {
 	}
 }
 
-// distrustLeader has PD's leader not accept our certificate for a while, as in the middle of a rotation: the other members
-// of PD accept it.
+// distrustLeader has PD's leader not accept our certificate for a while, as in the middle of a rotation: the other
+// members of PD accept it.
 func (w *Model) distrustLeader(seconds int64) {
 	if p := w.leadersPod(); p != nil {
 		p.distrusts = w.t + seconds

@@ -13,8 +13,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Faults are what happens on the way between a command and what it asks, as odds for each request. Faults of the world itself
-// are those of the model.
+// Faults are what happens on the way between a command and what it asks, as odds for each request. Faults of the world
+// itself are those of the model.
 type Faults struct {
 	Refused float64 // the server answers that it cannot, and does nothing
 	Lost    float64 // the server does what it was asked, and the connection ends with the first bytes of the answer
@@ -47,7 +47,8 @@ func (w *World) failing(h http.Handler) http.Handler {
 	})
 }
 
-// refuse answers as servers do that are starting or have too much to do. Which answer that is, a number from 0 to 1 says.
+// refuse answers as servers do that are starting or have too much to do. Which answer that is, a number from 0 to 1
+// says.
 func refuse(out http.ResponseWriter, r *http.Request, which float64) {
 	status := []*apierrors.StatusError{
 		apierrors.NewServiceUnavailable("the server is starting"),

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Killed runs a command, and kills the command in the second in which something holds: nothing that it sends after that
-// arrives, so it takes nothing back.
+// Killed runs a command, and kills the command in the second in which something holds. Nothing that the command sends
+// after that arrives, so the command takes nothing back.
 func (w *World) Killed(ctx context.Context, when func() bool, args ...string) Result {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -36,8 +36,8 @@ type waiting struct {
 	over       chan struct{} // closed when the answer may be sent
 }
 
-// serve lets all that is next have its turn. No answer is sent before the last turn: the client of the first answer could
-// give up the other requests.
+// serve lets all that is next have its turn. No answer is sent before the last turn: the client of the first answer
+// could give up the other requests.
 func serve(next []*waiting) {
 	for _, w := range next {
 		if w.send != nil {
@@ -88,8 +88,8 @@ func watches(r *http.Request) bool { return r.URL.Query().Get("watch") != "" }
 // afterTurn is the key of what a handler does after its turn, in the context of a request.
 type afterTurn struct{}
 
-// later returns a handler that serves watches after their turns: a watch ends with its client, and reads only what the API
-// server locks.
+// later returns a handler that serves watches after their turns: a watch ends with its client, and reads only what the
+// API server locks.
 func later(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		after, ok := r.Context().Value(afterTurn{}).(*func())
@@ -104,9 +104,9 @@ func later(h http.Handler) http.Handler {
 // errLost is what a handler panics with whose answer is lost.
 var errLost = errors.New("the answer is lost")
 
-// breakOff ends the connection of a lost answer after the first bytes of the answer. Without these bytes a client sends a
-// request again by itself if it has used the connection before, and which of several requests has such a connection Go's
-// scheduler decides.
+// breakOff ends the connection of a lost answer after the first bytes of the answer. Without these bytes a client sends
+// a request again by itself if it has used the connection before. Which of several requests has such a connection is
+// decided by Go's scheduler.
 func breakOff(out http.ResponseWriter) {
 	switch lost := recover(); lost {
 	case nil:
@@ -171,10 +171,11 @@ func (q *queue) announce(watch string, send func()) {
 	q.add(&waiting{ctx: context.Background(), key: "watch " + watch, send: send})
 }
 
-// take returns what is next of all that waits, none where nothing has arrived. All that has the same key is next together:
-// which of several equal requests is whose, only Go's scheduler knows, so they have to be answered alike and at the same
-// moment. Connections come first, and the seed draws nothing for connections, because the scheduler decides how many there
-// are and which request is first to get a connection. With the odds of slow a request arrives later.
+// take returns what is next of all that waits, none where nothing has arrived. All that has the same key is next
+// together. Only Go's scheduler knows which of several equal requests is whose. So equal requests have to be answered
+// alike and at the same moment. Connections come first. The seed draws nothing for connections, because the scheduler
+// decides how many there are and which request is first to get a connection. With the odds of slow a request arrives
+// later.
 func (q *queue) take(rng *rand.Rand, slow float64) []*waiting {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -208,7 +209,8 @@ func (q *queue) leave(key string) (all []*waiting) {
 	return all
 }
 
-// draw says which of the requests that have come are slow. Those that are equal and have come together are slow together.
+// draw says which of the requests that have come are slow. Those that are equal and have come together are slow
+// together.
 func (q *queue) draw(rng *rand.Rand, slow float64) {
 	last := &waiting{}
 	for _, w := range q.waiting {

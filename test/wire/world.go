@@ -1,14 +1,14 @@
-// Package wire is the tier of the simulation that ends at the wire: commands run as they ship, from cobra down to bytes, and
-// only the world outside is made.
+// Package wire is the tier of the simulation that ends at the wire. Commands run as they ship, from cobra down to
+// bytes, and only the world outside is made.
 //
-// The world is sim.Model, which both tiers share. Package kubernetes shows its Kubernetes half as objects of an API server
-// in memory, package database its other half as the answers of PD, TiKV and the other members, and both translate what a
-// command writes into changes of the model. Connections are pipes (package network). All of it is on virtual time
-// (testing/synctest).
+// The world is sim.Model, which both tiers share. Package kubernetes shows the Kubernetes half as objects of an API
+// server in memory. Package database shows the other half as the answers of PD, TiKV and the other members. Both
+// translate what a command writes into changes of the model. Connections are pipes (package network). All of it is on
+// virtual time (testing/synctest).
 //
-// All requests, connections and events of watches wait in one queue. When every goroutine waits, the seed decides which is
-// next. On one processor the same seed gives the same run. Requests that are equal and wait at the same moment are answered
-// together, since only Go's scheduler knows which of them is whose.
+// All requests, connections and events of watches wait in one queue. When every goroutine waits, the seed decides which
+// is next. On one processor the same seed gives the same run. Requests that are equal and wait at the same moment are
+// answered together, since only Go's scheduler knows which of them is whose.
 package wire
 
 import (
@@ -61,8 +61,9 @@ type World struct {
 	held       chan struct{}
 }
 
-// hold takes the world for one goroutine: the goroutine that answers requests, or the script of the test. The script gives
-// the world back while it waits. The lock is a channel, because virtual time stops while a goroutine waits for a mutex.
+// hold takes the world for one goroutine: the goroutine that answers requests, or the script of the test. The script
+// gives the world back while it waits. The lock is a channel, because virtual time stops while a goroutine waits for a
+// mutex.
 func (w *World) hold() { w.held <- struct{}{} }
 
 // leave lets others use the world.
@@ -250,8 +251,8 @@ func (w *World) live(stop <-chan struct{}) {
 	}
 }
 
-// late is how long after a full second the model goes on. At the full second, timers of a command could end at the same moment,
-// which was set at such a moment; what is first would be decided by Go's scheduler.
+// late is how long after a full second the model goes on. A timer that a command sets at a full second may end at a full
+// second. If the model went on at that moment, Go's scheduler would decide which of the two is first.
 func (w *World) late() time.Duration { return time.Duration(1 + w.rng.Int64N(int64(latency))) }
 
 // reset ends the connections to processes that have ended, or that cannot be reached any more.

@@ -1,8 +1,8 @@
 // Package database serves the HTTP ports of PD, TiKV, TiFlash, TiDB, TiProxy, TiCDC and Pump over a simulated cluster.
 //
-// The truth is in the model: a process that runs answers for itself, whatever PD or Kubernetes report of it. A handler says
-// in HTTP what the model knows, with the codes and texts of the real component, and changes the model as a request asks.
-// Nothing is served on the SQL port of TiDB, and on the port of TiKV for gRPC only what flushes log backups.
+// The truth is in the model: a process that runs answers for itself, whatever PD or Kubernetes report of it. A handler
+// says in HTTP what the model knows, with the codes and texts of the real component. It changes the model as a request
+// asks. Nothing is served on the SQL port of TiDB, and on the port of TiKV for gRPC only what flushes log backups.
 package database
 
 import (
@@ -20,20 +20,23 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
 
-// Database is the members of a model as HTTP servers. The handlers are used by one goroutine at a time, as the model is.
+// Database is the members of a model as HTTP servers. The handlers are used by one goroutine at a time, as the model
+// is.
 type Database struct {
 	model   *sim.Model
 	cluster topology.Cluster
 	// labels are those of stores that somebody has written into PD: the model keeps none.
 	labels map[uint64]map[string]string
-	// Contents are the releases that images contain, by the releases that their tags say; without those that are the same.
+	// Contents are the releases that images contain, by the releases that their tags say; without those that are the
+	// same.
 	Contents map[string]string
 	// EmptyDrains: TiCDC answers that a capture has no tables left, and moves none.
 	EmptyDrains bool
-	// TransfersPaused: PD's leader refuses evict-leader schedulers, since by its memory leaders are kept off each store already.
+	// TransfersPaused: PD's leader refuses evict-leader schedulers, since by its memory leaders are kept off each store
+	// already.
 	TransfersPaused bool
-	// LogBackups are the tasks of log backup (point-in-time recovery), and FlushFails says why no store flushes them; "" where
-	// stores do.
+	// LogBackups are the tasks of log backup (point-in-time recovery), and FlushFails says why no store flushes them;
+	// "" where stores do.
 	LogBackups []string
 	FlushFails string
 	routes     map[topology.Kind]routes
@@ -126,8 +129,8 @@ func (d *Database) route(k topology.Kind, w http.ResponseWriter, r *http.Request
 // Unserved returns requests that nothing answers here, so that they were answered with 404.
 func (d *Database) Unserved() []string { return d.unserved }
 
-// Elsewhere returns the member of PD in another Kubernetes cluster with an address, false where there is none or where it
-// does not answer. Nothing is known of its other ports.
+// Elsewhere returns the member of PD in another Kubernetes cluster with an address, false where there is none or where
+// it does not answer. Nothing is known of its other ports.
 func (d *Database) Elsewhere(host string) (http.Handler, bool) {
 	name, rest, _ := strings.Cut(host, ".")
 	if rest != otherCluster {

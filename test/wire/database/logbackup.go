@@ -13,7 +13,8 @@ func flushes(k topology.Kind, port int) bool {
 	return k == topology.TiKV && port == topology.TiKVServerPort
 }
 
-// flush answers with gRPC that each task of log backup was flushed: a frame with a message, and trailers with the status.
+// flush answers with gRPC that each task of log backup was flushed: a frame with a message, and trailers with the
+// status.
 func (d *Database) flush(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/grpc")
 	if r.Method != http.MethodPost || r.URL.Path != "/logbackup.LogBackup/FlushNow" {

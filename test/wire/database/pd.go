@@ -10,10 +10,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
 
-// PD's leader answers most requests, because the other members forward requests to the leader. Each member answers requests
-// about itself.
+// PD's leader answers most requests, because the other members forward requests to the leader. Each member answers
+// requests about itself.
 
-// What PD and its etcd answer, as their clients classify it.
+// What PD and its etcd answer, as the clients of both classify the answers.
 const (
 	notStarted      = "[PD:server:ErrServerNotStarted]server not started"
 	noLeader        = "no leader"

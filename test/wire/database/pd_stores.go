@@ -64,8 +64,8 @@ func (d *Database) asStore(s sim.Store) object {
 	return object{"store": store, "status": reported}
 }
 
-// getStores lists those in the states that are asked for, and all but tombstones where none is. A leader that has not loaded
-// them lists none.
+// getStores lists those in the states that are asked for, and all but tombstones where none is. A leader that has not
+// loaded them lists none.
 func (d *Database) getStores(w http.ResponseWriter, r *http.Request) {
 	stores, loaded := d.model.Stores()
 	if len(stores) == 0 {

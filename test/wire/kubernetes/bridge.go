@@ -1,7 +1,7 @@
 // Package kubernetes joins the Kubernetes half of a sim.Model with the objects in an API server in memory.
 //
-// The model is the truth of what happens: its StatefulSet controller, kubelets and storage act, second by second. The API server
-// holds what clients have written. A Bridge carries both ways:
+// The model is the truth of what happens: its StatefulSet controller, kubelets and storage act, second by second. The
+// API server holds what clients have written. A Bridge carries both ways:
 //
 //	b := kubernetes.New(model, api)
 //	b.Show()                        // model -> objects: nodes, pods, claims, volumes, statuses
@@ -11,11 +11,12 @@
 //	model.Tick()
 //	b.Show()
 //
-// Call Written after each request that may have changed objects, and Show after that and after each tick. Neither does anything
-// where nothing differs, so both may be called too often. All calls are by one goroutine at a time, in which no request is served.
+// Call Written after each request that may have changed objects, and Show after that and after each tick. Neither does
+// anything where nothing differs, so both may be called too often. All calls are by one goroutine at a time, in which
+// no request is served.
 //
-// The flaw of a pod template, as the model has it (crashing, noimage, deaf, frail, statusless, refused), is its annotation
-// Flaw: a test sets spec.<component>.annotations.
+// The flaw of a pod template, as the model has it (crashing, noimage, deaf, frail, statusless, refused), is its
+// annotation Flaw: a test sets spec.<component>.annotations.
 package kubernetes
 
 import (
@@ -122,7 +123,8 @@ type done struct {
 	object runtime.Object
 }
 
-// isDone reports whether neither the state of an object in the model nor the object itself has changed since it was shown.
+// isDone reports whether neither the state of an object in the model nor the object itself has changed since it was
+// shown.
 func (b *Bridge) isDone(uid string, state any, object runtime.Object) bool {
 	was, known := b.done[uid]
 	return known && was.state == state && was.object == object

@@ -9,8 +9,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// collect is the garbage collector: it deletes what belongs to a TidbCluster or a StatefulSet that is gone, but pods, which the
-// model deletes, and it takes the finalizers of propagation policies off.
+// collect is the garbage collector. It deletes what belongs to a TidbCluster or a StatefulSet that is gone, except for
+// pods, which the model deletes. It takes the finalizers of propagation policies off.
 func (b *Bridge) collect() {
 	for _, k := range topology.Kinds() {
 		set, there := get[*appsv1.StatefulSet](b, sets, b.cluster.SetName(k))

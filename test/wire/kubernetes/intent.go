@@ -43,8 +43,8 @@ func (b *Bridge) writtenIntent() {
 	}
 }
 
-// intent is what a user wanted when that was last rendered, and the names of the templates that were rendered. Most writes of a
-// TidbCluster change its status, on which no template depends, and it takes long to render.
+// intent is what a user wanted when that was last rendered, and the names of the templates that were rendered. Most
+// writes of a TidbCluster change its status, on which no template depends, and it takes long to render.
 type intent struct {
 	cluster   topology.Cluster
 	beside    string // the versions of the objects that are rendered from
@@ -70,8 +70,8 @@ func (b *Bridge) wantTemplates(c topology.Cluster) {
 	b.intent = now
 }
 
-// withoutStatus returns a cluster without what is in its status, but for the ID of the database, and without what an API server
-// sets.
+// withoutStatus returns a cluster without what is in its status, but for the ID of the database, and without what an
+// API server sets.
 func withoutStatus(c topology.Cluster) topology.Cluster {
 	source := *c.Source
 	source.Status = v1alpha1.TidbClusterStatus{ClusterID: source.Status.ClusterID}
@@ -89,7 +89,8 @@ func (b *Bridge) generations() string {
 	return text
 }
 
-// wanted returns the objects that the plugin would make of a TidbCluster: which template a user asks for depends on what there is.
+// wanted returns the objects that the plugin would make of a TidbCluster: which template a user asks for depends on
+// what there is.
 func (b *Bridge) wanted(c topology.Cluster) desired.State {
 	have := state.Existing{
 		Services: map[string]*corev1.Service{}, ConfigMaps: map[string]*corev1.ConfigMap{},

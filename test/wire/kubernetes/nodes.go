@@ -12,7 +12,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
 
-// showNodes writes the nodes of all pods. The model loses hosts pod by pod: a node is not Ready while a pod on it is not heard of.
+// showNodes writes the nodes of all pods. The model loses hosts pod by pod: a node is not Ready while a pod on it is
+// not heard of.
 func (b *Bridge) showNodes() {
 	unheard := map[string]bool{}
 	for _, k := range topology.Kinds() {

@@ -15,7 +15,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
 
-// showSet writes what has become of a component's StatefulSet without a request: it has gone, or a person has changed its spec.
+// showSet writes what has become of a component's StatefulSet without a request: it has gone, or a person has changed
+// its spec.
 func (b *Bridge) showSet(k topology.Kind) {
 	name := b.cluster.SetName(k)
 	set, there := get[*appsv1.StatefulSet](b, sets, name)
@@ -51,7 +52,8 @@ func (b *Bridge) changedByHand(k topology.Kind, set *appsv1.StatefulSet, spec si
 	return next
 }
 
-// templateByHand returns the pod template with a name: one that was there before, or another image that a person has set.
+// templateByHand returns the pod template with a name: one that was there before, or another image that a person has
+// set.
 func (b *Bridge) templateByHand(k topology.Kind, from corev1.PodTemplateSpec, name string) corev1.PodTemplateSpec {
 	if known, ok := b.templates[k].named[name]; ok {
 		return *known.DeepCopy()
@@ -73,7 +75,8 @@ func (b *Bridge) templateByHand(k topology.Kind, from corev1.PodTemplateSpec, na
 	return next
 }
 
-// showStatus writes the status of a StatefulSet, once its controller has seen it, and the revisions that the status names.
+// showStatus writes the status of a StatefulSet, once its controller has seen it, and the revisions that the status
+// names.
 func (b *Bridge) showStatus(k topology.Kind) {
 	set, there := get[*appsv1.StatefulSet](b, sets, b.cluster.SetName(k))
 	is := b.model.ShownSet(k)

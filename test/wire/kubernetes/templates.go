@@ -19,7 +19,7 @@ type templates struct {
 	names map[string]string // by the digest of the template
 	// wanted are those that a user asks for and that nobody has written yet.
 	wanted map[string]corev1.PodTemplateSpec
-	// others are those that a person has written into the StatefulSet, by their digests.
+	// others are the templates that a person has written into the StatefulSet, by their digests.
 	others map[string]bool
 }
 
@@ -30,8 +30,9 @@ func newTemplates() *templates {
 	}
 }
 
-// name returns the name of the pod template of a StatefulSet. The name follows from what the plugin has applied, so that the
-// name of a wanted template is known before the template is written. A template that others have changed has another name.
+// name returns the name of the pod template of a StatefulSet. The name follows from what the plugin has applied, so
+// that the name of a wanted template is known before the template is written. A template that others have changed has
+// another name.
 func (t *templates) name(k topology.Kind, set *appsv1.StatefulSet) string {
 	digest := digestOf(set.Spec.Template)
 	if name, known := t.names[digest]; known {
@@ -49,8 +50,8 @@ func (t *templates) add(name string, template corev1.PodTemplateSpec) {
 	t.named[name], t.names[digestOf(template)] = template, name
 }
 
-// templateName returns the model's name: the release, what distinguishes the template from others of it, and the flaw, as in
-// v8.5.0+76f97beda943e413-crashing.
+// templateName returns the model's name: the release, what distinguishes the template from others of it, and the flaw,
+// as in v8.5.0+76f97beda943e413-crashing.
 func templateName(k topology.Kind, fingerprint string, template corev1.PodTemplateSpec) string {
 	release, flaw := "none", template.Annotations[Flaw]
 	for _, c := range template.Spec.Containers {
@@ -69,7 +70,8 @@ func templateName(k topology.Kind, fingerprint string, template corev1.PodTempla
 	return name
 }
 
-// ByDigest returns an image with the digest of its tag, as a webhook writes it. In this world a digest is the tag in other digits.
+// ByDigest returns an image with the digest of its tag, as a webhook writes it. In this world a digest is the tag in
+// other digits.
 func ByDigest(image string) string {
 	repository, tag, tagged := strings.Cut(image, ":")
 	if !tagged || strings.Contains(image, "@") {
@@ -96,8 +98,8 @@ func tagOf(image string) string {
 // byHand is in the tag of an image that a person has set, before its flaw.
 const byHand = "-by-hand"
 
-// ChangedByHand says that a person has written the pod template that the StatefulSet of a component has now, so that no user of
-// the TidbCluster asks for it.
+// ChangedByHand says that a person has written the pod template that the StatefulSet of a component has now. So no user
+// of the TidbCluster asks for that template.
 func (b *Bridge) ChangedByHand(k topology.Kind) {
 	if set, there := get[*appsv1.StatefulSet](b, sets, b.cluster.SetName(k)); there {
 		b.templates[k].others[digestOf(set.Spec.Template)] = true

@@ -1,4 +1,5 @@
-// Package network makes connections in memory between a process and servers, on which HTTP is spoken as on a real network.
+// Package network makes connections in memory between a process and servers, on which HTTP is spoken as on a real
+// network.
 //
 // Connections are pipes, so that a test with a clock of its own (testing/synctest) knows when all wait.
 package network

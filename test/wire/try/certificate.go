@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// issued returns a certificate for 127.0.0.1 that clients trust who have it as their authority, which is the text. Clients send
-// their token only to a server with TLS.
+// issued returns a certificate for 127.0.0.1 that clients trust who have it as their authority, which is the text.
+// Clients send their token only to a server with TLS.
 func issued() (tls.Certificate, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

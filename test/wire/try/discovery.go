@@ -38,7 +38,7 @@ func resource(name, kind string, namespaced bool, short string) metav1.APIResour
 	return out
 }
 
-// discovered answers a client that asks which resources there are. It reports whether the request is one of these.
+// discovered answers a client that asks which resources there are. It reports whether the request asks for that.
 func discovered(out http.ResponseWriter, r *http.Request) bool {
 	var found any
 	switch path := r.URL.Path; path {

@@ -1,14 +1,15 @@
-// Command try runs a model of a Kubernetes cluster with a TiDB cluster, to practise commands on: no root, no Linux and no build
-// of PD is needed.
+// Command try runs a model of a Kubernetes cluster with a TiDB cluster, to practise commands on. It needs no root, no
+// Linux and no build of PD.
 //
 //	go run ./test/wire/try                  # runs the model until Ctrl-C, and prints commands to paste
 //	go run ./test/wire/try break host-1     # in another terminal
 //	go run ./test/wire/try mend host-1
 //	go run ./test/wire/try pass 10m         # lets ten minutes pass at once
 //
-// The model is sim.Model, which the simulation has too: package test/wire/kubernetes shows its Kubernetes half in an API server
-// in memory, package test/wire/database answers as PD, TiKV and TiDB. Here they are behind a port of 127.0.0.1, and a second of
-// the model takes a second. The plugin reaches members as everywhere, by port-forwards of the API server. No rows are stored.
+// The model is sim.Model, which the simulation has too. Package test/wire/kubernetes shows its Kubernetes half in an
+// API server in memory, package test/wire/database answers as PD, TiKV and TiDB. Here they are behind a port of
+// 127.0.0.1, and a second of the model takes a second. The plugin reaches members as everywhere, by port-forwards of
+// the API server. No rows are stored.
 package main
 
 import (

@@ -21,7 +21,8 @@ func namespaceOf(name string) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NamespaceStatus{Phase: corev1.NamespaceActive}}
 }
 
-// alone returns a handler that is used by one goroutine at a time. A client that sends or reads slowly keeps nobody waiting.
+// alone returns a handler that is used by one goroutine at a time. A client that sends or reads slowly keeps nobody
+// waiting.
 func (w *world) alone(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
