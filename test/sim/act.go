@@ -382,8 +382,8 @@ func (w *Model) deleteClaim(s plan.DeleteClaim) error {
 	return nil
 }
 
-// notInPD asks PD once more, as package act does before it deletes data: the member may have
-// joined since the engine observed. none says whether PD may answer that it has no stores.
+// notInPD asks PD once more, as package act does before it deletes data. The member may have joined
+// since the engine observed. none says whether PD may answer that it has no stores.
 func (w *Model) notInPD(k kind, i int, none bool) error {
 	switch {
 	case k.data() == topology.Binlog && !w.known():

@@ -59,13 +59,13 @@ func (w *Model) newAdvice() advice {
 	return founding(w.Intent.Replicas[pd])
 }
 
-// begun reports whether one of the first members has had a pod, so that its log may begin with the
+// begun reports whether one of the first members has had a pod. Then its log may begin with the
 // first members.
 func (w *Model) begun(founders int) bool {
 	return slices.ContainsFunc(w.claims[pd][:founders], func(c *claim) bool { return c != nil })
 }
 
-// newcomers returns the advice while PD answers: founders that PD has never seen start as founders,
+// newcomers returns the advice while PD answers. Founders that PD has never seen start as founders,
 // and all other members without data join.
 func (w *Model) newcomers() advice {
 	a, any := advice{there: true, founders: w.advice.founders, cluster: true, judged: true, join: true}, false

@@ -330,8 +330,9 @@ func (w *Model) judgeRestart(s plan.Restart, say sayer) {
 	}
 }
 
-// quorumSeen reports whether PD had a quorum when the engine looked, with a member here that serves, and has elected a
-// leader. A quorum of members elsewhere cannot be asked from here, and one that has just come back serves nobody yet.
+// quorumSeen reports whether PD had a quorum and had elected a leader when the engine looked. The quorum has a member
+// here that serves. A quorum of members elsewhere cannot be asked from here, and one that has just come back serves
+// nobody yet.
 func (w *Model) quorumSeen() bool {
 	return w.seen.quorum && slices.Contains(w.seen.serves[pd][:], true) && w.t-w.pd.ledAt <= election
 }

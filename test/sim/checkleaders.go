@@ -71,8 +71,8 @@ func (w *Model) earliestRecord(id uint64) (record, bool) {
 	return w.recordOf(id)
 }
 
-// unheardStore reports whether nobody has heard from a store for two minutes: neither Kubernetes from its host, nor PD,
-// and the store cannot be asked. No engine could know that it serves.
+// unheardStore reports whether nobody has heard from a store for two minutes. Kubernetes hears nothing from its host,
+// nor does PD, and the store cannot be asked. No engine could know that it serves.
 func (w *Model) unheardStore(i int, s *store) bool {
 	const long = 120
 	p := w.pods[tikv][i]

@@ -7,10 +7,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// clocks are how far the clocks of hosts are ahead of that of the API server, in seconds; below
-// zero, behind. Package observe corrects the times of pods on a host whose clock is behind; it
-// cannot see that one is ahead. It also corrects the dates of PD by the clock of PD's leader, though
-// an earlier leader may have written some.
+// clocks are how many seconds the clocks of hosts are ahead of that of the API server; below zero, behind. Package
+// observe corrects the times of pods on a host whose clock is behind. It cannot see that a clock is ahead. It also
+// corrects the dates of PD by the clock of PD's leader, though an earlier leader may have written some.
 type clocks [components][limit]int64
 
 // offset is how far clocks may be off, in seconds: two of them by less than five minutes, see apart.

@@ -95,8 +95,8 @@ func (w *Model) serve(life context.Context, d *driver, t *daemon.Loop) {
 	}
 }
 
-// nextWake returns after how many seconds a watch wakes the daemon: soon while it waits for
-// something, otherwise at a random time.
+// nextWake returns after how many seconds a watch wakes the daemon. That is soon while the daemon
+// waits for something, otherwise at a random time.
 func (w *Model) nextWake(seconds int64) int64 {
 	if seconds < int64(pollEvery/time.Second) {
 		return w.between(poll, 3*poll)

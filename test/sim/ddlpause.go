@@ -20,8 +20,8 @@ type ddlOptions struct {
 	Refuses, Slow, Silent float64
 }
 
-// drawDDL has upgrades of TiDB pause DDL in one simulated cluster of three, separately, so that the other runs stay as
-// they are.
+// drawDDL has upgrades of TiDB pause DDL in one simulated cluster of three. That is drawn separately, so that the other
+// runs stay as they are.
 func drawDDL(o *Options) {
 	rng := rand.New(rand.NewPCG(o.Seed, 31))
 	if rng.IntN(3) > 0 {
@@ -106,7 +106,8 @@ func (w *Model) judgeDDL() {
 	}
 }
 
-// judgeEnd checks that a run which takes back what it has begun leaves no pause of DDL, if it has seen a server to ask.
+// judgeEnd checks that a run which takes back what it has begun leaves no pause of DDL. It applies if the run has seen
+// a server to ask.
 func (w *Model) judgeEnd(d *driver) {
 	killed := d.dead || d.lost || errors.Is(d.err, errKilled) || errors.Is(d.err, errLease)
 	if !d.undoes || killed || errors.As(d.err, new(*reconcile.UndoError)) || d.view == nil {
@@ -149,7 +150,8 @@ func (w *Model) endDDLPause(s plan.EndDDLPause) error {
 	return nil
 }
 
-// restOfDDL checks that no run ends converged while DDL statements of users wait, as long as a server can be asked.
+// restOfDDL checks that no run ends converged while DDL statements of users wait. It applies as long as a server can be
+// asked.
 func (w *Model) restOfDDL() {
 	if (w.ddl.paused || w.ddl.recorded) && w.Intent.Replicas[tidb] > 0 && !w.Intent.Suspend[tidb] {
 		w.broke("ddl", "the pause of DDL has not ended, or its record is there: %+v", w.ddl)

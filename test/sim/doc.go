@@ -1,6 +1,6 @@
-// Package sim is a TiDB cluster without Kubernetes and without PD: a model of
-// both, on simulated time, that the real engine drives. It tests the core under
-// faults. Everything in it is deterministic: the same seed gives the same run.
+// Package sim is a model of a TiDB cluster, without Kubernetes and without PD. The model is on simulated time, and the
+// real engine drives it. The package tests the core under faults. Everything in it is deterministic: the same seed
+// gives the same run.
 //
 // # What is modelled
 //

@@ -96,7 +96,7 @@ func (w *Model) allowLeaders(s plan.AllowLeaders) error {
 	return nil
 }
 
-// stillEvicting fails as package act does if the eviction that a restart relies on has ended, in our ledger or in PD.
+// stillEvicting fails as package act does if the eviction for a restart has ended, in our ledger or in PD.
 func (w *Model) stillEvicting(step plan.Restart) error {
 	id := step.StoreID
 	if id == 0 {
@@ -146,8 +146,8 @@ func (w *Model) forgetRecord(id uint64) {
 	w.ledger = keep
 }
 
-// checkEvictions checks that leaders are evicted only from stores that are to be
-// restarted or removed, or whose claim is being deleted.
+// checkEvictions checks that leaders are evicted only from stores that are to be restarted or removed. A store whose
+// claim is being deleted counts too.
 func (w *Model) checkEvictions(step plan.Step) {
 	idle := 0
 	next := w.next(tikv)

@@ -105,8 +105,8 @@ func (w *Model) forgetFailure(s plan.ForgetFailure) error {
 	return nil
 }
 
-// judgeFailure checks that a member is given up only if it is down, and has been down for as long as its component's
-// period asks. The member must not fail because of the revision that is being rolled out.
+// judgeFailure checks that a member is given up only if it is down. It must have been down for as long as its
+// component's period asks. The member must not fail because of the revision that is being rolled out.
 func (w *Model) judgeFailure(s plan.RecordFailure, say sayer) {
 	k := kindOf(s.Component)
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)
@@ -177,8 +177,8 @@ func (w *Model) going(k kind, i int) bool {
 	return c != nil && c.goneAt != never
 }
 
-// dataBeingDeleted reports whether PD counts on a member whose data is deleted with its
-// pod, and did so when the engine observed.
+// dataBeingDeleted reports whether PD counts on a member whose data is deleted with its pod. PD must have done so when
+// the engine observed too.
 func (w *Model) dataBeingDeleted(k kind, i int) bool {
 	counts := false
 	switch k.data() {

@@ -341,7 +341,7 @@ func (w *Model) endSilence() {
 	}
 }
 
-// reconcileOthers leaves at most one scheduler that is not ours: with more, leaders may have
+// reconcileOthers leaves at most one scheduler that is not ours. With more, leaders may have
 // nowhere to move, and no engine can change that.
 func (w *Model) reconcileOthers() {
 	left := 0

@@ -55,8 +55,8 @@ func (w *Model) loseHost() {
 	}
 }
 
-// loseHostForGood loses one host for good, if no other one is: without a majority data is lost, and
-// no engine can help.
+// loseHostForGood loses one host for good, if no other host is lost. Without a majority data is
+// lost, and no engine can help.
 func (w *Model) loseHostForGood() {
 	for k := range kinds {
 		for i, p := range w.pods[k] {

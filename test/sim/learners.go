@@ -88,8 +88,8 @@ func (w *Model) forgetLearner(r *region, s *store) {
 	}
 }
 
-// judgeLearners: a TiFlash store that serves is taken offline only if the other ones have room for
-// all replicas that tables ask for.
+// judgeLearners checks that a TiFlash store that serves is taken offline only if the other stores
+// have room. They need room for all replicas that tables ask for.
 func (w *Model) judgeLearners(victim int, say sayer) {
 	if s := w.storeOf(tiflash, victim); s == nil || !w.served(tiflash, victim) || s.state != state.StoreUp {
 		return

@@ -148,8 +148,8 @@ type Options struct {
 	// Many: the user asks for up to twelve stores and TiDB servers. Then the order of their names as text is
 	// not that of their ordinals.
 	Many bool
-	// ByName: where a gate asks for a restart, the user restarts the member by its name, and does not delete
-	// its pod.
+	// ByName: where a gate asks for a restart, the user restarts the member by its name. The user does not
+	// delete its pod.
 	ByName bool
 	// Failover: the engine may give members up.
 	Failover bool

@@ -23,8 +23,8 @@ func drawNamed(o *Options) {
 	}
 }
 
-// drawByName has users restart members by their names where a gate offers that and a deletion of the pod, in
-// half of the runs. That is drawn separately, so that the other runs stay as they are.
+// drawByName has users restart members by their names, in half of the runs. They do so where a gate offers
+// that and a deletion of the pod. That is drawn separately, so that the other runs stay as they are.
 func drawByName(o *Options) {
 	o.ByName = rand.New(rand.NewPCG(o.Seed, 22)).IntN(2) == 0
 }
@@ -72,7 +72,7 @@ func (w *Model) isNamed(k kind, i int) bool {
 	return named && w.pods[k][i] != nil && w.pods[k][i].uid == r.Pod
 }
 
-// restartNamed deletes the pod of a member that the user has named, if the next one has the revision that
+// restartNamed deletes the pod of a member that the user has named. The next pod must have the revision that
 // was decided on.
 func (w *Model) restartNamed(s plan.Restart) error {
 	k := kindOf(s.Component)

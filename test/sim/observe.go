@@ -365,9 +365,9 @@ func (w *Model) askTiFlash(i int, d *state.Database) {
 	}
 }
 
-// askStore asks a store itself: how many leaders are left on it, and whether it serves
-// where PD does not report that. Only a store that serves knows its regions, so its
-// answer is evidence where PD has heard of an earlier process only.
+// askStore asks a store itself how many leaders it has. It also asks whether the store serves where PD does not
+// report that. Only a store that serves knows its regions, so its answer is evidence where PD has heard of an
+// earlier process only.
 func (w *Model) askStore(i int, d *state.Database) {
 	if d.Answer = w.storeAnswers(tikv, i); w.chance(w.Faults.NoAnswer) {
 		d.Answer = state.NoAnswer

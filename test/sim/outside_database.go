@@ -110,7 +110,8 @@ func (w *Model) portOfStore(k kind, ordinal int) Port {
 	return PortRefused
 }
 
-// ReleaseOf returns the release of TiDB in a member's pod, or which one the user asks for where there is no pod.
+// ReleaseOf returns the release of TiDB in a member's pod. Where there is no pod, it returns the release that the user
+// asks for.
 func (w *Model) ReleaseOf(component topology.Kind, ordinal int) string {
 	k := kindOf(component)
 	template := w.Intent.Template[k]

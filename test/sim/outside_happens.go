@@ -5,8 +5,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// What happens to the world at a moment that a script chooses, for a tier that drives the model from outside. Random
-// runs draw the same.
+// What happens to the world at a moment that a script chooses. It is for a tier that drives the model from outside.
+// Random runs draw the same.
 
 // StopElsewhere stops the stores of another TidbCluster for some seconds.
 func (w *Model) StopElsewhere(seconds int64) {
@@ -25,7 +25,7 @@ func (w *Model) ReportOld(component topology.Kind, ordinal int, seconds int64) {
 	}
 }
 
-// Unlist has PD list the store of a member for some seconds under an address that is the address of no pod.
+// Unlist has PD list the store of a member for some seconds under the address of no pod.
 func (w *Model) Unlist(component topology.Kind, ordinal int, seconds int64) {
 	k := kindOf(component)
 	if s, p := w.storeOf(k, ordinal), w.podAt(k, ordinal); s != nil && p != nil {

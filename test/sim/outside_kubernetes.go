@@ -303,8 +303,7 @@ func (w *Model) Ask(component topology.Kind, a Asked) {
 	}
 }
 
-// AskCluster is the user who changes what is wanted of the cluster as a whole, or the plugin that records something
-// there.
+// AskCluster is the user who changes what is wanted of the cluster as a whole. Or the plugin records something there.
 func (w *Model) AskCluster(c topology.Cluster) {
 	in := &w.Intent
 	in.Paused, in.PausedUntil, in.Recover = c.Paused, 0, false

@@ -8,15 +8,15 @@ import (
 // A tier that drives the model from outside sees writes and no steps. The rules judge what a write lets happen. A pod
 // that the StatefulSet controller may replace from now on is a restart, whichever step the write belongs to.
 
-// Look is the moment when a process begins to observe the cluster live: see "What is asserted" in the documentation of
+// Look is the moment when a process begins to observe the cluster live. See "What is asserted" in the documentation of
 // the package.
 func (w *Model) Look() {
 	w.seen = w.sight()
 	w.seen.live = true
 }
 
-// Judging says whether the writes that follow are those of the plugin, which the rules judge, or those of somebody
-// else.
+// Judging says whether the writes that follow are those of the plugin, which the rules judge. Otherwise they are those
+// of somebody else.
 func (w *Model) Judging(on bool) { w.judging = on }
 
 // judgeWrite judges a step as which a write counts, if it is one of the plugin.
@@ -98,7 +98,7 @@ func (w *Model) removesStore(s *store, remove func() error) error {
 	return w.ifTaken(plan.RemoveStore{Component: kinds[s.k], Member: w.names[s.k][s.ordinal], StoreID: s.id}, remove)
 }
 
-// ifTaken judges a step, has a function take the step, and reports the rules as broken only where that function
+// ifTaken judges a step and has a function take the step. It reports the rules as broken only where that function
 // succeeds.
 func (w *Model) ifTaken(step plan.Step, take func() error) error {
 	found := w.judge(step)

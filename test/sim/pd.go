@@ -109,7 +109,7 @@ func (w *Model) tickPD() {
 	w.commit()
 }
 
-// commit lets PD's log grow in each second in which PD serves, as members of PD and clients write to it.
+// commit lets PD's log grow in each second in which PD serves. Members of PD and clients write to it.
 func (w *Model) commit() {
 	if !w.serving() {
 		return
@@ -155,9 +155,9 @@ func (w *Model) rise(m *pdMember, p *pod) {
 // forgotten is data of a member that the others do not know.
 const forgotten = 1
 
-// refuse stops a process that wants to join, because PD lets no member join with the name of a listed
-// member. etcd asks the other members as well whether they have seen a founder before. With no other
-// member to say so, a founder that has lost its data would vote again.
+// refuse stops a process that wants to join. PD lets no member join with the name of a listed member.
+// etcd asks the other members as well whether they have seen a founder before. With no other member to
+// say so, a founder that has lost its data would vote again.
 func (w *Model) refuse(i int, p *pod, own *pdMember) {
 	if own.started && p.advice.founds(i) && w.aliveMembers() == 0 {
 		w.broke("bootstrap", "%s founds again, with the id that it has voted with", w.names[pd][i])

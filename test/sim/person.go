@@ -168,8 +168,8 @@ func (w *Model) rebuild(k kind, named string) {
 				w.remove(p)
 			}
 		}
-		// A Ready server that does not answer is not restarted as one that is down: there
-		// is no PD to confirm it.
+		// A Ready server that does not answer is not restarted as a server that is down. No PD can confirm that it is
+		// down.
 		above = above || p != nil && (p.flaw == "" || p.flaw == deaf && k.data() == topology.None)
 	}
 }
@@ -200,8 +200,8 @@ func (w *Model) deleteLostStores() {
 	}
 }
 
-// tidy does what a person must do about claims that others have left: only a person can say that
-// they are not needed.
+// tidy does what a person must do about claims that others have left. Only a person can say that the claims are not
+// needed.
 func (w *Model) tidy() {
 	for k := range kinds {
 		if kind(k).data() != topology.Raft || w.pd.id != 0 {
@@ -238,8 +238,8 @@ func (w *Model) clear() {
 			case topology.Raft:
 				w.expel(c.data)
 			case topology.Store:
-				// The person does this with "store delete" while no engine drives: an engine would
-				// bring a wanted store that is Offline back up.
+				// The person does this with "store delete" while no engine drives. An engine would bring a wanted store
+				// that is Offline back up.
 				if s := w.store(c.data); s != nil {
 					s.state = state.StoreTombstone
 					w.wipe(s)

@@ -25,8 +25,8 @@ func (w *Model) tier(i int) int {
 	return w.Tiers[i%len(w.Tiers)]
 }
 
-// fits reports whether the rules allow a store to hold another replica of a region, in place of one
-// of its stores.
+// fits reports whether the rules allow a store to hold another replica of a region. The replica
+// takes the place of one of the region's stores.
 func (w *Model) fits(r *region, s, instead *store) bool {
 	if len(w.rules.copies) == 0 {
 		return true
@@ -156,8 +156,8 @@ func (w *Model) judgePlaces(victim int, say sayer) {
 	}
 }
 
-// relaxTables is a person who reads that tables ask for more replicas than TiFlash will have stores,
-// and has them ask for fewer.
+// relaxTables is a person who has tables ask for fewer replicas. The person reads that they ask for
+// more replicas than TiFlash will have stores.
 func (w *Model) relaxTables(g plan.Gate) {
 	if g.Blocked && strings.Contains(g.Remedy.Line(""), "SET TIFLASH REPLICA") && (!w.chaos || w.rng.IntN(4) == 0) {
 		w.askTables(min(w.asks, w.Intent.Replicas[tiflash]))

@@ -84,8 +84,8 @@ type pod struct {
 	expired     span   // while nobody accepts its certificate
 	advice      advice // what a PD without data read when it started
 	joined      int64  // when a PD process has become a part of the cluster
-	// evictionBegun is tidb-operator's mark on the pod of a store that it evicts
-	// region leaders from; zero when there is none.
+	// evictionBegun is tidb-operator's mark on the pod of a store that it evicts region leaders from. It is zero when
+	// there is none.
 	evictionBegun time.Time
 	drainBegun    time.Time // the same on the pod of a capture that it drains
 }

@@ -127,7 +127,8 @@ func (w *Model) renewedSince(i int) bool {
 	return p != nil && p.running && p.started > r.updated || c != nil && c.uid != r.claim
 }
 
-// onlineInPD is how many Pumps PD's etcd has online, by what they write there, without those that were asked to close.
+// onlineInPD is how many Pumps PD's etcd has online, by what Pumps write there. Pumps that were asked to close do not
+// count.
 func (w *Model) onlineInPD() int { return w.othersOnline(-1) }
 
 // othersOnline is the same without the Pump of an ordinal.
@@ -166,7 +167,7 @@ func (w *Model) closePump(s plan.ClosePump) error {
 	return nil
 }
 
-// judgeClose checks that a Pump that takes binlog is closed only if it is not wanted, and if TiDB has another Pump. A
+// judgeClose checks that a Pump that takes binlog is closed only if it is not wanted. TiDB must have another Pump. A
 // Pump that TiDB had less than pumpWrites before the observation counts, because it cannot be known that such a Pump
 // has ended since.
 func (w *Model) judgeClose(s plan.ClosePump, say sayer) {

@@ -239,8 +239,8 @@ func (w *Model) replace(r *region, j int, to *store) {
 	}
 }
 
-// extremes returns the stores with the least and the most of something, of those that count; nil if
-// there are none.
+// extremes returns the stores with the least and the most of something, of those that count. They are nil if no store
+// counts.
 func (w *Model) extremes(of func(*store) (int, bool)) (least, most *store) {
 	var low, high int
 	for _, s := range w.stores {

@@ -51,8 +51,8 @@ const (
 	idling = 600
 )
 
-// idle checks that daemons that have nothing to do hold no lease and write nothing, and
-// that the cluster stays as it is.
+// idle checks that daemons that have nothing to do hold no lease and write nothing. It checks that
+// the cluster stays as it is.
 func (w *Model) idle() {
 	w.runUntil(w.t + grace)
 	for _, d := range w.drivers {
@@ -121,8 +121,8 @@ func (w *Model) freeze() {
 	w.note("fault: %s stands still until %s", d.lease.self, clock(d.frozen))
 }
 
-// expire ends the watches of a daemon, so that its mirror does not change until
-// everything is listed again, and then changes at once.
+// expire ends the watches of a daemon. Its mirror does not change until everything is listed again,
+// and then changes at once.
 func (w *Model) expire() {
 	if d := w.replica(); d != nil && d.daemon {
 		d.lag = w.t + w.between(10, 240)

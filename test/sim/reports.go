@@ -55,7 +55,8 @@ type endedPod struct {
 	since int64
 }
 
-// endedSince returns since when a pod has been in a final phase; at is where the process remembers that of a member.
+// endedSince returns since when a pod has been in a final phase. at is where the process remembers that time of a
+// member.
 func (w *Model) endedSince(at *endedPod, p *state.Pod) time.Time {
 	if p == nil || !p.Ended {
 		*at = endedPod{}
@@ -95,8 +96,7 @@ func (w *Model) since(at *int64, holds bool) time.Time {
 	return w.at(*at)
 }
 
-// heard reports whether PD reports a store as Up, and it is known that it does so because of the
-// process in the given pod.
+// heard reports whether PD reports a store as Up, and surely because of the process in the given pod.
 func (w *Model) heard(s *store, p *pod) bool {
 	if w.shownState(s) != state.StoreUp {
 		return false

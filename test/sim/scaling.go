@@ -133,8 +133,8 @@ func (w *Model) judgeClaim(s plan.DeleteClaim, say sayer) {
 	}
 }
 
-// judgePod checks that a pod that is recreated has nothing more to lose, and does not get
-// back what keeps it from serving.
+// judgePod checks that a recreated pod has nothing more to lose. It must not get back what keeps it
+// from serving.
 func (w *Model) judgePod(s plan.DeletePod, say sayer) {
 	k := kindOf(s.Component)
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)

@@ -54,7 +54,8 @@ func (w *Model) takesLate(step plan.Step) error {
 	return err
 }
 
-// stop lets the process of a step stop before the step, or later, when it has read what the step reads.
+// stop lets the process of a step stop before the step. Or the process stops later, when it has read what the step
+// reads.
 func (w *Model) stop(step plan.Step) error {
 	_, reads := step.(plan.Restart)
 	switch {

@@ -59,7 +59,7 @@ func (w *Model) leadersStay(region int) bool {
 	return s.Halted || s.NoLeaders && !limited || s.EvictionPaused || s.NoBatch || len(s.Denied) > 0 && region%2 == 0
 }
 
-// keepsLeaders reports whether PD shows that it evicts no leaders, or not all of them, and no step of ours ends that.
+// keepsLeaders reports whether PD shows that it evicts no leaders, or not all of them. No step of ours ends that.
 func (w *Model) keepsLeaders() bool {
 	s := w.stalled()
 	return w.known() && (s.Halted || s.NoLeaders && w.Eviction.MaxMoves == 0 || s.EvictionPaused || len(s.Denied) > 0)

@@ -16,8 +16,8 @@ type still struct {
 	since int64
 }
 
-// judgeStandstill checks that where nothing changes for long, at least one gate says when the wait
-// ends or what can be done. Other gates may pass when that one does.
+// judgeStandstill checks the gates where nothing changes for long. At least one gate says when the
+// wait ends or what can be done. Other gates may pass when that one does.
 func (w *Model) judgeStandstill(p plan.Plan, err error) {
 	s := &w.still
 	same := err == nil && len(p.Steps) == 0 && slices.EqualFunc(s.gates, p.Gates, func(a, b plan.Gate) bool {

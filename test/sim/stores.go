@@ -225,7 +225,7 @@ func (w *Model) removeStore(step plan.RemoveStore) error {
 	return w.takeOffline(s)
 }
 
-// peersUp fails as package act does if PD does not call a store Up by now that it called Up when a step was decided.
+// peersUp fails as package act does if a store that was Up when a step was decided is not Up now.
 func (w *Model) peersUp(id uint64, notUp []uint64) error {
 	for _, s := range w.stores {
 		away := s.state == state.StoreUp && w.shownState(s) != state.StoreUp

@@ -119,8 +119,8 @@ func (w *Model) restOfSuspended(k kind) {
 	}
 }
 
-// judgePaused checks that an engine that was shown a paused cluster does nothing, but end a pause
-// whose time is over.
+// judgePaused checks that an engine that was shown a paused cluster does nothing. It may only end a
+// pause whose time is over.
 func (w *Model) judgePaused(step plan.Step, say sayer) {
 	_, ends := step.(plan.EndPause)
 	switch {

@@ -7,7 +7,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 )
 
-// What others write into pod templates: a person changes the image in a StatefulSet, and a webhook puts a
+// What others write into pod templates. A person changes the image in a StatefulSet, and a webhook puts a
 // digest in place of each tag.
 
 const (

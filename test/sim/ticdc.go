@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// captures is TiCDC as it is: which processes are registered in PD, which of them is the owner, and
-// which tables each has.
+// captures is TiCDC as it is. It has the processes that are registered in PD, the owner among them, and the tables of
+// each.
 type captures struct {
 	tables   int       // of all changefeeds
 	all      []capture // in the order in which they stand for election

@@ -51,8 +51,8 @@ func (w *Model) inSight(k kind, i int) bool {
 	return w.portAnswers(k, i) == state.Answered
 }
 
-// fit reports whether a wanted member is as it has to be when the cluster has converged:
-// it serves, and all reports say so.
+// fit reports whether a wanted member is as it has to be when the cluster has converged. It serves, and all reports say
+// so.
 func (w *Model) fit(k kind, i int) bool { return w.serves(k, i) && w.inSight(k, i) }
 
 // served reports whether a member served both when the engine looked and now. A PD that has had no leader for longer
@@ -70,8 +70,8 @@ func (w *Model) missing(k kind, i int) bool {
 	return !w.seen.serves[k][i] && !w.seen.inSight[k][i] && !w.serves(k, i)
 }
 
-// servers are the components whose members have a port that says whether they serve, with what such a member does for
-// clients.
+// servers are the components whose members have a port that says whether they serve. Each has a function for what such
+// a member does for clients.
 var servers = [components]func(*Model, int) bool{
 	tidb:    (*Model).answersSQL,
 	tiproxy: (*Model).passesOn,

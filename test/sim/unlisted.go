@@ -6,8 +6,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// A store that PD lists under an address that is the address of no pod, as advertise-addr in a configuration makes it.
-// The store serves, and PD does not say which member it is.
+// A store that PD lists under the address of no pod, as advertise-addr in a configuration makes it. The store serves,
+// and PD does not say which member it is.
 
 // drawUnlisted has PD list stores under other addresses for a while in one simulated cluster of six. That is drawn
 // separately, so that the other runs stay as they are.

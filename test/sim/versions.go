@@ -11,8 +11,8 @@ import (
 // newer marks the pod template that the newer version of the plugin renders of a spec.
 const newer = "newer:"
 
-// asked returns what the user asked for when a version of the plugin rendered a pod template,
-// which a webhook may have changed.
+// asked returns what the user asked for when a version of the plugin rendered a pod template. A webhook
+// may have changed the template.
 func asked(template string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(template, pinned), newer)
 }

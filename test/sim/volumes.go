@@ -135,8 +135,8 @@ func (w *Model) stray(k kind, i int) {
 	}
 }
 
-// judgeRecreate checks that a StatefulSet is recreated only for larger volumes, and only
-// when it is not needed for anything else.
+// judgeRecreate checks that a StatefulSet is recreated only for larger volumes. The StatefulSet must not be needed
+// for anything else.
 func (w *Model) judgeRecreate(s plan.RecreateSet, say sayer) {
 	k := kindOf(s.Component)
 	set := &w.sets[k]

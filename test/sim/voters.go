@@ -106,7 +106,7 @@ func (w *Model) speaks(m pdMember) (answers, stopped bool) {
 	return false, !p.running && heard && w.t-max(p.since, p.last[1]) >= reportsWithin
 }
 
-// reportsWithin is how long after its last report a kubelet is known to be heard, in seconds, as in package voters.
+// reportsWithin is how many seconds after its last report a kubelet is known to be heard, as in package voters.
 const reportsWithin = 60
 
 // spared is what package act asks PD before a member of PD is restarted.
@@ -193,7 +193,7 @@ func (w *Model) cutLeader(seconds int64) {
 	}
 }
 
-// distrustLeader has PD's leader not accept our certificate for a while, as in the middle of a rotation: the other
+// distrustLeader has PD's leader not accept our certificate for a while, as in the middle of a rotation. The other
 // members of PD accept it.
 func (w *Model) distrustLeader(seconds int64) {
 	if p := w.leadersPod(); p != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// seedLibraries has libraries of a command draw the same numbers for the same seed: client-go the lengths of its
-// pauses, and what makes UUIDs. For the former the binary needs the setting randseednop=0.
+// seedLibraries has libraries of a command draw the same numbers for the same seed. client-go draws the lengths
+// of its pauses, and another library draws UUIDs. For client-go the binary needs the setting randseednop=0.
 func seedLibraries(seed uint64) {
 	oldrand.Seed(int64(seed)) //nolint:staticcheck // client-go draws from the source of the process
 	var key [32]byte

@@ -48,8 +48,8 @@ func (w *World) Must(t *testing.T, code int, args ...string) Result {
 	return r
 }
 
-// wantUnbroken fails the test where a rule of safety was broken, or a request was sent that no member of the world
-// knows.
+// wantUnbroken fails the test where a rule of safety was broken. A request that no member of the world knows fails
+// the test too.
 func (w *World) wantUnbroken(t *testing.T) {
 	t.Helper()
 	for _, v := range w.Model.Broken {

@@ -88,7 +88,7 @@ func watches(r *http.Request) bool { return r.URL.Query().Get("watch") != "" }
 // afterTurn is the key of what a handler does after its turn, in the context of a request.
 type afterTurn struct{}
 
-// later returns a handler that serves watches after their turns: a watch ends with its client, and reads only what the
+// later returns a handler that serves watches after their turns. A watch ends with its client, and reads only what the
 // API server locks.
 func later(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// record is what a command and the world have said to each other, in order, for a test that compares runs.
+// record is what a command and the world have said to each other, in order. A test compares the records of
+// runs.
 type record struct{ lines []string }
 
 func (r *record) add(format string, of ...any) {

@@ -1,5 +1,5 @@
-// Package backup decides whether a cluster has a backup that is complete, whole and new enough, from
-// the Backups of tidb-operator.
+// Package backup decides from the Backups of tidb-operator whether a cluster has a backup. The backup
+// must be complete, whole and new enough.
 //
 // It is pure. The question is whether the cluster could be restored as it was a short time ago,
 // because an upgrade cannot be taken back. A Backup does not count where that is not certain.
@@ -21,7 +21,7 @@ import (
 
 // Found is what Backups say about one cluster.
 type Found struct {
-	// Newest is the backup with the newest data of those that count, "" for none, and Data the moment
+	// Newest is the backup with the newest data of those that count, "" for none. Data is the moment
 	// whose data it has.
 	Newest string
 	Data   time.Time
@@ -117,8 +117,8 @@ func hasAllTables(s *v1alpha1.BackupSpec) bool {
 	return full && all && s.BR.DB == "" && s.BR.Table == ""
 }
 
-// incremental reports whether BR saves only what has changed since an earlier backup, which has to be
-// there for a restore.
+// incremental reports whether BR saves only what has changed since an earlier backup. A restore needs
+// the earlier backup.
 func incremental(br *v1alpha1.BRConfig) bool {
 	return slices.ContainsFunc(br.Options, func(o string) bool { return strings.HasPrefix(strings.TrimSpace(o), "--lastbackupts") })
 }

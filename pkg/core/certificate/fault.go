@@ -80,8 +80,8 @@ func expiredAuthority(s Secret, at time.Time) *x509.Certificate {
 	return s.Authorities[0]
 }
 
-// untrusted returns which other owner does not trust a certificate, the owner's own Secret first:
-// programs read all of their files from one Secret.
+// untrusted returns which other owner does not trust a certificate. The owner's own Secret comes
+// first, because programs read all of their files from one Secret.
 func untrusted(w topology.Certificate, s Secret, all []topology.Certificate, read map[string]Secret, at time.Time) (text string, renew bool) {
 	judges := []topology.Certificate{w}
 	for _, o := range all {

@@ -60,7 +60,7 @@ func (g Group) Current(got state.Group, m state.Member) bool {
 // Drift is how an object that exists differs from the wanted one.
 type Drift int
 
-// The values of Drift: an object equals what is wanted, does not exist, differs, or is unknown because what is wanted
+// The values of Drift. An object equals what is wanted, does not exist, differs, or is unknown because what is wanted
 // cannot be rendered.
 const (
 	None Drift = iota
@@ -76,8 +76,8 @@ type Object struct {
 	Manifest   runtime.Object
 	// Mounted: pods use the object already, so a missing one is created at once.
 	Mounted bool
-	// Record is the record of the pod template that must be in the ledger before the object is
-	// written; its zero value for none.
+	// Record is the record of the pod template that must be in the ledger before the object is written. It is zero
+	// for no record.
 	Record state.Template
 	// Recorded is the record that was observed. If there is another one by now, the object is not
 	// written: a newer version of this program may have written it meanwhile.
@@ -105,8 +105,7 @@ func (w State) Group(k topology.Kind) (Group, bool) {
 // Lack is something that the pods of a component need and only a person can provide.
 type Lack struct {
 	Need Need
-	// Object is the name of the object that is missing or not as it must be, "" where the reason
-	// says enough.
+	// Object is the name of the object that is missing or not as it must be. It is "" where the reason says enough.
 	Object string
 	// Whole: the whole cluster lacks it, so that it is reported once.
 	Whole bool
@@ -127,8 +126,8 @@ const (
 	AskedVersion
 )
 
-// Notice is a change by another user or tool in the database, or by another version of this plugin
-// in the cluster. Status and runs report it.
+// Notice is a change by another user or tool in the database. Or another version of this plugin has made a change in
+// the cluster. Status and runs report it.
 type Notice struct {
 	Reason    event.NoticeReason
 	Component topology.Kind

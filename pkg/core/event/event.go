@@ -132,8 +132,7 @@ type Event struct {
 	ExitCode *int   `json:"exitCode,omitempty"`
 }
 
-// Gate is what identifies a gate in the events of one cluster: those with the same
-// values are about the same wait.
+// Gate is what identifies a gate in the events of one cluster. Gates with the same values are about the same wait.
 type Gate struct{ Component, Member, Object, Reason string }
 
 // Gate returns the gate that a waiting, blocked or passed event is about.

@@ -125,8 +125,8 @@ func (w *world) count() {
 	}
 }
 
-// here counts the members and the stores of this cluster as PD does: those of TiFlash are no stores
-// that lead.
+// here counts the members and the stores of this cluster as PD does. Stores of TiFlash do not count,
+// because they lead no regions.
 func (w *world) here() counts {
 	var n counts
 	for _, m := range w.members(topology.Raft) {

@@ -157,9 +157,9 @@ func (w *world) mostTurns() int {
 	return 200 + 60*n
 }
 
-// skip lets a minute pass, in which PD hears of all stores, and then moves the time on to when it changes
-// the decision. It reports whether there is such a time.
-// Each gate is waited for once: without progress it would be waited for again and again.
+// skip lets a minute pass, in which PD hears of all stores. It then moves the time on to when the time
+// changes the decision. skip reports whether there is such a time. Each gate is waited for once: without
+// progress it would be waited for again and again.
 func (w *world) skip(p plan.Plan, decided time.Time) bool {
 	if w.idle++; w.idle < int(time.Minute/turnTime) {
 		return true

@@ -66,8 +66,8 @@ func newWorld(profiles []plan.Profile, policy plan.Policy, want desired.State, n
 	return w
 }
 
-// recovers reports whether a member that does not serve is about to: its pod has not crashed, and has
-// had little time.
+// recovers reports whether a member that does not serve is about to serve. Its pod has not crashed,
+// and has had little time.
 func recovers(m state.Member, at time.Time) bool {
 	p := m.Pod
 	switch {

@@ -93,8 +93,8 @@ const (
 	Blocked Status = "blocked" // only a person can end it
 )
 
-// Wait is the time from an event that says that something does not hold to the one that says that
-// it does.
+// Wait is the time between two events. The first says that something does not hold, the second that
+// it holds.
 type Wait struct {
 	event.Gate
 
@@ -132,8 +132,8 @@ func (r Run) LeaderMoves() []Step {
 	return moves
 }
 
-// recent is how long a failure that does not happen again counts: no event says that its step is
-// not wanted any more.
+// recent is how long a failure that does not happen again counts. No event says that the failed step
+// is not wanted any more.
 const recent = 2 * time.Minute
 
 // Unsolved reports whether a step of a run has failed and the failure was not overcome. Then no other
@@ -195,8 +195,8 @@ func (r Run) FailedAttempts() int {
 // parts add up to the whole.
 type Spent struct{ Stepping, Database, Kubernetes, Otherwise time.Duration }
 
-// Add adds a time in which steps were under way, or, without steps, what is read from the sources
-// was awaited.
+// Add adds a time in which steps were under way. Without steps, what is read from the sources was
+// awaited in that time.
 func (s *Spent) Add(d time.Duration, stepping bool, sources []string) {
 	to := &s.Otherwise
 	for _, source := range sources {

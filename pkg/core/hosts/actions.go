@@ -15,8 +15,8 @@ type Action interface{ action() }
 type (
 	// Write writes the record.
 	Write struct{ Record Record }
-	// Mark tells the drivers of a cluster that the node is under maintenance, and Unmark that it is not any
-	// more.
+	// Mark tells the drivers of a cluster that the node is under maintenance. Unmark tells them that it
+	// is not any more.
 	Mark struct {
 		Cluster     Cluster
 		Maintenance topology.Maintenance

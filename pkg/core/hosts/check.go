@@ -279,8 +279,8 @@ func (h Host) evictionsWork(s Sight, _ []Sight) (Refusal, bool) {
 	}, true
 }
 
-// Stops returns the services of a cluster that stop while the host is down, since no member of the
-// component serves on another host.
+// Stops returns the services of a cluster that stop while the host is down. No member of the component
+// then serves on another host.
 func (h Host) Stops(s Sight) []string {
 	var all []string
 	for _, k := range topology.Kinds() {

@@ -24,8 +24,8 @@ func Matches(rule state.PlacementRule, s state.Store) bool {
 	return true
 }
 
-// exclusive reports whether stores with such a label are kept for rules that name
-// it: engine, exclusive, and all that begin with $.
+// exclusive reports whether stores with such a label are kept for rules that name it. Such labels
+// are engine, exclusive, and all that begin with $.
 func exclusive(key string) bool {
 	return key == "engine" || key == "exclusive" || strings.HasPrefix(key, "$")
 }
@@ -65,8 +65,8 @@ func isolates(rule state.PlacementRule) bool {
 	return rule.IsolationLevel != "" && len(rule.LocationLabels) > 0
 }
 
-// place returns the place of a store for a rule that isolates: the values of the location labels
-// down to the isolation level. A missing label counts as a value too.
+// place returns the place of a store for a rule that isolates. The place has the values of the
+// location labels down to the isolation level. A missing label counts as a value too.
 func place(rule state.PlacementRule, s state.Store) string {
 	// PD uses the widest location label if the level is not one of them.
 	level := max(slices.Index(rule.LocationLabels, rule.IsolationLevel), 0)

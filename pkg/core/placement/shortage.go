@@ -26,10 +26,10 @@ type Shortage struct {
 	Places []string
 }
 
-// Short reports whether fewer copies of some region can be placed on the stores that
-// stay than with the one that leaves. Then PD has put a copy of that region on the
-// one that leaves, and has no other place for it. Rules that too few stores match in
-// either case are no reason: the removal changes nothing for them.
+// Short reports whether the removal of a store reduces how many copies of some region can be
+// placed. Then PD has put a copy of that region on the store that leaves, and has no other place
+// for it. Rules that too few stores match in either case are no reason: the removal changes nothing
+// for them.
 func Short(sets [][]state.PlacementRule, stay []state.Store, leaves state.Store) (Shortage, bool) {
 	all := append(slices.Clone(stay), leaves)
 	for _, set := range sets {

@@ -112,8 +112,8 @@ func (s Shortage) Help(pdCtl func(words string) remedy.Command) remedy.Remedy {
 	return append(more, s.HelpBesides(pdCtl)...)
 }
 
-// HelpBesides returns what a person can do besides having more stores, wherever those are: for a text
-// that already says how many are needed.
+// HelpBesides returns what a person can do besides having more stores, wherever those are. It is for a
+// text that already says how many stores are needed.
 func (s Shortage) HelpBesides(pdCtl func(words string) remedy.Command) remedy.Remedy {
 	r := s.Rules[0]
 	if len(r.Tables) > 0 {

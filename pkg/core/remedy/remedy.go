@@ -1,4 +1,4 @@
-// Package remedy says what a person can do, as data: sentences, and commands that work
+// Package remedy says what a person can do, as data. The data are sentences, and commands that work
 // when they are pasted into a shell.
 //
 // The code that decides knows the namespace and the names of pods and containers, and nothing of

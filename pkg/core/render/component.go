@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// component is what rendering must know about one component, as data: the same code makes the
-// objects of all components from it.
+// component is what rendering must know about one component, as data. The same code makes the objects of all
+// components from it.
 type component struct {
 	topology.Group
 	cluster   topology.Cluster

@@ -12,7 +12,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Reasons of the condition Ready that an operator does not have: all members are healthy, but the
+// Reasons of the condition Ready that an operator does not have. All members are healthy, but the
 // cluster is not what the user wants.
 const (
 	reasonProgressing = "Progressing"
@@ -78,8 +78,8 @@ func (r projection) serving() bool {
 	return true
 }
 
-// replaced names the members that were given up and are down: nothing else shows them in a cluster
-// that is Ready.
+// replaced names the members that were given up and are down. Nothing else shows these members in a
+// cluster that is Ready.
 func (r projection) replaced() string {
 	var names []string
 	for _, want := range r.wanted.Groups {
@@ -121,8 +121,8 @@ func titles(kinds []topology.Kind) string {
 	return names[0] + " is"
 }
 
-// reason returns the first rule that is broken, in the operator's order, for scripts that wait for
-// one of its reasons.
+// reason returns the first rule that is broken, in the operator's order. Scripts may wait for one
+// of the operator's reasons.
 func (r projection) reason(status v1alpha1.TidbClusterStatus, p plan.Plan) (reason, message string) {
 	for _, d := range descriptions {
 		if set := d.kind.Status(&status).GetStatefulSet(); set != nil && set.CurrentRevision != set.UpdateRevision {
@@ -145,7 +145,7 @@ func (r projection) reason(status v1alpha1.TidbClusterStatus, p plan.Plan) (reas
 	return reasonProgressing, r.message(p, "The cluster is being changed")
 }
 
-// message returns what the cluster waits for, without the observed number: the number changes in
+// message returns what the cluster waits for, without the observed number. The number changes in
 // each observation, and each change would be a write.
 func (r projection) message(p plan.Plan, otherwise string) string {
 	if len(p.Gates) == 0 {

@@ -19,8 +19,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// annNameBefore on the TidbCluster names the ConfigMap that was in use when an
-// operator deleted the StatefulSet, keeping its pods, to recreate it.
+// annNameBefore on the TidbCluster names a ConfigMap that was in use. An operator then deleted the StatefulSet,
+// keeping its pods, to recreate it.
 const annNameBefore = "tidb.pingcap.com/configmap-name-before-delete-"
 
 // configured is the ConfigMap of a component: the name that its pods use, and what
@@ -116,7 +116,8 @@ func content(comp component, used *corev1.ConfigMap) (said configured, data map[
 	return said, data, nil
 }
 
-// sameMeaning reports whether a text that is in use means what is wanted, or what tidb-operator writes for the same spec.
+// sameMeaning reports whether a text that is in use means what is wanted. The text may also mean what tidb-operator
+// writes for the same spec.
 func (d document) sameMeaning(used, wanted string) (bool, error) {
 	if sameTOML(used, wanted) || d.operators == nil {
 		return sameTOML(used, wanted), nil
@@ -209,8 +210,8 @@ func startScript(comp component, used *corev1.ConfigMap) (string, field.ErrorLis
 	return text, refused, nil
 }
 
-// rollingName returns a name of the ConfigMap that contains a digest of its content, so that
-// another content restarts the pods.
+// rollingName returns a name of the ConfigMap that contains a digest of its content. So another content restarts
+// the pods.
 func rollingName(m, used *corev1.ConfigMap, have state.Existing) string {
 	if used != nil && !taken(used, m.Data) {
 		return used.Name

@@ -97,10 +97,10 @@ func appliedSpec(live *appsv1.StatefulSet) appsv1.StatefulSetSpec {
 	return applied
 }
 
-// keepTailers keeps the commands of running tailers, if the commands are for the same file and of
-// this version, an earlier version or tidb-operator. The reason is that an existing cluster does
-// not restart for another command. Other commands are the user's patch, which withAdditional
-// applies again if it is still in the spec.
+// keepTailers keeps the commands of running tailers for the same file. The commands must be of this
+// version, an earlier version or tidb-operator. The reason is that an existing cluster does not restart
+// for another command. Other commands are the user's patch, which withAdditional applies again if it is
+// still in the spec.
 func keepTailers(logs []tailer, applied appsv1.StatefulSetSpec) []corev1.Container {
 	var containers []corev1.Container
 	for _, l := range logs {

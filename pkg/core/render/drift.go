@@ -11,10 +11,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 )
 
-// To see whether an object must be written, the wanted spec is compared with the record of what was
-// applied last. It is never compared with the live spec, which has the defaults of an API server.
-// Labels and annotations that others have added are never a reason to write. The tool's own are no
-// reason either, because otherwise every StatefulSet would be written in every turn.
+// To see whether an object must be written, the wanted spec is compared with what was applied last.
+// It is read from the record, and never from the live spec, which has the defaults of an API
+// server. Labels and annotations that others have added are never a reason to write. The tool's own
+// are no reason either, because otherwise every StatefulSet would be written in every turn.
 
 // setDrift compares everything but the replicas and the partition: those have
 // steps of their own.

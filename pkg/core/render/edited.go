@@ -49,7 +49,8 @@ func templateTree(t corev1.PodTemplateSpec) map[string]any {
 	return all
 }
 
-// place is a field of a pod template: its path for people, and the way to it for the record of field managers.
+// place is a field of a pod template. It has the field's path for people, and the way to it for the record of
+// field managers.
 type place struct {
 	path string
 	way  []any // names of fields, and elements of lists as map[string]any

@@ -47,7 +47,8 @@ func (m managers) writer(at place) (name string, when time.Time) {
 	return name, when
 }
 
-// has reports whether a manager has written a field, or a list or map that it is in as one value.
+// has reports whether a manager has written a field. The manager may also have written, as one value, a
+// list or map with the field.
 func (m manager) has(way []any) bool {
 	node := m.fields
 	start := []any{"spec", "template", "spec"}

@@ -51,8 +51,8 @@ func mergeService(live, wanted *corev1.Service) (*corev1.Service, error) {
 	result.Spec = *wanted.Spec.DeepCopy()
 	keepAllocated(&result.Spec, live.Spec)
 	setLastApplied(&result.ObjectMeta, result.Spec)
-	// These follow from the addresses, which cannot be changed, and are in no spec of ours, so they
-	// are not in the record.
+	// These fields follow from the addresses, which cannot be changed. No spec of ours has the
+	// fields, so they are not in the record.
 	result.Spec.ClusterIPs = slices.Clone(live.Spec.ClusterIPs)
 	result.Spec.IPFamilies = slices.Clone(live.Spec.IPFamilies)
 	if result.Spec.IPFamilyPolicy == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Origin returns the field of the TidbCluster that a field of a rendered object was made of, such as
+// Origin returns the field of the TidbCluster that a field of a rendered object was made of. An example is
 // spec.tikv.tolerations[0].effect for spec.template.spec.tolerations[0].effect of a StatefulSet. The API server names
 // the field of the object, which a user has never written. Where nothing more is known it is the component's part of
 // the spec, "spec" for an object of the whole cluster.
@@ -128,7 +128,8 @@ func (o origin) entry(list string, element any) ([]string, bool) {
 	return []string{"spec", o.kind}, false
 }
 
-// field returns the path of a field of the component's part, or of the spec as a whole where only that has it.
+// field returns the path of a field of the component's part. Where only the spec as a whole has the field, it returns
+// that path.
 func (o origin) field(name string) []string {
 	if _, own := o.own[name]; !own {
 		if _, whole := o.spec[name]; whole {
@@ -138,7 +139,7 @@ func (o origin) field(name string) []string {
 	return []string{"spec", o.kind, name}
 }
 
-// ofPod returns the origin of a field of a pod, or of a pod template at a path of the object.
+// ofPod returns the origin of a field of a pod. The pod may also be a pod template at a path of the object.
 func (o origin) ofPod(root, parts []string) string {
 	switch first := parts[0]; {
 	case first == "metadata" && len(parts) > 1:

@@ -22,8 +22,8 @@ const annPutBack = "kubectl-tidb/put-back"
 // FieldManager is the name under which the API server records the fields that this plugin writes.
 const FieldManager = "kubectl-tidb"
 
-// insisting is how long after a field was put back a change of it counts as that of a tool that does not
-// leave it. A person who changes it again comes later, or is asked to stop by the notice.
+// insisting is how soon after a field was put back a tool that does not leave the field changes it again.
+// A person who changes the field again comes later, or is asked to stop by the notice.
 const insisting = 10 * time.Minute
 
 // putBack is the record of one field.

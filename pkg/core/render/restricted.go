@@ -101,7 +101,7 @@ func excessOf(c corev1.Container, at *field.Path) field.ErrorList {
 // runtime.
 var confinedTypes = map[string]bool{"": true, "container_t": true, "container_init_t": true, "container_kvm_t": true, "container_engine_t": true}
 
-// unconfined returns what takes a process out of the limits that the container runtime sets, for a pod or a container.
+// unconfined returns what takes a process of a pod or a container out of the limits of the container runtime.
 func unconfined(at *field.Path, seccomp *corev1.SeccompProfile, armor *corev1.AppArmorProfile, linux *corev1.SELinuxOptions) field.ErrorList {
 	var errs field.ErrorList
 	refuse := func(is bool, path, what string) {

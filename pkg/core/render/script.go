@@ -70,8 +70,8 @@ type word struct {
 	ours bool
 	// or is the same in another form that an operator's script can have; "" for none.
 	or string
-	// read is text that a script has if it finds the word out when it runs, as all of our scripts do. Such a script
-	// need not have the word. read is "" where all scripts have the word.
+	// read is text of a script that finds the word out when it runs, as all of our scripts do. Such a script need not
+	// have the word. read is "" where all scripts have the word.
 	read string
 }
 
@@ -90,11 +90,12 @@ func clusterWords(c topology.Cluster) []word {
 	return words
 }
 
-// ownAddress is the part of scripts that waits until the name of the pod has one of the pod's own addresses.
+// ownAddress is the part of scripts that waits for the name of the pod. The name must have one of the pod's own
+// addresses.
 const ownAddress = "scripts/own-address.sh.tmpl"
 
-// startTimeout returns how many seconds a script waits for the pod's name to lead to the pod, 0 where it does not wait.
-// As in tidb-operator it is the start timeout of PD, for TiKV too.
+// startTimeout returns how many seconds a script waits for the pod's name to lead to the pod. It is 0 where the script
+// does not wait. As in tidb-operator it is the start timeout of PD, for TiKV too.
 func startTimeout(c topology.Cluster, waits bool) int {
 	if !waits {
 		return 0
@@ -186,8 +187,8 @@ func (w word) isIn(text string) bool {
 // leftOpen reports whether a script finds out when it runs whether it uses the word.
 func (w word) leftOpen(text string) bool { return w.read != "" && strings.Contains(text, w.read) }
 
-// executed returns the words after a program, and after a variable with its own arguments, on the line that executes
-// the program. It returns false if a script has no such line.
+// executed returns the words after a program, on the line that executes the program. The words come after a variable
+// with the program's own arguments. It returns false if a script has no such line.
 func executed(text, program string) ([]string, bool) {
 	if program == "" {
 		return nil, false

@@ -24,8 +24,8 @@ func service(comp component, name, usedBy string, ports ...corev1.ServicePort) *
 	return s
 }
 
-// peerService gives each pod a DNS name, also while it is not Ready: members must find each other
-// to become Ready.
+// peerService gives each pod a DNS name, also while the pod is not Ready. Members must find each
+// other to become Ready.
 func peerService(comp component, ports ...corev1.ServicePort) *corev1.Service {
 	s := service(comp, comp.cluster.PeerService(comp.Kind), usedByPeer, ports...)
 	s.Spec.ClusterIP = corev1.ClusterIPNone

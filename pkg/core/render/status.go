@@ -69,8 +69,8 @@ func (r projection) component(d description, earlier []description, status *v1al
 	part.SetVolumes(r.volumes(d.kind))
 }
 
-// phase returns "" for a component that is not wanted or does not exist yet: then its status stays
-// as it is.
+// phase returns "" for a component that is not wanted or does not exist yet. Then the component's
+// status stays as it is.
 func (r projection) phase(k topology.Kind) v1alpha1.MemberPhase {
 	want, ok := r.wanted.Group(k)
 	set := r.have.Sets[k]

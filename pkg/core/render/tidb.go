@@ -174,7 +174,7 @@ func tidbKeys(db *v1alpha1.TiDBSpec) []setting {
 	return keys
 }
 
-// tidbReadiness returns the readiness probe, which is never nil: a TiDB server that is starting
+// tidbReadiness returns the readiness probe, which is never nil. A TiDB server that is starting
 // must not get connections from the Service.
 func tidbReadiness(c topology.Cluster, spec *v1alpha1.Probe) *corev1.Probe {
 	probe := &corev1.Probe{ProbeHandler: tcpProbe(topology.TiDBServerPort), InitialDelaySeconds: readinessDelay}

@@ -42,8 +42,8 @@ func tiflashConfig(comp component) (common, proxy *config.GenericConfig, err err
 // pdAddress is the key of TiFlash's configuration with PD's address.
 const pdAddress = "raft.pd_addr"
 
-// withoutPDAddress returns the configuration that tidb-operator writes where the start scripts are to prefer the
-// addresses of PD in the spec. There are none in the spec, so that PD's address is empty in it. With PD's address
+// withoutPDAddress returns the configuration of tidb-operator where start scripts are to prefer the addresses of PD in
+// the spec. There are no addresses in the spec, so that PD's address is empty in the configuration. With PD's address
 // instead all members of TiFlash would restart when the cluster is taken over. It returns nil for other clusters.
 func withoutPDAddress(comp component, wanted *config.GenericConfig) (*config.GenericConfig, error) {
 	if !comp.cluster.PrefersPDAddresses() || sets(comp.cluster.Source.Spec.TiFlash.Config.Common.MP, pdAddress) {

@@ -45,8 +45,8 @@ func (comp *component) mountMemberTLS(client *bool) {
 	}
 }
 
-// certificateKeys are the settings with which a program finds its certificate: the names of the
-// keys for the CA, the certificate and the private key. One without a name is left out.
+// certificateKeys are the settings with which a program finds its certificate. They have the names
+// of the keys for the CA, the certificate and the private key. One without a name is left out.
 func certificateKeys(volume, ca, certificate, private string) []setting {
 	return certificateKeysIn(topology.CertificateDir(volume), ca, certificate, private)
 }

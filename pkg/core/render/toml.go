@@ -9,8 +9,8 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/util/toml"
 )
 
-// setting is a key of a configuration, as a dotted path, with a value that the cluster needs,
-// whatever the user has written.
+// setting is a key of a configuration, as a dotted path, with a value. The cluster needs that
+// value, whatever the user has written.
 type setting struct {
 	key   string
 	value any
@@ -27,8 +27,7 @@ func withKeys(user *config.GenericConfig, forced ...setting) (*config.GenericCon
 	return result, nil
 }
 
-// set is like the API module's Set, which panics where the user has written a
-// value in the place of a table.
+// set is like the API module's Set, which panics where a user's value is in the place of a table.
 func set(table map[string]any, key string, value any) error {
 	path := strings.Split(key, ".")
 	for i, name := range path[:len(path)-1] {
@@ -45,8 +44,8 @@ func set(table map[string]any, key string, value any) error {
 	return nil
 }
 
-// bareNumbers writes two durations of TiKV as bare numbers where the user gave a whole number only,
-// with a sign perhaps. Older releases know these durations as numbers of milliseconds.
+// bareNumbers writes two durations of TiKV as bare numbers where the user gave a whole number only.
+// The number may have a sign. Older releases know these durations as numbers of milliseconds.
 func bareNumbers(user *config.GenericConfig) *config.GenericConfig {
 	result := user.DeepCopy()
 	txn, ok := result.MP["pessimistic-txn"].(map[string]any)

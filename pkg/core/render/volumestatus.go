@@ -33,9 +33,9 @@ func (r projection) volumes(k topology.Kind) volumeStatuses {
 	return result
 }
 
-// volumeStatus counts claims with the wanted size as modified, and other claims as current, with
-// the size of the last of these. When all claims have the wanted size, all count as both. Classes
-// are never changed, so the class of a claim is the wanted one.
+// volumeStatus counts claims with the wanted size as modified, and other claims as current. The
+// current size is that of the last other claim. When all claims have the wanted size, all count as
+// both. Classes are never changed, so the class of a claim is the wanted one.
 func volumeStatus(want topology.Volume, claims []state.Claim) *v1alpha1.StorageVolumeStatus {
 	s := &v1alpha1.StorageVolumeStatus{Name: v1alpha1.StorageVolumeName(want.Name)}
 	s.ModifiedCapacity = want.Size.Quantity()

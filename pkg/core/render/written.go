@@ -56,8 +56,8 @@ func WrittenConfig(c topology.Cluster, k topology.Kind, have state.Existing) Wri
 const (
 	// aside is how far our clock may be from the API server's, which sets the times of pods.
 	aside = 2 * time.Second
-	// mounting bounds how long a node takes to update a changed ConfigMap in running pods, and how
-	// far its clock is from the API server's.
+	// mounting bounds how long a node takes to update a changed ConfigMap in running pods. It also
+	// bounds how far the node's clock is from the API server's.
 	mounting = 5 * time.Minute
 )
 

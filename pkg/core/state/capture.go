@@ -2,8 +2,8 @@ package state
 
 import "time"
 
-// Capture is what TiCDC says about a member, and about itself as a whole: every member answers the
-// same, that of the owner.
+// Capture is what TiCDC says about a member, and about TiCDC as a whole. Every member gives the answer of the
+// owner.
 type Capture struct {
 	ID string // "" while it is not known
 	// Owner: it gives tables to the captures.

@@ -5,8 +5,8 @@ package state
 // (configUpdateStrategy InPlace).
 type Config int
 
-// ConfigUnknown is the zero value: it is unknown when the ConfigMap was written, or
-// the pod started at about that time.
+// ConfigUnknown is the zero value. It is unknown when the ConfigMap was written, or the pod started
+// at about that time.
 const (
 	ConfigUnknown Config = iota
 	ConfigCurrent

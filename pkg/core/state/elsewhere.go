@@ -13,8 +13,7 @@ type StoreElsewhere struct {
 	ID      uint64
 	Address string
 	State   StoreState
-	// Serves is true for a store that is Offline and sends heartbeats, because such a store serves while its regions
-	// leave.
+	// Serves is true for a store that is Offline and sends heartbeats. Such a store serves while its regions leave.
 	Serves bool
 }
 

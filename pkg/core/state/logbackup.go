@@ -7,6 +7,7 @@ type LogBackup struct {
 	Task string
 	// Paused: it goes no further, by a person or after an error.
 	Paused bool
-	// Behind is how long ago the time is to which the cluster could be restored from it; zero where that is not known.
+	// Behind is how long ago the time is to which the log backup can restore the cluster. It is zero where that is
+	// not known.
 	Behind time.Duration
 }

@@ -18,10 +18,10 @@ type Member struct {
 	// Gone is since when this process has observed that a wanted pod is missing; zero when it is
 	// not.
 	Gone time.Time
-	// Refusal says why Kubernetes has not made the pod that is missing; "" when it is not missing, or that is not
-	// known.
+	// Refusal says why Kubernetes has not made the pod that is missing. It is "" when the pod is not missing, or the
+	// reason is not known.
 	Refusal string
-	// Lacks is what the pod that is missing names and what does not exist, where that is why there is no pod.
+	// Lacks is what the missing pod names and what does not exist. It is set where that is why there is no pod.
 	Lacks Lacking
 	// NotServing is since when this process has observed that the member does not serve; zero while
 	// it serves. It differs between processes: it bounds a wait, and is no evidence of how long the
@@ -63,10 +63,9 @@ type Pod struct {
 	// Started is when the component's container last started; zero while it
 	// does not run.
 	Started time.Time
-	// Addressed is true while a process of the pod can be asked: the pod has an address, and its phase is not final.
+	// Addressed is true while a process of the pod can be asked. The pod has an address, and its phase is not final.
 	Addressed bool
-	// Ran is true if the component's container has started at least once, so the image is there and
-	// the pod has a node.
+	// Ran is true if the component's container has started at least once. So the image is there and the pod has a node.
 	Ran bool
 	// Version is the tag of the component's image, "" without one.
 	Version string
@@ -190,8 +189,8 @@ const (
 	StoreTombstone    StoreState = "Tombstone"
 )
 
-// Database is the database half of a member: a PD member, a store, or a TiDB server, as PD or the
-// server itself reports. Fields that do not apply to a component are zero.
+// Database is the database half of a member: a PD member, a store, or a TiDB server. PD or the server itself reports
+// it. Fields that do not apply to a component are zero.
 type Database struct {
 	Presence Presence
 	// ID is PD's member id or store id. A tombstone is reported only for the data of the removed store. A member that
@@ -203,13 +202,13 @@ type Database struct {
 	Unstarted bool
 	// Unasked is true for a member of PD if PD did not say in time whether it reaches the member.
 	Unasked bool
-	// Healthy is true for a member of PD that passes PD's health check, and for a TiDB server whose status port
+	// Healthy is true for a member of PD that passes PD's health check. It is true for a TiDB server whose status port
 	// answers. It is true for a store that is Up and has sent a heartbeat since its container started, or that is new
 	// and answers itself. It is true for a Pump that is online and has written to PD's etcd since its container
 	// started.
 	Healthy bool
-	// New is true for a store that the process in its pod has registered in PD, with no regions to open. PD has not got
-	// the first heartbeat of such a store yet. PD calls the store Down.
+	// New is true for a store that the process in its pod has registered in PD. There are no regions to open. PD has
+	// not got the first heartbeat of such a store yet. PD calls the store Down.
 	New     bool
 	Problem string // why it is not healthy, according to the database
 	// Draining: the member serves its present clients until it ends, and takes no new clients.
@@ -231,8 +230,8 @@ type Database struct {
 	// it could not be read.
 	Leaders int
 	Regions int
-	// Capacity is the size of a store's disk, and Available what is free of it, as the store last
-	// reported to PD. With a Capacity of 0 both are unknown.
+	// Capacity is the size of a store's disk, and Available what is free of it. Both are as the store last reported to
+	// PD. With a Capacity of 0 both are unknown.
 	Capacity, Available topology.Size
 	Version             string
 	Capture             Capture // of TiCDC

@@ -33,7 +33,7 @@ const (
 	PumpOffline PumpState = "offline" // drainers have read all that it had
 )
 
-// Removed reports whether the database counts on nothing that the member has any more: its store is a
+// Removed reports whether the database counts on nothing of the member any more. Its store is a
 // tombstone, or its Pump is offline.
 func (d Database) Removed() bool {
 	return d.State == StoreTombstone || d.Pump.State == PumpOffline

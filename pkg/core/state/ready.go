@@ -15,7 +15,7 @@ func ReadyCondition(p *corev1.Pod) corev1.PodCondition {
 // Ready reports whether Kubernetes calls a pod Ready.
 func Ready(p *corev1.Pod) bool { return ReadyCondition(p).Status == corev1.ConditionTrue }
 
-// Addressed reports whether a process of a pod can be asked: the pod has an address, and it is not in a final phase.
+// Addressed reports whether a process of a pod can be asked. The pod has an address, and it is not in a final phase.
 func Addressed(p *corev1.Pod) bool { return p.Status.PodIP != "" && !Ended(p) }
 
 // Ended reports whether a pod is in a final phase. Kubernetes starts no container of such a pod again.
@@ -26,7 +26,7 @@ func Ended(p *corev1.Pod) bool {
 // NodeState is what Kubernetes says of a node.
 type NodeState int
 
-// NodeUnknown is the zero value on purpose: a node that was not read, or may not be read, is not lost.
+// NodeUnknown is the zero value on purpose. A node that was not read, or may not be read, is not lost.
 const (
 	NodeUnknown NodeState = iota
 	NodeReady

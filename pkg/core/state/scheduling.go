@@ -23,7 +23,7 @@ type Scheduling struct {
 	// Denied are the names of region labels "schedule=deny", which keep leaders of their ranges where they are. An
 	// import of TiDB Lightning or IMPORT INTO makes them. They are read only where leaders are to move.
 	Denied []string
-	// NoAdding are the stores that take no new copies (limit add-peer is 0), NoRemoving those that give none away
-	// (limit remove-peer is 0).
+	// NoAdding are the stores that take no new copies (limit add-peer is 0). NoRemoving are the stores that give
+	// no copies away (limit remove-peer is 0).
 	NoAdding, NoRemoving []uint64
 }

@@ -24,12 +24,11 @@ type Set struct {
 	// Manual is true if the live update strategy leaves restarts to the user
 	// (OnDelete).
 	Manual bool
-	// Ordered is true if pods are created and deleted one by one (OrderedReady):
-	// none before all pods with a lower ordinal are Ready. A pod that is stuck is
-	// then not replaced.
+	// Ordered is true if pods are created and deleted one by one (OrderedReady). No pod is created before all
+	// pods with a lower ordinal are Ready. A pod that is stuck is then not replaced.
 	Ordered bool
-	// Observed is true if the StatefulSet controller has seen the newest spec, so
-	// that the revisions below are those of this spec.
+	// Observed is true if the StatefulSet controller has seen the newest spec. The revisions below are then those
+	// of this spec.
 	Observed bool
 	// UpdateRevision is the revision of a pod that is recreated with an ordinal not
 	// below Partition.

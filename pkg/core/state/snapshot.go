@@ -86,16 +86,17 @@ type PD struct {
 	// LocationLabels are the labels of stores that PD spreads replicas by, the
 	// widest first (replication.location-labels).
 	LocationLabels []string
-	// IsolationLevel is the location label in which any two copies must differ; "" where PD only prefers that
-	// they do (replication.isolation-level).
+	// IsolationLevel is the location label in which any two copies must differ (replication.isolation-level).
+	// It is "" where PD only prefers that copies differ.
 	IsolationLevel string
 	// RulesDisabled is true if PD does not place copies by its placement rules. PD then refuses stores of
 	// TiFlash, and does not disable its rules while TiFlash has a store.
 	RulesDisabled bool
 	// Placement is what the removal of a store is checked against.
 	Placement Placement
-	// MaxStoreDown is after how long without a heartbeat PD calls a store Down and makes new copies of its
-	// regions (schedule.max-store-down-time). It is zero where it was not read, because all stores are Up.
+	// MaxStoreDown is after how long without a heartbeat PD calls a store Down (schedule.max-store-down-time).
+	// PD then makes new copies of its regions. MaxStoreDown is zero where it was not read, because all stores
+	// are Up.
 	MaxStoreDown time.Duration
 	// SchedulersUnknown is true if PD answers, but has not loaded its schedulers yet. What it says
 	// about them then is wrong, so that Database.Evicting is unknown for every store, and no
@@ -103,8 +104,8 @@ type PD struct {
 	SchedulersUnknown bool
 	// Scheduling is what keeps PD from moving leaders or regions.
 	Scheduling Scheduling
-	// OtherPumps is how many Pumps are online that are no members here, as those in another Kubernetes
-	// cluster, and PumpsKnown whether Pumps were read.
+	// OtherPumps is how many Pumps are online that are no members here, such as Pumps in another Kubernetes
+	// cluster. PumpsKnown is whether Pumps were read.
 	OtherPumps int
 	PumpsKnown bool
 	// Bootstrapped is true if a first store has joined, so that PD can list stores.

@@ -87,7 +87,7 @@ func (v Voters) Of(name string) (Voter, bool) {
 	return Voter{}, false
 }
 
-// TakesPart reports whether a voter takes part in PD's quorum by its own account: it answers, follows the leader, and
+// TakesPart reports whether a voter takes part in PD's quorum by its own account. It answers, follows the leader, and
 // has caught up.
 func (v Voters) TakesPart(name string) bool {
 	m, votes := v.Of(name)

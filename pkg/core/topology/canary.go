@@ -113,8 +113,8 @@ func validateCanary(was *Cluster, c Cluster) field.ErrorList {
 	return nil
 }
 
-// canaryWarnings says that a canary stays, where the spec changes and the canary does not: the new rollout
-// stops at it as well.
+// canaryWarnings says that a canary stays, where the spec changes and the canary does not. The new rollout
+// stops at the canary as well.
 func canaryWarnings(old *Cluster, c Cluster) []Warning {
 	if old == nil || specDigest(old.Written) == specDigest(c.Written) {
 		return nil

@@ -27,7 +27,7 @@ type Certificate struct {
 	MountedBy []Kind
 }
 
-// Circle is a group of certificates whose owners connect to each other: each has to trust the
+// Circle is a group of certificates whose owners connect to each other. Each owner has to trust the
 // authorities of the others.
 type Circle int
 
@@ -37,9 +37,9 @@ const (
 	SQLCircle
 )
 
-// Certificates returns the Secrets with certificates that the cluster needs, in the order in which
-// its components depend on each other. The one of clients of members is the first, since this
-// program is such a client.
+// Certificates returns the Secrets with certificates that the cluster needs, in the order of its
+// components. The certificate of clients of members is the first, because this program is such a
+// client.
 func Certificates(c Cluster) []Certificate {
 	var all []Certificate
 	if c.TLS.Members {
@@ -65,8 +65,8 @@ func Certificates(c Cluster) []Certificate {
 	return all
 }
 
-// AllCertificates returns those that the cluster would need with all components, for a person who makes
-// all of them at once.
+// AllCertificates returns the certificates that the cluster would need with all components. It is for a
+// person who makes all of them at once.
 func AllCertificates(c Cluster) []Certificate {
 	all := Certificates(c)
 	add := func(w Certificate) {
@@ -87,8 +87,8 @@ func AllCertificates(c Cluster) []Certificate {
 }
 
 // AuthoritySecret returns the name of the Secret with the authority that signs the certificates of a
-// circle, if this program makes them. Each circle has its own: an SQL client with a certificate of
-// the other one could give orders to PD.
+// circle. It is for certificates that this program makes. Each circle has its own authority: an SQL
+// client with a certificate of the other circle could give orders to PD.
 func (c Cluster) AuthoritySecret(circle Circle) string {
 	if circle == SQLCircle {
 		return c.SetName(TiDB) + "-ca-secret"
@@ -146,8 +146,8 @@ func (c Cluster) sqlServer() Certificate {
 	return w
 }
 
-// sqlClient returns the certificate with which a member connects to TiDB; own is the Secret that its
-// component names for it.
+// sqlClient returns the certificate with which a member connects to TiDB. own is the Secret that its
+// component names for that.
 func (c Cluster) sqlClient(own *string) Certificate {
 	return Certificate{
 		Secret: c.SQLClientSecret(own), Circle: SQLCircle, Client: true, WithoutCA: c.tlsClient().SkipInternalClientCA,

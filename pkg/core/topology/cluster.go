@@ -66,8 +66,8 @@ type Group struct {
 	Unknown []string
 	Image   string
 	Version string // the image's tag, "" without one
-	// StoreLabels are labels of a store's node that the store carries as well, besides
-	// those by which PD spreads replicas (TiKV; spec.tikv.storeLabels).
+	// StoreLabels are labels of a store's node that the store carries as well (TiKV; spec.tikv.storeLabels). The store
+	// also carries the labels by which PD spreads replicas.
 	StoreLabels []string
 	// ScaleOut and ScaleIn are how many members may be joining, or leaving, at
 	// the same time (spec.<kind>.scalePolicy). They are at least 1, and 1 where
@@ -78,8 +78,8 @@ type Group struct {
 	Recover bool
 	// Volumes are the claims that each member has, the one with its data first.
 	Volumes []Volume
-	// EvictTimeout limits the wait for a store's leaders to leave before the
-	// store is restarted anyway; nil for no limit (TiKV; spec.tikv.evictLeaderTimeout).
+	// EvictTimeout limits the wait for a store's leaders to leave (TiKV; spec.tikv.evictLeaderTimeout). After it the
+	// store is restarted anyway; nil for no limit.
 	EvictTimeout *time.Duration
 	// FlushesLog: a store flushes its log backup before it is restarted (TiKV; annotation
 	// tidb.pingcap.com/tikv-restart-without-flush-log-backup).

@@ -47,9 +47,9 @@ func DDLPauseAnnotations() []string {
 	return []string{annDDLPaused, annDDLSince, annDDLFrom, annDDLTo}
 }
 
-// PausesDDL reports whether an upgrade of TiDB from one version to another one has to ask TiDB for a pause of DDL.
-// These are the pairs for which tidb-operator asks. Releases from v7.1.0 to v7.3.0 pause by themselves or not at all. A
-// downgrade is no upgrade.
+// PausesDDL reports whether an upgrade of TiDB between two versions has to ask TiDB for a pause of DDL. These are the
+// pairs for which tidb-operator asks. Releases from v7.1.0 to v7.3.0 pause by themselves or not at all. A downgrade is
+// no upgrade.
 func PausesDDL(from, to string) bool {
 	was, err := ParseVersion(from)
 	if err != nil {
@@ -63,7 +63,7 @@ func PausesDDL(from, to string) bool {
 	return early && is.isBetween("v7.1.2", "v7.2.0") || (early || was.isBetween("v7.4.0", "")) && is.isBetween("v7.4.0", "")
 }
 
-// isBetween reports whether a version is not older than the first release, and older than the second one; "" is no limit.
+// isBetween reports whether a version is at least the first release, and older than the second; "" is no limit.
 func (v Version) isBetween(least, before string) bool {
 	low, err := ParseVersion(least)
 	if err != nil || v.Less(low) {

@@ -43,8 +43,8 @@ func setDefaults(tc *v1alpha1.TidbCluster) {
 	}
 	setDefaultsPDMS(tc.Spec.PDMS)
 
-	// The default of TiDB's log files is set apart from the others, because the API
-	// module panics where the user's "log" is not a table. Validate reports that.
+	// The default of TiDB's log files is set separately. The API module panics where the user's
+	// "log" is not a table. Validate reports that.
 	tidb := tc.Spec.TiDB
 	var own *v1alpha1.TiDBConfigWraper
 	if tidb != nil {
@@ -59,8 +59,8 @@ func setDefaults(tc *v1alpha1.TidbCluster) {
 	}
 }
 
-// setDefaultsPDMS sets not only the schema's default: the API module's own defaulting
-// panics without a base image, and without an entry.
+// setDefaultsPDMS sets the schema's default, and more. The API module's own defaulting panics
+// without a base image, and without an entry.
 func setDefaultsPDMS(all []*v1alpha1.PDMSSpec) {
 	for i, ms := range all {
 		if ms == nil {
@@ -96,7 +96,7 @@ func setProtocol(p *corev1.Protocol) {
 	}
 }
 
-// notTable follows a path through the tables of a configuration and returns the first part that is
+// notTable follows a path through the tables of a configuration. It returns the first part that is
 // not a table; "" when there is none.
 func notTable(config map[string]any, path ...string) string {
 	name := ""

@@ -28,9 +28,9 @@ func (g Group) Failure(member string) (Failure, bool) {
 	return Failure{}, false
 }
 
-// Size returns the wanted number of members: those that the user asks for, and one more for each
-// that is replaced. A PD member is replaced only after PD has removed it: before that another voter
-// would make the loss of the quorum more likely.
+// Size returns the wanted number of members. These are the members that the user asks for, and one
+// more for each that is replaced. A PD member is replaced only after PD has removed it, because
+// before that another voter would make the loss of the quorum more likely.
 func (g Group) Size() int {
 	if len(g.Failures) == 0 {
 		return g.Replicas

@@ -1,5 +1,5 @@
-// Package topology has what the user wants: one Cluster value made from a TidbCluster, defaulted
-// and validated, with every name that follows from it.
+// Package topology has what the user wants. It makes a Cluster value from a TidbCluster, defaulted and validated,
+// with every name that follows from it.
 //
 // It is pure: the same TidbCluster always gives the same Cluster. Nothing here
 // knows what exists in Kubernetes or in PD; that is package state.
@@ -33,8 +33,7 @@ type Data int
 
 // What members keep.
 const (
-	// None: nothing that the database counts on, so PD does not list the members, and an existing
-	// claim can be used again.
+	// None: the database counts on nothing. So PD does not list the members, and an existing claim can be used again.
 	None Data = iota
 	// Raft: the log of PD itself. Members vote: to add one while another one is down
 	// can cost the quorum for good. PD lists them as its own members.
@@ -152,8 +151,8 @@ func (k Kind) OwnReleases() bool { return k.traits().ownReleases }
 // PD tries to reach PD until the server is killed.
 func (k Kind) EndsFirst() bool { return k.traits().endsFirst }
 
-// Keeps reports whether members read a setting from their file only when the cluster is made, and
-// keep it themselves since then.
+// Keeps reports whether members read a setting from their file only when the cluster is made. Since then the members
+// keep the setting themselves.
 func (k Kind) Keeps(key string) bool {
 	table, _, _ := strings.Cut(key, ".")
 	return slices.Contains(k.traits().keeps, table)

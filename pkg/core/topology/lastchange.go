@@ -26,8 +26,9 @@ type LastChange struct {
 	// Spec is the digest of the spec after the change. To take the change back on top of what another
 	// user or tool has written since could make a spec that nobody has asked for.
 	Spec string `json:"spec"`
-	// Canary is the canary that was asked for before the change, "" for none; nil where the change has
-	// left it as it was. Of another canary a rollback would promote what is still being watched.
+	// Canary is the canary that was asked for before the change, "" for none. It is nil where the
+	// change has left the canary as it was. Of another canary a rollback would promote what is still
+	// being watched.
 	Canary *string `json:"canary,omitempty"`
 }
 
@@ -38,8 +39,8 @@ func (l LastChange) String() string { return fmt.Sprintf("%q of %s", l.Action, m
 // annotations of an object.
 const longestBack = 64 << 10
 
-// Record returns the record of a change as the annotation has it; "" for one that is too long to be
-// recorded.
+// Record returns the record of a change as the annotation has it. It is "" for a change that is too
+// long to be recorded.
 func (l LastChange) Record(after *v1alpha1.TidbCluster) string {
 	l.At, l.Spec = l.At.UTC().Truncate(time.Second), specDigest(after)
 	text, err := json.Marshal(l)
@@ -108,8 +109,8 @@ func specDigest(tc *v1alpha1.TidbCluster) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// SpecWriters returns who has written the spec of a TidbCluster since a time, as the API server
-// records it, the last one first. It leaves out some managers.
+// SpecWriters returns who has written the spec of a TidbCluster since a time, the last one first. The
+// API server records that. It leaves out some managers.
 func SpecWriters(tc *v1alpha1.TidbCluster, since time.Time, but ...string) []metav1.ManagedFieldsEntry {
 	var all []metav1.ManagedFieldsEntry
 	for _, f := range tc.ManagedFields {

@@ -40,8 +40,8 @@ const (
 	LabelUsedBy    = "app.kubernetes.io/used-by"
 )
 
-// Label keys that say which member of which cluster an object belongs to, and
-// where that is not in their names.
+// Label keys that say which member of which cluster an object belongs to. They are on objects whose names do not say
+// so.
 const (
 	LabelClusterID = "tidb.pingcap.com/cluster-id" // PD's cluster id
 	LabelMemberID  = "tidb.pingcap.com/member-id"  // PD's id of a member
@@ -125,8 +125,8 @@ func (c Cluster) HasPDName(name string) bool {
 // BootstrapMap returns the name of the ConfigMap from which a PD pod without data reads what to do.
 func (c Cluster) BootstrapMap() string { return c.Name + "-discovery" }
 
-// HelmMap returns the name of the ConfigMap that a Helm chart manages for a component without a configuration in the
-// spec, "" for none. The charts of early releases of tidb-operator wrote the digest of its content into an annotation.
+// HelmMap returns the name of a Helm chart's ConfigMap for a component without a configuration in the spec, "" for
+// none. The charts of early releases of tidb-operator wrote the digest of its content into an annotation.
 func (c Cluster) HelmMap(k Kind) string {
 	name := c.SetName(k)
 	digest := c.Source.Annotations[fmt.Sprintf("pingcap.com/%s.%s.sha", k, name)]
@@ -136,8 +136,8 @@ func (c Cluster) HelmMap(k Kind) string {
 	return name + "-" + digest
 }
 
-// LedgerMap returns the name of the ConfigMap that records our temporary changes in PD, and which
-// version rendered the pod templates.
+// LedgerMap returns the name of the ConfigMap that records our temporary changes in PD. It also records which version
+// rendered the pod templates.
 func (c Cluster) LedgerMap() string { return c.Name + "-ledger" }
 
 // LeaseName returns the name of the Lease that makes its holder the only driver of the cluster.
@@ -194,8 +194,8 @@ func (c Cluster) ClaimOrdinal(k Kind, claim string) (template string, ordinal in
 	return claim[:i], ordinal, ok
 }
 
-// Member returns the component and the ordinal of the member with a pod's name, or with a DNS name
-// that begins with it.
+// Member returns the component and the ordinal of the member with a pod's name. A DNS name that begins with the pod's
+// name will do too.
 func (c Cluster) Member(host string) (Kind, int, bool) {
 	for _, k := range Kinds() {
 		if n, ok := c.Ordinal(k, host); ok {

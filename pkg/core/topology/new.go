@@ -79,8 +79,8 @@ func configured(tc *v1alpha1.TidbCluster) map[Kind]bool {
 	return given
 }
 
-// annMinReady returns the annotation that says how many seconds a restarted pod of a component has
-// to be Ready before the next one is restarted.
+// annMinReady returns the annotation that says how many seconds a restarted pod has to be Ready. Then
+// the next pod of the component is restarted.
 func annMinReady(k Kind) string {
 	prefix := k.traits().prefix
 	if prefix == "" {

@@ -113,8 +113,8 @@ func ofPDService(tc *v1alpha1.TidbCluster, at *field.Path) []Warning {
 	return warnings
 }
 
-// persisted returns warnings about settings that PD has read from its file when the cluster was
-// bootstrapped, and keeps itself since then.
+// persisted returns warnings about settings that PD keeps itself. PD has read these from its file
+// when the cluster was bootstrapped.
 func persisted(old *Cluster, c Cluster) []Warning {
 	if old == nil || old.Source.Status.ClusterID == "" || old.Source.Spec.PD == nil || c.Source.Spec.PD == nil {
 		return nil

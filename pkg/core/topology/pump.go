@@ -77,8 +77,8 @@ func (c Cluster) PumpHost(ordinal int) string {
 	return c.PodName(Pump, ordinal) + "." + c.PeerService(Pump)
 }
 
-// writtenTo returns why Pump cannot be suspended while TiDB servers run that write to it: they would fail at
-// the next write.
+// writtenTo returns why Pump cannot be suspended while TiDB servers run that write to Pump. They would fail at the next
+// write.
 func writtenTo(c Cluster) string {
 	if db, _ := c.Group(TiDB); db.Active() == 0 || !db.Binlog {
 		return ""

@@ -16,20 +16,20 @@ type records struct {
 	field string // of the component's part of the status
 	read  func(v1alpha1.TidbClusterStatus) []Failure
 	write func(Failure) (key string, record any)
-	// deleted is the field of a record which says that the database has removed the member, ""
-	// where that is not recorded.
+	// deleted is the field of a record which says that the database has removed the member. It is "" where that
+	// is not recorded.
 	deleted string
-	// named: all failovers of the component together have a UID, by which a user can
-	// ask for the recovery from them.
+	// named: all failovers of the component together have a UID. By the UID a user can ask for the recovery from
+	// these failovers.
 	named bool
 }
 
 // Fields are a part of a TidbCluster as JSON, to be merged into it; nil removes one.
 type Fields map[string]any
 
-// AskRecovery asks in the spec of a TidbCluster for the recovery from a component's present failovers, and from
-// no later ones. The request has the UID of these failovers, so it has no effect after they are over. AskRecovery
-// returns false, and changes nothing, if no failover waits for such a request, or the request is there already.
+// AskRecovery asks in the spec of a TidbCluster for the recovery from a component's present failovers only. The
+// request has the UID of these failovers, so it has no effect after the failovers are over. AskRecovery returns
+// false, and changes nothing, if no failover waits for such a request, or the request is there already.
 func AskRecovery(tc *v1alpha1.TidbCluster, k Kind) bool {
 	r := readingOf(k)
 	if _, ok := r.spec(tc); !ok || r.recovery == nil || len(failures(tc.Status, k)) == 0 {
@@ -55,8 +55,8 @@ func (g Group) RecordFailure(f Failure, uid types.UID) Fields {
 	return Fields{string(g.Kind): change}
 }
 
-// RetireFailure returns the status which says that the database has removed a member that was given
-// up, nil without a record.
+// RetireFailure returns the status which says that the database has removed a member that was given up. It is nil
+// without a record.
 func (g Group) RetireFailure(member string) Fields {
 	r := g.Kind.traits().records
 	f, ok := g.Failure(member)

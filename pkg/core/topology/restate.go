@@ -25,8 +25,7 @@ var misplaced = []struct {
 	{regexp.MustCompile(`^spec\.pump\.spec\.Requests$`), `spec.pump.requests.storage`},
 }
 
-// unsaid are the fields, by the end of their path, for which the API module does not say what to
-// do.
+// unsaid are fields for which the API module does not say what to do. They are named by the end of their path.
 var unsaid = []struct {
 	kind        field.ErrorType
 	end, detail string

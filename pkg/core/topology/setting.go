@@ -27,7 +27,7 @@ func Settings(tc *v1alpha1.TidbCluster, k Kind) (map[string]any, bool) {
 	return Flat(spec.configs[0].Inner()), true
 }
 
-// Configured returns the configuration of a component with other settings, as text in TOML; a
+// Configured returns the configuration of a component with other settings, as text in TOML. A
 // setting that is nil is removed.
 func Configured(tc *v1alpha1.TidbCluster, k Kind, settings map[string]any) (string, error) {
 	to := config.New(map[string]any{})

@@ -45,8 +45,8 @@ func (d disk) size() (resource.Quantity, *field.Path, bool) {
 	return size, d.at.Child("requests", "storage"), ok
 }
 
-// recovery has the fields in which a user asks for the recovery from a component's failovers, and
-// the UID of those failovers.
+// recovery has the fields in which a user asks for the recovery from a component's failovers. It also has the UID of
+// those failovers.
 type recovery struct {
 	now      *bool
 	failover **v1alpha1.Failover
@@ -81,8 +81,8 @@ type reading struct {
 	update      func(old, tc *v1alpha1.TidbCluster, at *field.Path) field.ErrorList
 	// runsFor returns why an optional component cannot be suspended now, "" if it can.
 	runsFor func(Cluster) string
-	// others returns what the component's pods depend on besides its own part of the spec and the fields of the cluster
-	// as a whole. These are parts of other components, and annotations.
+	// others returns what else the component's pods depend on: parts of other components, and annotations. Its own
+	// part of the spec and the fields of the cluster as a whole are left out.
 	others func(*v1alpha1.TidbCluster) map[string]any
 	// warnings lists fields without the effect that they seem to have.
 	warnings func(old *Cluster, c Cluster, at *field.Path) []Warning

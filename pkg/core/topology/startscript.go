@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// WaitsForOwnAddress reports whether TiKV, and PD unless told otherwise, start only when the names of their pods lead
-// to these pods. As in tidb-operator, the first generation of start scripts knows no flags.
+// WaitsForOwnAddress reports whether TiKV starts only when the names of its pods lead to these pods. So does PD
+// unless told otherwise. As in tidb-operator, the first generation of start scripts knows no flags.
 func (c Cluster) WaitsForOwnAddress() bool {
 	return c.startsWith(v1alpha1.StartScriptV2FeatureFlagWaitForDnsNameIpMatch)
 }

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Active returns the number of members that are to run now: 0 for a suspended component, whose Size
-// is the number after it is resumed.
+// Active returns the number of members that are to run now. It is 0 for a suspended component, whose
+// Size is the number after the component is resumed.
 func (g Group) Active() int {
 	if g.Suspend {
 		return 0
@@ -34,7 +34,7 @@ func (c Cluster) PDSuspended() bool {
 	return pd.Suspend
 }
 
-// suspends reports whether a component is to be suspended: its own field, also if it is false, counts
+// suspends reports whether a component is to be suspended. Its own field, also if it is false, counts
 // before that of the cluster.
 func suspends(spec v1alpha1.ComponentAccessor) bool {
 	a := spec.SuspendAction()

@@ -79,9 +79,9 @@ func PasswordSet() Fields {
 	return Fields{"tidb": Fields{"passwordInitialized": true}}
 }
 
-// tidbMinReady is the default MinReady of TiDB with more than one server: a server is Ready shortly
-// before all nodes know its address. If the next one restarted at once, clients of a cluster of two
-// would find only addresses that are gone.
+// tidbMinReady is the default MinReady of TiDB with more than one server. A server is Ready shortly
+// before all nodes know its address. If the next server restarted at once, clients of a cluster of
+// two servers would find only addresses that are gone.
 const tidbMinReady = 3 * time.Second
 
 func validateTiDB(spec v1alpha1.TidbClusterSpec, at *field.Path) field.ErrorList {

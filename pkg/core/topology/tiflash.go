@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// AnnotationMountConfig on TiFlash's pods, with "true", has the ConfigMap mounted in the main
-// container, and no init container write a config file for each member.
+// AnnotationMountConfig on TiFlash's pods, with "true", has the ConfigMap mounted in the main container. Then
+// no init container writes a config file for each member.
 const AnnotationMountConfig = "tiflash.tidb.pingcap.com/mount-cm-in-tiflash-container"
 
 // AnnotationKeepPorts on a TidbCluster has TiFlash from v7.1 on listen on the ports of earlier
@@ -67,8 +67,8 @@ var readTiFlash = reading{
 	instead:  "to have no TiFlash stores set its replicas to 0",
 }
 
-// commonOf returns the configuration of TiFlash itself, proxyOf that of the part that copies
-// regions; empty ones where the user gives none.
+// commonOf returns the configuration of TiFlash itself, proxyOf that of the part that copies regions. Both are
+// empty where the user gives none.
 func commonOf(c *v1alpha1.TiFlashConfigWraper) *config.GenericConfig {
 	if c.Common == nil || c.Common.GenericConfig == nil {
 		return config.New(map[string]any{})

@@ -25,8 +25,7 @@ func (c Cluster) discoveryTLS() bool {
 const discoveryStays = "has no effect: PD starts without a discovery server here, and the discovery server of " +
 	"tidb-operator stays as it is, with the start scripts that ask it"
 
-// The keys of a Secret with a certificate, which are also the names of the files in pods that mount
-// it.
+// The keys of a Secret with a certificate. They are also the names of the files in pods that mount the Secret.
 const (
 	KeyCA          = "ca.crt"
 	KeyCertificate = corev1.TLSCertKey
@@ -63,8 +62,8 @@ func (c Cluster) ClientSecret() string { return c.Name + "-cluster-client-secret
 // SQLServerSecret returns the name of the Secret with the certificate that TiDB shows SQL clients.
 func (c Cluster) SQLServerSecret() string { return c.SetName(TiDB) + "-server-secret" }
 
-// SQLClientSecret returns the name of the Secret with the certificate of SQL clients; own is the
-// one that a component names instead.
+// SQLClientSecret returns the name of the Secret with the certificate of SQL clients. own is the Secret that a
+// component names instead.
 func (c Cluster) SQLClientSecret(own *string) string {
 	if own != nil && *own != "" {
 		return *own

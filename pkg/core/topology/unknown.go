@@ -27,8 +27,8 @@ func SetUnknown(tc *v1alpha1.TidbCluster, fields []string) {
 // "spec.tikv.later".
 func Unknown(tc *v1alpha1.TidbCluster) []string { return strings.Fields(tc.Annotations[annUnknown]) }
 
-// unknownTo returns the unknown fields that the component's pods may depend on: fields of the
-// component, and of the cluster as a whole.
+// unknownTo returns the unknown fields that the component's pods may depend on. These are fields of
+// the component, and of the cluster as a whole.
 func unknownTo(tc *v1alpha1.TidbCluster, k Kind) []string {
 	var fields []string
 	for _, path := range Unknown(tc) {

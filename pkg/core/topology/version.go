@@ -100,8 +100,8 @@ func Downgrades(old *Cluster, c Cluster) []Downgrade {
 	return downs
 }
 
-// MajorsApart returns how many major versions a release is newer than another one, 0 where one of the
-// two is no release.
+// MajorsApart returns how many major versions a release is newer than another release. It is 0 where
+// one of the two is no release.
 func MajorsApart(from, to string) int {
 	old, err := ParseVersion(from)
 	if err != nil {

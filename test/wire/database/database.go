@@ -35,8 +35,8 @@ type Database struct {
 	// TransfersPaused: PD's leader refuses evict-leader schedulers, since by its memory leaders are kept off each store
 	// already.
 	TransfersPaused bool
-	// LogBackups are the tasks of log backup (point-in-time recovery), and FlushFails says why no store flushes them;
-	// "" where stores do.
+	// LogBackups are the tasks of log backup (point-in-time recovery). FlushFails says why no store flushes them; ""
+	// where stores do.
 	LogBackups []string
 	FlushFails string
 	routes     map[topology.Kind]routes
@@ -129,8 +129,8 @@ func (d *Database) route(k topology.Kind, w http.ResponseWriter, r *http.Request
 // Unserved returns requests that nothing answers here, so that they were answered with 404.
 func (d *Database) Unserved() []string { return d.unserved }
 
-// Elsewhere returns the member of PD in another Kubernetes cluster with an address, false where there is none or where
-// it does not answer. Nothing is known of its other ports.
+// Elsewhere returns the member of PD in another Kubernetes cluster with an address. It returns false where there is
+// none or where it does not answer. Nothing is known of the member's other ports.
 func (d *Database) Elsewhere(host string) (http.Handler, bool) {
 	name, rest, _ := strings.Cut(host, ".")
 	if rest != otherCluster {

@@ -8,13 +8,14 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// flushes reports whether a port is that of TiKV for gRPC, on which a store is asked to flush its log backup.
+// flushes reports whether a port is that of TiKV for gRPC. On that port a store is asked to flush its log
+// backup.
 func flushes(k topology.Kind, port int) bool {
 	return k == topology.TiKV && port == topology.TiKVServerPort
 }
 
-// flush answers with gRPC that each task of log backup was flushed: a frame with a message, and trailers with the
-// status.
+// flush answers with gRPC that each task of log backup was flushed. The answer is a frame with a message, and
+// trailers with the status.
 func (d *Database) flush(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/grpc")
 	if r.Method != http.MethodPost || r.URL.Path != "/logbackup.LogBackup/FlushNow" {

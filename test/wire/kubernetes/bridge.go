@@ -117,14 +117,15 @@ func (b *Bridge) Show() {
 	b.showNodes()
 }
 
-// done is what was shown of an object last: the state in the model, and the object that was written for it.
+// done is what was shown of an object last. It has the state in the model, and the object that was written for that
+// state.
 type done struct {
 	state  any
 	object runtime.Object
 }
 
-// isDone reports whether neither the state of an object in the model nor the object itself has changed since it was
-// shown.
+// isDone reports whether an object is as it was shown. Neither its state in the model nor the object itself has changed
+// since then.
 func (b *Bridge) isDone(uid string, state any, object runtime.Object) bool {
 	was, known := b.done[uid]
 	return known && was.state == state && was.object == object

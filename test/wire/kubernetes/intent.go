@@ -70,8 +70,8 @@ func (b *Bridge) wantTemplates(c topology.Cluster) {
 	b.intent = now
 }
 
-// withoutStatus returns a cluster without what is in its status, but for the ID of the database, and without what an
-// API server sets.
+// withoutStatus returns a cluster without what is in its status, except for the ID of the database. What an API
+// server sets is left out too.
 func withoutStatus(c topology.Cluster) topology.Cluster {
 	source := *c.Source
 	source.Status = v1alpha1.TidbClusterStatus{ClusterID: source.Status.ClusterID}
@@ -89,7 +89,7 @@ func (b *Bridge) generations() string {
 	return text
 }
 
-// wanted returns the objects that the plugin would make of a TidbCluster: which template a user asks for depends on
+// wanted returns the objects that the plugin would make of a TidbCluster. Which template a user asks for depends on
 // what there is.
 func (b *Bridge) wanted(c topology.Cluster) desired.State {
 	have := state.Existing{

@@ -11,8 +11,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
 
-// statusOf returns the status of a pod: what its kubelet has reported last, by its own clock, and what Kubernetes says
-// itself.
+// statusOf returns the status of a pod. It has what the kubelet has reported last, by its own clock, and what
+// Kubernetes says itself.
 func (b *Bridge) statusOf(k topology.Kind, p sim.ShownPod, pod *corev1.Pod) corev1.PodStatus {
 	out := corev1.PodStatus{Phase: corev1.PodPending, QOSClass: pod.Status.QOSClass}
 	if p.Node == "" {
@@ -68,8 +68,8 @@ func conditions(p sim.ShownPod, containers bool) []corev1.PodCondition {
 	return []corev1.PodCondition{scheduled, ready, all}
 }
 
-// readySince returns when Ready last changed: by the clock of the host, or where Kubernetes has missed its reports, by
-// its own.
+// readySince returns when Ready last changed, by the clock of the host. Where Kubernetes has missed its reports,
+// Kubernetes' own clock counts.
 func readySince(p sim.ShownPod) time.Time {
 	switch {
 	case p.Terminating: // then nobody reads it

@@ -15,7 +15,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
 
-// showSet writes what has become of a component's StatefulSet without a request: it has gone, or a person has changed
+// showSet writes what has become of a component's StatefulSet without a request. It has gone, or a person has changed
 // its spec.
 func (b *Bridge) showSet(k topology.Kind) {
 	name := b.cluster.SetName(k)
@@ -52,8 +52,8 @@ func (b *Bridge) changedByHand(k topology.Kind, set *appsv1.StatefulSet, spec si
 	return next
 }
 
-// templateByHand returns the pod template with a name: one that was there before, or another image that a person has
-// set.
+// templateByHand returns the pod template with a name. It is a template that was there before, or another image that
+// a person has set.
 func (b *Bridge) templateByHand(k topology.Kind, from corev1.PodTemplateSpec, name string) corev1.PodTemplateSpec {
 	if known, ok := b.templates[k].named[name]; ok {
 		return *known.DeepCopy()

@@ -50,8 +50,8 @@ func (t *templates) add(name string, template corev1.PodTemplateSpec) {
 	t.named[name], t.names[digestOf(template)] = template, name
 }
 
-// templateName returns the model's name: the release, what distinguishes the template from others of it, and the flaw,
-// as in v8.5.0+76f97beda943e413-crashing.
+// templateName returns the model's name, as in v8.5.0+76f97beda943e413-crashing. It has the release, what distinguishes
+// the template from others of the release, and the flaw.
 func templateName(k topology.Kind, fingerprint string, template corev1.PodTemplateSpec) string {
 	release, flaw := "none", template.Annotations[Flaw]
 	for _, c := range template.Spec.Containers {

@@ -1,4 +1,4 @@
-// Package network makes connections in memory between a process and servers, on which HTTP is spoken as on a real
+// Package network makes connections in memory between a process and servers. HTTP is spoken on them as on a real
 // network.
 //
 // Connections are pipes, so that a test with a clock of its own (testing/synctest) knows when all wait.
@@ -23,8 +23,8 @@ const (
 	Silent               // nothing answers
 )
 
-// Resolve returns what is at an address, which is a host with a port, and what answers there if it is open. It is asked
-// for each connection.
+// Resolve returns what is at an address, which is a host with a port. It also returns what answers there if the port is
+// open. Resolve is asked for each connection.
 type Resolve func(ctx context.Context, address string) (Reach, http.Handler)
 
 // Network makes connections and keeps them until their server has gone.

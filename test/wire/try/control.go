@@ -17,7 +17,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/wire/kubernetes"
 )
 
-// control is the path of requests from command try to a model that runs: break, mend or pass, and of what.
+// control is the path of requests from command try to a model that runs. The request is break, mend or pass, and
+// says of what.
 const control = "/try/"
 
 // alive is the request that finds out whether a model runs.
