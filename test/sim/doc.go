@@ -49,8 +49,8 @@
 //
 //   - A step fails, before or half-way, or each time for half an hour. Or the answer to a step is lost.
 //   - A person takes a store offline in PD, or back, or deletes the claim of a store that serves.
-//   - PD moves nothing for a while. Or a person at pd-ctl, or an import, sets for a while what keeps PD from moving
-//     leaders or regions although PD accepts to move them.
+//   - PD moves nothing for a while. Or PD accepts to move leaders or regions and does not move them for a while, because
+//     of what a person at pd-ctl, or an import, has set.
 //   - An observation from the cache is old, as a whole or in PD's half.
 //   - PD does not answer, or answers without its stores. PD forgets a scheduler. Heartbeats of a store are late.
 //   - A pod crashes.
@@ -164,98 +164,91 @@
 //
 // Then, at every step:
 //
-//   - late: no request of a process that has stopped before it changes a StatefulSet that another process has
-//     changed since the step was decided, or restarts a pod of one. A StatefulSet that was deleted may be made:
-//     Kubernetes knows no other precondition for that. Such a request is not judged by the rules about who drives,
-//     about limits that PD ends by itself, and about marks of suspended components, for which alone nothing is
-//     deleted: in the real engine only the moment after the last check of the lease is left for it.
-//   - look: every disruptive step comes after a live observation, with no other disruptive step
-//     between the two.
-//   - peer-down: no Restart of a member that serves, no RemoveMember, RemoveStore, and no Resize downwards of a
-//     member that the database counted on at both moments, while a peer is missing. A Resize is judged for every
-//     ordinal that goes by it. To remove a member without a pod that has no claim either, or that PD has added and
-//     that has never started, takes nothing away. While a store elsewhere is missing that has replicas of regions,
-//     no store of TiKV that serves, by the truth and by all reports, is restarted or removed.
-//   - leaders: no Restart of a store that serves and has leaders, at both moments,
-//     unless they have nowhere to go, or a time that somebody has set for their
-//     eviction is over, or the run is to proceed and ten minutes have passed. Where PD shows that it
-//     is set to evict no leaders, only a run that is to proceed restarts it.
-//   - doubtful: no Restart of a member that does not serve, onto a revision of which
-//     another member is known to be unable to run.
-//   - quorum: no Restart or RemoveMember that leaves PD without a majority of
-//     members alive if it has one; a PD of one or two members cannot be
-//     restarted in any other way and is exempt from the rule for Restart.
-//   - tombstone: no Resize downwards while the store of the member that goes has
-//     ever registered and is not a tombstone, or PD still counts the member.
-//   - wanted: no RemoveMember, RemoveStore of a wanted member, but for one
-//     whose claim is being deleted, and a Resize downwards of one only if it is a
-//     TiKV that has no store; no DeleteSet of a component that the user wants to run.
-//   - data: no DeleteClaim of a claim that is not marked, or that a pod uses but
-//     for the one that goes next, or whose data belongs to a member that the
-//     database knows as alive; no DeletePod before its claim goes, or of a member
-//     that the database knows as alive; no DeleteClaim to tidy up unless the user asks for that, and does not want
-//     the member; no Restart of a member that PD counts on while its claim is being
-//     deleted, which takes its data, and no DeleteSet that takes it so.
-//   - region-quorum: no Restart of a store that serves which leaves a region without
-//     most of its replicas that had them, those on stores elsewhere included.
-//   - copies: no RemoveStore of a store that serves which leaves fewer stores that
-//     serve than there are copies of each region.
-//   - places: no RemoveStore of a store that serves whose regions PD's placement rules let
-//     it put nowhere else, and of no TiFlash store without which there are fewer of them than a
-//     table asks for.
-//   - tables: no Restart of a capture of TiCDC that serves, and no Resize downwards of one, while it has
-//     tables, or is the owner, where another capture could take these, unless the time for that is over or
-//     the version cannot drain.
+//   - late: a request may arrive late, from a process that has stopped before it. It changes no StatefulSet that
+//     another process has changed since the step was decided, and restarts no pod of such a StatefulSet. A StatefulSet
+//     that was deleted may be made, because Kubernetes knows no other precondition for that. Some rules do not judge
+//     such a request: those about who drives, about limits that PD ends by itself, and about marks of suspended
+//     components, for which alone nothing is deleted. In the real engine only the moment after the last check of the
+//     lease is left for such a request.
+//   - look: every disruptive step comes after a live observation, with no other disruptive step between the two.
+//   - peer-down: while a peer is missing, no Restart of a member that serves, no RemoveMember, and no RemoveStore. Also
+//     no Resize downwards of a member that the database counted on at both moments. A Resize is judged for every
+//     ordinal that goes by it. To remove a member without a pod that has no claim either takes nothing away. Nor does
+//     it to remove a member that PD has added and that has never started. A store elsewhere that has replicas of
+//     regions may be missing. Then no store of TiKV that serves, by the truth and by all reports, is restarted or
+//     removed.
+//   - leaders: no Restart of a store that serves and has leaders, at both moments. The exceptions: the leaders have
+//     nowhere to go, or a time that somebody has set for their eviction is over, or the run is to proceed and ten
+//     minutes have passed. Where PD shows that it is set to evict no leaders, only a run that is to proceed restarts
+//     the store.
+//   - doubtful: no Restart of a member that does not serve, onto a revision of which another member is known to be
+//     unable to run.
+//   - quorum: no Restart or RemoveMember that leaves PD without a majority of members alive if it has one. A PD of one
+//     or two members cannot be restarted in any other way and is exempt from the rule for Restart.
+//   - tombstone: no Resize downwards while PD still counts the member that goes. Also none while the member's store has
+//     ever registered and is not a tombstone.
+//   - wanted: no RemoveMember or RemoveStore of a wanted member, except for a member whose claim is being deleted. A
+//     Resize downwards of a wanted member only if it is a TiKV that has no store. No DeleteSet of a component that the
+//     user wants to run.
+//   - data: no DeleteClaim of a claim that is not marked, or that a pod uses, except for the pod that goes next. No
+//     DeleteClaim of a claim whose data belongs to a member that the database knows as alive. No DeletePod before its
+//     claim goes, or of a member that the database knows as alive. No DeleteClaim to tidy up unless the user asks for
+//     that, and does not want the member. No Restart of a member that PD counts on while its claim is being deleted,
+//     which takes its data. No DeleteSet that takes data in this way.
+//   - region-quorum: no Restart of a store that serves which leaves a region without most of its replicas that had
+//     them, those on stores elsewhere included.
+//   - copies: no RemoveStore of a store that serves which leaves fewer stores that serve than there are copies of each
+//     region.
+//   - places: no RemoveStore of a store that serves whose regions PD can put nowhere else, by its placement rules. No
+//     RemoveStore of a TiFlash store where fewer TiFlash stores stay than a table asks for.
+//   - tables: no Restart of a capture of TiCDC that serves, and no Resize downwards of one, while it has tables or is
+//     the owner. The rule holds where another capture could take these. It does not hold when the time for that is over
+//     or the version cannot drain.
 //   - feeds: no Resize downwards of the last capture while changefeeds run, unless the user asks for that.
-//   - binlog: no Resize downwards of a Pump, and no DeleteClaim of one, that is not offline; no ClosePump of
-//     the last one that takes binlog while TiDB writes it.
-//   - at-once: no more members joining by one Resize, or leaving, than the user
-//     allows, and never more than one of PD.
-//   - recreate: no RecreateSet while the cluster is paused, while a pod has yet to
-//     be restarted or a number of replicas to be reached, or for no larger volumes.
+//   - binlog: no Resize downwards, and no DeleteClaim, of a Pump that is not offline. No ClosePump of the last Pump
+//     that takes binlog while TiDB writes binlog.
+//   - at-once: no more members joining by one Resize, or leaving, than the user allows, and never more than one of PD.
+//   - recreate: no RecreateSet while the cluster is paused, or for no larger volumes. None while a pod has yet to be
+//     restarted or a number of replicas to be reached.
 //   - strays: no StatefulSet that is made deletes a pod that was there before it.
-//   - bootstrap: PD is bootstrapped once, and no member that has started begins
-//     again as one of the first while no member is there that could refuse it.
+//   - bootstrap: PD is bootstrapped once. No member that has started begins again as one of the first while no member
+//     is there that could refuse it.
 //   - ended: no ReplaceEnded of a pod whose process runs.
-//   - evictions: no more of our schedulers than stores may be leaving at once on
-//     stores that are not the one to restart next, nor restarting, nor leaving.
-//   - limits: no eviction begins while PD moves more leaders at a time, or fewer, than
-//     the run asks for.
+//   - evictions: no more of our schedulers than stores may be leaving at once. A scheduler of a store that is the next
+//     to restart, restarting or leaving does not count.
+//   - limits: no eviction begins while PD moves more leaders at a time, or fewer, than the run asks for.
 //   - reversed: no RestoreStore of a store that a person has taken offline.
-//   - theirs: no scheduler that others created is removed, and placement rules that an engine has enabled
-//     are not enabled again, since a person has disabled them.
+//   - theirs: no scheduler that others created is removed. Placement rules that an engine has enabled are not enabled
+//     again, because a person has disabled them.
 //   - lease: no step by an engine that has seen that another one holds its lease.
-//   - operator: no step beside a tidb-operator that has driven for a minute and a half, but
-//     to take back what is temporary.
-//   - drivers: with daemons, no step and no status by a process that is not the one the
-//     Lease names, at the moment when it takes effect.
-//   - suspension: no DeleteSet of a component before those that need it and are to
-//     be suspended as well are gone, pods and all; nor of PD or TiKV while PD
-//     serves and has a scheduler of ours, or a claim is marked whose data it counts
-//     on: while PD cannot be reached, it is not known whose it is.
-//   - paused: no step at all while the cluster is paused and the engine has observed that, but the end of
-//     a pause whose time is over; and no pause ends before its time.
-//   - failover: no member is given up that serves, served less than the period ago, or
-//     has a pod of the revision that is being rolled out, unless another member
-//     served with it when the engine observed, or PD had removed the member before; and a member that was given up is
-//     removed only while it does not serve. Such a removal takes nothing from the others, so
-//     "peer-down" and "wanted" do not hold for it.
-//   - certificate: no Restart of a member that serves while the certificate in the Secret of its
-//     component is one that the others do not accept.
-//     No member is given up that cannot be reached only because its certificate has expired.
-//   - explained: where nothing changes for twenty minutes, at least one gate has a deadline or is
-//     blocked and says what can be done.
+//   - operator: no step beside a tidb-operator that has driven for a minute and a half, except to take back what is
+//     temporary.
+//   - drivers: with daemons, no step and no status by a process other than the one that the Lease names, when the step
+//     takes effect.
+//   - suspension: no DeleteSet of a component before components that need it and are to be suspended as well are gone,
+//     pods and all. No DeleteSet of PD or TiKV while PD serves and has a scheduler of ours. Also none while a claim is
+//     marked whose data PD counts on: while PD cannot be reached, it is not known whose data it is.
+//   - paused: no step at all while the cluster is paused and the engine has observed that, except for the end of a
+//     pause whose time is over. No pause ends before its time.
+//   - failover: no member is given up that serves, or served less than the period ago. No member is given up with a pod
+//     of the revision that is being rolled out. The exceptions: another member served with that revision when the
+//     engine observed, or PD had removed the member before. A member that was given up is removed only while it does
+//     not serve. Such a removal takes nothing from the others, so "peer-down" and "wanted" do not hold for it.
+//   - certificate: no Restart of a member that serves while the certificate in the Secret of its component is one that
+//     the others do not accept. No member is given up that cannot be reached only because its certificate has expired.
+//   - explained: where nothing changes for twenty minutes, at least one gate has a deadline or is blocked and says what
+//     can be done.
 //   - advice: each gate that needs manual action says what to do.
-//   - versions: no pod template of an older version of the plugin in place of what a newer one has
-//     rendered of the same spec.
-//   - order: no Restart of a member that serves while a component whose rollout comes earlier still
-//     has pods to replace; that of TiFlash comes after PD's and before TiKV's, unless PD refuses its stores.
-//   - named: no Restart apart from a rollout of a member that the user has not named, or onto another
-//     revision than it has, but with OnDelete; at the end each member that was named has another pod.
-//   - canary: no Restart, also not of a member that does not serve, of one below the canary that the user asks for,
-//     or of a component whose rollout comes after that of a canary that the user has not promoted.
-//   - password: at the end root has a password if the user asks for one, that is recorded, and it is
-//     the one in the Secret, unless a person has set one: that one is never replaced.
+//   - versions: no pod template of an older version of the plugin in place of what a newer one has rendered of the same
+//     spec.
+//   - order: no Restart of a member that serves while a component whose rollout comes earlier still has pods to
+//     replace. The rollout of TiFlash comes after PD's and before TiKV's, unless PD refuses its stores.
+//   - named: no Restart apart from a rollout of a member that the user has not named. None onto another revision than
+//     the member has, except with OnDelete. At the end each member that was named has another pod.
+//   - canary: no Restart of a member below the canary that the user asks for. None of a component whose rollout comes
+//     after that of a canary that the user has not promoted. The rule holds for members that do not serve as well.
+//   - password: at the end root has a password if the user asks for a password, and that is recorded. It is the
+//     password in the Secret, unless a person has set another: a person's password is never replaced.
 //
 // After a kill in a golden scenario a person runs "doctor --fix" (mend). No scheduler of ours and no record of such a
 // scheduler is left where PD could be asked, and no disruptive step was taken. StatefulSets, claims, members of PD and

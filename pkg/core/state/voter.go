@@ -71,7 +71,7 @@ func (v Voters) Unled() []string {
 	return names
 }
 
-// Leaderless reports whether PD has no leader, by the word of voters that can know it. A voter that answers follows no
+// Leaderless reports whether PD has no leader, as far as voters know that can know it. A voter that answers follows no
 // leader, and no other voter that answers follows one. The silent voters are too few for a quorum. Silent voters that
 // are enough for a quorum may serve everybody but us. To restart members of such a PD would take its quorum away.
 func (v Voters) Leaderless() bool {
