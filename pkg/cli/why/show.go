@@ -24,8 +24,9 @@ type result struct {
 
 // titles are the headings of the topics.
 var titles = map[plan.Topic]string{
-	plan.AnyChange: "Any change of its component", plan.ByRollout: "Restart", plan.ByRepair: "Recovery: restart ahead of the others, because it is down",
-	plan.ByScaleIn: "Removal", plan.ByFailover: "Failover: it is given up and replaced",
+	plan.AnyChange: "Any change of the member's component", plan.ByRollout: "Restart",
+	plan.ByRepair:  "Recovery: the member is down, and is restarted before all other changes",
+	plan.ByScaleIn: "Removal", plan.ByFailover: "Failover: the member is lost, and is replaced by a new one",
 }
 
 // summary says how many conditions of a topic do not hold.
@@ -64,11 +65,11 @@ func (r *result) details(out io.Writer, a plan.Answer, context string, width int
 	if a.Observed != "" {
 		say(a.Observed)
 	}
-	if a.Met {
-		return
-	}
 	if !a.Since.IsZero() {
 		say("since " + r.ago(a.Since) + r.untilTime(a.Deadline))
+	}
+	if a.Met {
+		return
 	}
 	if a.Because != "" {
 		say("asked for because " + a.Because)

@@ -2,11 +2,45 @@ package plan
 
 import (
 	"slices"
+	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
+
+// beforeAnything must hold before a run does anything for a component. The engine asks at the beginning of a turn, and has
+// phases of their own for what does not hold.
+var beforeAnything = []condition{
+	{
+		want: "cluster not paused", because: "a person has paused all changes of the cluster", by: ByPerson,
+		unmet: func(s *subject) string { return unless(s.Cluster.Paused, pausedBy(s.Cluster.Pause)) },
+		since: func(s *subject) time.Time { return s.Cluster.Pause.Since },
+		until: func(s *subject) time.Time { return s.Cluster.Pause.Until },
+		help: func(s *subject) remedy.Remedy {
+			return remedy.Remedy{remedy.Run("end the pause", s.Cluster.Plugin("resume"))}
+		},
+	},
+	{
+		want: "component not suspended", because: "a suspended component has no pods", by: ByPerson,
+		unmet: func(s *subject) string {
+			return unless(s.Want.Suspend, "suspendAction.suspendStatefulSet is true in the spec")
+		},
+	},
+}
+
+// pausedBy says who has paused the cluster, and why.
+func pausedBy(p topology.Pause) string {
+	text := "it is paused, and it is not known by whom"
+	if p.By != "" {
+		text = "it is paused by " + p.By
+	}
+	if p.Reason != "" {
+		text += ": " + p.Reason
+	}
+	return text
+}
 
 // beforeComponents must hold before anything is decided for a component.
 func beforeComponents(w *desired.State, s *state.Snapshot) []condition {
@@ -50,10 +84,16 @@ var beforeTakingAway = []condition{
 // changes must be idle before a rollout, in this order. While a change waits, a surplus member with which nothing is
 // lost is removed. The component may wait for a member that the rollout reaches only after the surplus member.
 var changes = []condition{
-	{want: "earlier evictions and removals ended", because: "a store that was restarted before gets its leaders back first", by: ByTool, waits: func(s *subject) verdict { return s.cancelObsolete(s.profile) }},
+	obsoleteEnded,
 	{want: "no member waits for new data", because: "a member that waits for new data is missing", by: ByTool, waits: func(s *subject) verdict { return s.renew(s.profile) }},
 	{want: "no scale-out under way", because: "new members are there before others leave", by: ByTool, waits: func(s *subject) verdict { return s.scaleOut(s.profile) }},
 	{want: "no scale-in under way", because: "a member that leaves need not be restarted", by: ByTool, waits: func(s *subject) verdict { return s.scaleIn(s.profile) }},
+}
+
+// obsoleteEnded is asked before a change, and before a repair that may take something away.
+var obsoleteEnded = condition{
+	want: "earlier evictions and removals ended", because: "a store that was restarted before gets its leaders back first", by: ByTool,
+	waits: func(s *subject) verdict { return s.cancelObsolete(s.profile) },
 }
 
 // isProvided is asked for before all changes. Only repairs come before it.

@@ -1,6 +1,9 @@
 package plan
 
 import (
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
@@ -13,6 +16,10 @@ type condition struct {
 	// unmet returns what is observed while the condition does not hold, "" when the condition holds. For conditions that
 	// only decide whether something is done.
 	unmet func(*subject) string
+	// since and until return how long what is observed lasts, zero where that is not known. help returns what a person
+	// can do while the condition does not hold. All three are nil where unmet is not set, because a gate says the same.
+	since, until func(*subject) time.Time
+	help         func(*subject) remedy.Remedy
 	// waits returns the steps to take and the gates to wait for while the condition does not hold.
 	waits func(*subject) verdict
 	// goals are goals of the component, each of which is a condition.
@@ -62,11 +69,19 @@ func (c *condition) ask(s *subject) verdict {
 // objection returns what is observed of the first condition that does not hold, "" when all of them hold.
 func objection(conditions []condition, s *subject) string {
 	for i := range conditions {
-		if why := conditions[i].unmet(s); why != "" {
+		if why := conditions[i].objection(s); why != "" {
 			return why
 		}
 	}
 	return ""
+}
+
+// objection returns what is observed while the condition does not hold, "" when the condition holds.
+func (c *condition) objection(s *subject) string {
+	if c.unmet != nil {
+		return c.unmet(s)
+	}
+	return c.waits(s).text()
 }
 
 // unless returns a text while something is true, and "" otherwise.

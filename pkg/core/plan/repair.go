@@ -11,7 +11,7 @@ import (
 // keeps the component from being changed comes first, then what is known of the member.
 var beforeRepair = []condition{
 	{
-		want: "no rollout of an earlier component under way", because: "the pods would be restarted twice", by: ByTool,
+		want: "no earlier component being rolled out", because: "the pods would be restarted twice", by: ByTool,
 		unmet: func(s *subject) string {
 			return unless(s.hold.rolling, "a component that it needs is being rolled out")
 		},
@@ -21,6 +21,7 @@ var beforeRepair = []condition{
 		unmet: func(s *subject) string {
 			return unless(!s.downOrNoQuorum(s.profile, s.member), "no observation says that it is down")
 		},
+		since: (*subject).isDownSince,
 	},
 	{
 		want: "wanted template not tried yet", because: "another pod of the same template would fail as well", by: ByPerson,
@@ -43,17 +44,11 @@ var beforeRepair = []condition{
 // first. Otherwise more and more stores would have no leaders.
 var beforeHarmfulRepair = []condition{
 	{
-		want: "no rollout of an earlier component", because: "components are restarted in an order that keeps versions compatible", by: ByTool,
+		want: "rollouts of earlier components finished", because: "components are restarted in an order that keeps versions compatible", by: ByTool,
 		unmet: func(s *subject) string { return unless(s.hold.by != "", "rollout queued behind "+s.hold.by.Title()) },
 	},
-	{
-		want: "components that the component needs serve", because: "the restarted member could not start without them", by: ByTool,
-		unmet: func(s *subject) string { return s.needs(s.profile).text() },
-	},
-	{
-		want: "earlier evictions and removals ended", because: "a store that was restarted before gets its leaders back first", by: ByTool,
-		unmet: func(s *subject) string { return s.cancelObsolete(s.profile).text() },
-	},
+	isProvided,
+	obsoleteEnded,
 	{
 		want: "membership known", because: "otherwise nobody knows what the cluster would lose", by: ByDatabase,
 		unmet: func(s *subject) string {
@@ -62,11 +57,11 @@ var beforeHarmfulRepair = []condition{
 	},
 	{
 		want: "all other members serving", because: "no member is restarted while another one is missing", by: ByKubernetes,
-		unmet: func(s *subject) string { return s.peersMissing(s.profile, s.member).text() },
+		waits: func(s *subject) verdict { return s.peersMissing(s.profile, s.member) },
 	},
 	{
 		want: StoresElsewhereWanted, because: "stores of other clusters have copies of the same regions", by: ByPerson,
-		unmet: func(s *subject) string { return s.storesElsewhere(s.profile).text() },
+		waits: func(s *subject) verdict { return s.storesElsewhere(s.profile) },
 	},
 }
 
@@ -92,6 +87,12 @@ func (sc Scope) repair(p Profile, h hold) verdict {
 	}
 	return sc.replace(p, m)
 }
+
+// isDownSince returns since when there is evidence that the member is down, zero where there is none.
+func (s *subject) isDownSince() time.Time { return s.downSince(s.member) }
+
+// terminates reports whether the pod of the member is being deleted.
+func (s *subject) terminates() bool { return s.member.Pod != nil && s.member.Pod.Terminating }
 
 // overtaken returns which member is restarted before this one, "" when this one comes next.
 func (s *subject) overtaken() string {
@@ -140,7 +141,13 @@ func worthTrying() []condition {
 		{
 			want: "pod not being deleted", because: "the next pod of the member has the new template anyway", by: ByKubernetes,
 			unmet: func(s *subject) string {
-				return unless(s.member.Pod != nil && s.member.Pod.Terminating, "its pod is being deleted")
+				return unless(s.terminates(), "its pod is being deleted")
+			},
+			since: func(s *subject) time.Time {
+				if s.terminates() {
+					return s.member.Pod.Since
+				}
+				return time.Time{}
 			},
 		},
 		{

@@ -23,7 +23,7 @@ const proving = 30 * time.Second
 // beforeRollout must hold, in this order, before the next member of a component is restarted. What is true of the whole
 // component comes first, then which member is next.
 var beforeRollout = []condition{
-	{want: "no rollout of an earlier component", because: "components are restarted in an order that keeps versions compatible", by: ByTool, waits: (*subject).queued},
+	{want: "rollouts of earlier components finished", because: "components are restarted in an order that keeps versions compatible", by: ByTool, waits: (*subject).queued},
 	{want: "configuration and pod template written", because: "a pod that is made now gets the new ones", by: ByTool, waits: (*subject).written},
 	{want: "all other members serving", because: "no member is restarted while another one is missing", by: ByKubernetes, waits: (*subject).peersServing},
 	{want: StoresElsewhereWanted, because: "stores of other clusters have copies of the same regions", by: ByPerson, waits: (*subject).storesOfOthers},

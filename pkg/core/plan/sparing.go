@@ -2,7 +2,9 @@ package plan
 
 import (
 	"fmt"
+	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
@@ -17,15 +19,25 @@ var beforeFailover = []condition{
 	{
 		want: "member does not serve", because: "a member that serves is not lost", by: ByKubernetes,
 		unmet: func(s *subject) string { return unless(s.member.Up(), "it serves") },
+		since: (*subject).isDownSince,
 	},
 	{
 		want: "member not given up yet", because: "each member is given up once", by: ByTool,
 		unmet: func(s *subject) string { return unless(s.lost.Record != nil, "its failover is recorded") },
+		since: func(s *subject) time.Time {
+			if s.lost.Record == nil {
+				return time.Time{}
+			}
+			return s.lost.Record.Created
+		},
 	},
 	{
 		want: "the run may give members up", because: "a failover costs data that is to be copied, so that a person asks for it", by: ByPerson,
 		unmet: func(s *subject) string {
-			return unless(!s.Policy.Failover.covers(s.profile.Kind), "only a run that is asked for it does that, such as: kubectl tidb failover NAME run")
+			return unless(!s.Policy.Failover.covers(s.profile.Kind), "only a run that is asked for a failover gives members up")
+		},
+		help: func(s *subject) remedy.Remedy {
+			return remedy.Remedy{remedy.Run("have members given up that are lost", s.Cluster.Plugin("failover", "run"))}
 		},
 	},
 }
@@ -78,6 +90,10 @@ var sparing = []condition{
 	{
 		want: "member not being removed", because: "the removal of the member goes on", by: ByTool,
 		unmet: func(s *subject) string { return unless(removalIrreversible(s.member), "it is being removed") },
+		since: func(s *subject) time.Time {
+			r, _ := s.All.Removal(s.member.Database.ID)
+			return r.Since
+		},
 	},
 	{
 		want: "no rollout explains it", because: "more pods of a template that fails would fail as well", by: ByTool,
@@ -96,12 +112,14 @@ var sparing = []condition{
 			}
 			return s.profile.Failover.Spare(s.Scope, s.member, s.Policy.Failover.Now)
 		},
+		since: func(s *subject) time.Time { return s.member.Database.Since },
 	},
 	{
 		want: "Kubernetes and the database agree", because: "one report may be wrong or old", by: ByDatabase,
 		unmet: func(s *subject) string {
 			return unless(s.lost.Since.IsZero(), "only one of Kubernetes and the database says that it is down")
 		},
+		since: func(s *subject) time.Time { return s.lost.Since },
 	},
 }
 

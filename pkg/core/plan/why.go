@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -33,12 +34,12 @@ func (q Question) Open() []Answer {
 	return slices.DeleteFunc(slices.Clone(q.Answers), func(a Answer) bool { return a.Met })
 }
 
-// add adds answers. Goals are pursued when all conditions before them hold. Until then nobody has to do anything for them, so
-// that their answers come without a remedy.
-func (q *Question) add(answers []Answer, goals bool) {
-	pursued := len(q.Open()) == 0
+// add adds answers. Goals are pursued when all conditions before them hold, and a person who is asked for something is asked
+// last. Until then nobody has to do anything, so that such answers come without a remedy.
+func (q *Question) add(answers []Answer, last bool) {
+	reached := len(q.Open()) == 0
 	for _, a := range answers {
-		if goals && !pursued {
+		if last && !reached {
 			a.Remedy = nil
 		}
 		q.Answers = append(q.Answers, a)
@@ -64,9 +65,9 @@ type answer struct {
 	lists [][]condition
 }
 
-// topics returns the topics in order. Of a member that serves there is nothing more to ask about its repair and its failover,
+// topics returns the topics in order, with what must hold for the cluster as a whole. Of a member that serves there is nothing more to ask about its repair and its failover,
 // and a restart that takes nothing away need not wait for others.
-func (s *subject) topics() []answer {
+func (s *subject) topics(cluster []condition) []answer {
 	repair, failover := [][]condition{beforeRepair}, [][]condition{beforeFailover}
 	if !s.member.Up() {
 		repair = append(repair, worthTrying())
@@ -76,7 +77,7 @@ func (s *subject) topics() []answer {
 		}
 	}
 	return []answer{
-		{AnyChange, [][]condition{beforePhases, beforeTakingAway}},
+		{AnyChange, [][]condition{beforeAnything, cluster, beforePhases, beforeTakingAway}},
 		{ByRollout, [][]condition{{isProvided}, changes, {isToRestart, comesNext}, beforeRollout, beforeRestart}},
 		{ByRepair, repair},
 		{ByScaleIn, [][]condition{beforeScaleIn, {othersStay, leftDatabase}}},
@@ -98,14 +99,11 @@ func Why(profiles []Profile, policy Policy, w desired.State, s state.Snapshot, m
 		about := sc.about(profileOf(profiles, w.Groups[i].Kind), holds[i], m)
 		about.lost, _ = sc.lostMember(about.profile, m)
 		var questions []Question
-		for _, t := range about.topics() {
+		for _, t := range about.topics(beforeComponents(&w, &s)) {
 			q := Question{Topic: t.topic}
-			if t.topic == AnyChange {
-				q.Answers = about.cluster(&w, &s)
-			}
 			for _, list := range t.lists {
 				for i := range list {
-					q.add(list[i].answers(about), list[i].goals != nil)
+					q.add(list[i].answers(about), list[i].goals != nil || list[i].help != nil)
 				}
 			}
 			questions = append(questions, q)
@@ -113,25 +111,6 @@ func Why(profiles []Profile, policy Policy, w desired.State, s state.Snapshot, m
 		return questions
 	}
 	return nil
-}
-
-// cluster returns the answers about the cluster and the component as a whole.
-func (s *subject) cluster(w *desired.State, seen *state.Snapshot) []Answer {
-	pause := w.Cluster.Pause
-	paused := Answer{Want: "cluster not paused", Because: "a person has it left alone", Met: !w.Cluster.Paused}
-	if !paused.Met {
-		paused.Observed, paused.By, paused.Since, paused.Deadline = "it is paused", ByPerson, pause.Since, pause.Until
-	}
-	suspended := Answer{Want: "component not suspended", Because: "a suspended component has no pods", Met: !s.Want.Suspend}
-	if !suspended.Met {
-		suspended.Observed, suspended.By = "it is suspended in the spec", ByPerson
-	}
-	all := []Answer{paused, suspended}
-	conditions := beforeComponents(w, seen)
-	for i := range conditions {
-		all = append(all, conditions[i].answers(s)...)
-	}
-	return all
 }
 
 // answers returns one answer for a condition that holds. For a condition that does not hold, answers returns an answer for
@@ -142,30 +121,65 @@ func (c *condition) answers(s *subject) []Answer {
 	case c.goals != nil:
 		return c.ofGoals(s)
 	case c.unmet != nil:
-		if base.Observed = c.unmet(s); base.Observed != "" {
-			base.Met, base.By = false, c.by
-		}
-		return []Answer{base}
+		return []Answer{c.judged(base, s)}
 	}
 	return c.opened(base, c.waits(s))
 }
 
-// ofGoals returns the answers of goals, each of which is pursued whatever the others are.
+// judged returns the answer of a condition that has no gate.
+func (c *condition) judged(a Answer, s *subject) Answer {
+	if c.since != nil {
+		a.Since = c.since(s)
+	}
+	if c.until != nil {
+		a.Deadline = c.until(s)
+	}
+	if a.Observed = c.unmet(s); a.Observed == "" {
+		return a
+	}
+	a.Met, a.By = false, c.by
+	if c.help != nil {
+		a.Remedy = c.help(s)
+	}
+	return a
+}
+
+// ofGoals returns the answers of goals, each of which is pursued whatever the others are. What a goal after an open one with
+// a step finds is true of the time before that step: a store that is not offline has no regions to move away.
 func (c *condition) ofGoals(s *subject) []Answer {
 	var all []Answer
+	after := "" // a goal for which a step is to be taken first
 	for _, h := range c.goals(&s.profile) {
 		v, met := s.try(h, s.member)
 		base := Answer{Want: h.Want, Because: cmp.Or(h.Because, c.because), Met: true}
-		if !met {
-			all = append(all, c.opened(base, v)...)
+		switch {
+		case !met:
+			open := c.opened(base, v)
+			if len(v.steps) > 0 {
+				after = cmp.Or(after, h.Want)
+			}
+			if len(v.steps) > 0 && open[0].Since.IsZero() {
+				open[0].Observed = notBegun(v)
+			}
+			all = append(all, open...)
 			continue
-		}
-		if len(v.notes) > 0 {
+		case after != "":
+			base.Met, base.Observed, base.By = false, "asked after: "+after, ByTool
+		case len(v.notes) > 0:
 			base.Observed = "left out: " + v.notes[0]
 		}
 		all = append(all, base)
 	}
 	return all
+}
+
+// notBegun says which step is to be taken for a goal, and how much is left.
+func notBegun(v verdict) string {
+	text := "not begun; the first step is: " + v.steps[0].String()
+	if len(v.gates) > 0 && v.gates[0].Left.Number > 0 {
+		text += fmt.Sprintf(" (%d %s)", v.gates[0].Left.Number, v.gates[0].Left.Unit)
+	}
+	return text
 }
 
 // opened returns the answers for a verdict: the condition holds where the verdict is empty.

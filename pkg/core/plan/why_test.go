@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
@@ -37,7 +38,7 @@ func TestWhy(t *testing.T) {
 	}{
 		{"nothing to roll out", plantest.New(3, 3, 2), "t-tikv-1", plan.ByRollout, []string{
 			"pod is to be replaced | it has the template that is wanted, and nobody has named it | a person",
-			"leaders evicted | t-tikv-1: leaders not evicted: 10 leaders left | kubectl tidb",
+			"leaders evicted | not begun; the first step is: evict region leaders from t-tikv-1 (10 leaders) | kubectl tidb",
 		}},
 		{"the next one", with(func(c *plantest.Cluster) { c.Roll(tidb) }), "t-tidb-2", plan.ByRollout, nil},
 		{"not the next one", with(func(c *plantest.Cluster) { c.Roll(tidb) }), "t-tidb-1", plan.ByRollout, []string{
@@ -45,10 +46,28 @@ func TestWhy(t *testing.T) {
 		}},
 		{"a peer is down, and leaders have not left", plantest.New(3, 3, 2).Roll(tikv).Down(time.Minute, "t-tikv-0"), "t-tikv-2", plan.ByRollout, []string{
 			"all other members serving | t-tikv-0 not serving: pod is not ready | Kubernetes",
-			"leaders evicted | t-tikv-2: leaders not evicted: 10 leaders left | kubectl tidb",
+			"leaders evicted | not begun; the first step is: evict region leaders from t-tikv-2 (10 leaders) | kubectl tidb",
 		}},
 		{"paused", with(func(c *plantest.Cluster) { c.Wanted.Cluster.Paused = true }), "t-tidb-1", plan.AnyChange, []string{
-			"cluster not paused | it is paused | a person",
+			"cluster not paused | it is paused, and it is not known by whom | a person",
+		}},
+		{"paused by a person, and suspended", with(func(c *plantest.Cluster) {
+			c.Wanted.Cluster.Paused, c.Wanted.Cluster.Pause = true, topology.Pause{By: "ann", Reason: "a holiday"}
+			c.Want(tidb).Suspend = true
+		}), "t-tidb-1", plan.AnyChange, []string{
+			"cluster not paused | it is paused by ann: a holiday | a person",
+			"component not suspended | suspendAction.suspendStatefulSet is true in the spec | a person",
+		}},
+		{"leaders leave", plantest.New(3, 3, 2).Roll(tikv).Evicting("t-tikv-2", time.Minute, 7), "t-tikv-2", plan.ByRollout, []string{
+			"leaders evicted | t-tikv-2: leaders not evicted: 7 leaders left | the database",
+		}},
+		{"store is not to leave", plantest.New(3, 4, 2), "t-tikv-3", plan.ByScaleIn, []string{
+			"member is not wanted | 4 members are wanted | a person",
+			"leaders evicted | not begun; the first step is: evict region leaders from t-tikv-3 (10 leaders) | kubectl tidb",
+			"store offline | not begun; the first step is: take store 4 of t-tikv-3 offline | kubectl tidb",
+			"all regions moved away | asked after: leaders evicted | kubectl tidb",
+			"leaders allowed | asked after: leaders evicted | kubectl tidb",
+			"claims marked as left over | not begun; the first step is: mark tikv-t-tikv-3 as left over | kubectl tidb",
 		}},
 		{"wanted", plantest.New(3, 3, 2), "t-tidb-1", plan.ByScaleIn, []string{
 			"member is not wanted | 2 members are wanted | a person",
@@ -58,7 +77,7 @@ func TestWhy(t *testing.T) {
 			"wanted template not tried yet | no restart would change its template | a person",
 		}},
 		{"down, and failover is not asked for", plantest.New(3, 3, 2).Down(time.Hour, "t-tidb-1"), "t-tidb-1", plan.ByFailover, []string{
-			"the run may give members up | only a run that is asked for it does that, such as: kubectl tidb failover NAME run | a person",
+			"the run may give members up | only a run that is asked for a failover gives members up | a person",
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -129,6 +148,55 @@ func TestWhySince(t *testing.T) {
 		}
 	}
 	t.Error("nothing waits for the member that is down")
+}
+
+// TestWhySinceWithoutGate: where no gate waits, the answer says since when what is observed lasts, and what a person can do.
+func TestWhySinceWithoutGate(t *testing.T) {
+	ago := func(d time.Duration) time.Time { return plantest.Now.Add(-d) }
+	paused := with(func(c *plantest.Cluster) {
+		c.Wanted.Cluster.Paused, c.Wanted.Cluster.Pause = true, topology.Pause{Since: ago(time.Hour), Until: ago(-time.Hour)}
+	})
+	down := func() *plantest.Cluster { return plantest.New(3, 3, 2).Down(time.Minute, "t-tikv-2") }
+	ending, leaving := down(), down().Removing("t-tikv-2", time.Hour)
+	ending.Member("t-tikv-2").Pod.Terminating = true
+	given, silent := down(), down()
+	silent.Member("t-tikv-2").Database.Since = ago(2 * time.Minute)
+	given.Want(tikv).Failures = []topology.Failure{{Member: "t-tikv-2", Created: ago(time.Second)}}
+	for _, c := range []struct {
+		cluster      *plantest.Cluster
+		topic        plan.Topic
+		want         string
+		since, until time.Time
+		help         string
+	}{
+		{paused, plan.AnyChange, "cluster not paused", ago(time.Hour), ago(-time.Hour), "end the pause: kubectl tidb resume t -n ns"},
+		{plantest.New(3, 3, 2), plan.ByRepair, "member is down", time.Time{}, time.Time{}, ""},
+		{down(), plan.ByRepair, "member is down", ago(time.Minute), time.Time{}, ""},
+		{down(), plan.ByRepair, "pod not being deleted", time.Time{}, time.Time{}, ""},
+		{ending, plan.ByRepair, "pod not being deleted", ago(time.Minute), time.Time{}, ""},
+		{down(), plan.ByFailover, "member does not serve", ago(time.Minute), time.Time{}, ""},
+		{down(), plan.ByFailover, "member not given up yet", time.Time{}, time.Time{}, ""},
+		{given, plan.ByFailover, "member not given up yet", ago(time.Second), time.Time{}, ""},
+		{down(), plan.ByFailover, "member not being removed", time.Time{}, time.Time{}, ""},
+		{leaving, plan.ByFailover, "member not being removed", ago(time.Hour), time.Time{}, ""},
+		{silent, plan.ByFailover, "the database has lost the member", ago(2 * time.Minute), time.Time{}, ""},
+		{down(), plan.ByFailover, "Kubernetes and the database agree", ago(time.Minute), time.Time{}, ""},
+		{down(), plan.ByFailover, "the run may give members up", time.Time{}, time.Time{}, "have members given up that are lost: kubectl tidb failover t run -n ns"},
+		{given, plan.ByFailover, "the run may give members up", time.Time{}, time.Time{}, ""}, // not asked before the others hold
+	} {
+		c.cluster.Decide()
+		questions := c.cluster.Why("t-tikv-2")
+		q := questions[slices.IndexFunc(questions, func(q plan.Question) bool { return q.Topic == c.topic })]
+		i := slices.IndexFunc(q.Answers, func(a plan.Answer) bool { return a.Want == c.want })
+		if i < 0 {
+			t.Errorf("%s: nothing is said of %q", c.topic, c.want)
+			continue
+		}
+		a := q.Answers[i]
+		if help := a.Remedy.Line(""); !a.Since.Equal(c.since) || !a.Deadline.Equal(c.until) || help != c.help {
+			t.Errorf("%s: since %s until %s, %q; wanted %s, %s, %q", c.want, a.Since, a.Deadline, help, c.since, c.until, c.help)
+		}
+	}
 }
 
 // TestWhyRemedies: as long as nobody restarts a store, nobody has to do anything about the leaders on it.
