@@ -48,15 +48,16 @@ func (w *World) wantNoEvictions(t *testing.T) {
 }
 
 // TestPausedDuringAnEviction: a run was killed in the middle of an eviction, and the cluster is paused. While no process goes
-// on, pause and status say which store leads no regions, and how it may lead them again.
+// on, pause, status and plan say which store leads no regions, and how it may lead them again.
 func TestPausedDuringAnEviction(t *testing.T) {
 	scenario(t, sim.Options{PD: 1, TiKV: 3, TiDB: 1}, func(t *testing.T, w *World) {
 		w.evicting(t)
-		for _, command := range [][]string{{"pause", "basic", "--yes"}, {"status", "basic"}} {
+		for _, command := range [][]string{{"pause", "basic", "--yes"}, {"status", "basic"}, {"plan", "basic"}} {
 			r := w.said(w.Command(t.Context(), command...))
 			wantText(t, r.Out+r.Err, "region leaders off store 3")
 			wantText(t, r.Out+r.Err, "evict-leader basic basic-tikv-2 --stop")
 		}
+		wantText(t, w.Must(t, 6, "plan", "basic").Err, "end the pause: kubectl tidb resume basic -n db")
 		w.Must(t, 0, "evict-leader", "basic", "basic-tikv-2", "--stop")
 		w.wantNoEvictions(t)
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/forecast"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
@@ -55,7 +56,9 @@ func (p prospect) verdict(o flags.Options) error {
 	switch {
 	case p.plan.Outcome == plan.Converged:
 		return nil
-	case slices.Contains([]plan.Outcome{plan.Blocked, plan.Paused, plan.Canary}, p.plan.Outcome):
+	case p.plan.Outcome == plan.Paused:
+		return exit.With(exit.Paused, remedy.For(fmt.Errorf("%s is %s", title(p.wanted.Cluster), p.plan.Pause), unpause(p.wanted.Cluster)))
+	case slices.Contains([]plan.Outcome{plan.Blocked, plan.Canary}, p.plan.Outcome):
 		return conclude(p.plan, nil)
 	case o.ExitCode:
 		return exit.With(exit.Pending, nil)

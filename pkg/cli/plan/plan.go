@@ -106,5 +106,6 @@ func (o options) request(ctx context.Context, f *factory.Factory) (*drive.Sessio
 	if err != nil {
 		return nil, drive.Request{}, err
 	}
-	return s, drive.Request{Action: "sync", Change: intent.Change{Now: tc, Want: tc}}, nil
+	// Keep: a cluster that is paused is looked at all the same, because a run may have begun something before the pause.
+	return s, drive.Request{Action: "sync", Change: intent.Change{Now: tc, Want: tc}, Keep: true}, nil
 }
