@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
 
@@ -56,6 +57,7 @@ func drawn(seed uint64) (sim.Options, []operation) {
 		Delete: some(1. / 150), Resign: some(1. / 100), Ping: some(1. / 100), KubeletAway: some(1. / 200), Port: some(1. / 200),
 		Late: some(1. / 200), OldReport: some(1. / 200), Hide: some(1. / 300), Saved: rng.IntN(2) == 0,
 	}
+	more(seed, &o)
 	all := []operation{
 		{[]string{"upgrade", "basic", "v8.1.1"}, 0},
 		{[]string{"restart", "basic", "tikv"}, 0},
@@ -70,6 +72,20 @@ func drawn(seed uint64) (sim.Options, []operation) {
 		all[i].within = time.Duration(2+rng.IntN(20)) * time.Minute
 	}
 	return o, all
+}
+
+// more draws faults that need a person, Kubernetes or PD to do something rare. They have numbers of their own, so that the rest of a
+// run stays as it is when a family is added here.
+func more(seed uint64, o *sim.Options) {
+	rng := rand.New(rand.NewPCG(seed, 23))
+	some := func(odds float64) float64 { return pick(rng, 0, 0, odds) }
+	f := &o.Faults
+	f.LoseLong, f.Kubectl, f.DeleteClaim = some(1./800), some(1./400), some(1./600)
+	f.TakeOffline, f.Standstill, f.Stall, f.Unlist = some(1./400), some(1./400), some(1./400), some(1./400)
+	f.Template, f.StoreElsewhere = some(1./400), some(1./200)
+	if f.StoreElsewhere > 0 {
+		o.StoresElsewhere = 1 + rng.IntN(3)
+	}
 }
 
 // underway draws the faults on the way.
@@ -124,10 +140,24 @@ func (w *World) settle(t *testing.T) {
 			}
 			return
 		}
+		w.heed(t, r)
 		w.Sleep(time.Minute)
 	}
 	t.Error("the cluster does not converge")
 }
+
+// heed is a person who does what a command advises: a store whose claim is being deleted can leave only when there is another one.
+func (w *World) heed(t *testing.T, r Result) {
+	t.Helper()
+	if n := *w.set(topology.TiKV).Spec.Replicas; r.Code == blocked && strings.Contains(r.Out+r.Err, "ask for more replicas") && n < maxStores {
+		w.said(w.Command(t.Context(), "scale", "basic", fmt.Sprintf("tikv=%d", n+1), "--yes"))
+	}
+}
+
+const (
+	blocked   = 3 // the exit code
+	maxStores = 8
+)
 
 // said keeps what a command has printed.
 func (w *World) said(r Result) Result {
