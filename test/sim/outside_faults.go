@@ -30,6 +30,14 @@ func (w *Model) EndFaults() {
 	w.endSilence()
 }
 
+// GiveUpLost is a person who gives up what is lost for good: members on a host that does not come back, pods that have ended while
+// their claims are being deleted, and stores whose claims are gone.
+func (w *Model) GiveUpLost() {
+	w.clear()
+	w.deleteEnded()
+	w.deleteLostStores()
+}
+
 // OffsetClocks sets the clocks of hosts wrong, as in random runs of one seed in four.
 func (w *Model) OffsetClocks() { w.offsetClocks() }
 

@@ -46,21 +46,25 @@ func (w *Model) judgeSetWritten(component topology.Kind, written WrittenSet) {
 	}
 }
 
-// judgePodDeleted judges the deletion of the pod with a UID.
+// judgePodDeleted judges the deletion of the pod with a UID. Where the partition has allowed the restart of the pod, the deletion
+// is the second half of that restart, because the StatefulSet controller may delete the pod too. That holds for a pod that has
+// ended as well.
 func (w *Model) judgePodDeleted(uid string) {
 	for k, name := range kinds {
 		for i, p := range w.pods[k] {
+			set := &w.sets[k]
+			allowed := p != nil && i >= set.spec.partition && p.revision != set.spec.template
 			switch {
 			case p == nil || p.uid != uid || p.terminating():
-			case p.ended:
+			case p.ended && !allowed:
 				w.judgeWrite(plan.ReplaceEnded{Component: name, Member: w.names[k][i], UID: uid})
 			case w.going(kind(k), i):
 				w.judgeWrite(plan.DeletePod{Component: name, Member: w.names[k][i], UID: uid})
 			default:
-				if set := &w.sets[k]; i >= set.spec.partition && p.revision != set.spec.template {
-					w.seen.acted = false // the second half of a restart that the partition has allowed
+				if allowed {
+					w.seen.acted = false
 				}
-				w.judgeWrite(plan.Restart{Component: name, Member: w.names[k][i], Ordinal: i, PodUID: uid, From: w.sets[k].spec.partition})
+				w.judgeWrite(plan.Restart{Component: name, Member: w.names[k][i], Ordinal: i, PodUID: uid, From: set.spec.partition})
 			}
 		}
 	}

@@ -20,14 +20,19 @@ var (
 // changeSet is a person who changes the StatefulSet of a component with kubectl.
 func (w *World) changeSet(k topology.Kind, change func(*appsv1.StatefulSet)) {
 	have := w.set(k)
-	next := have.DeepCopy()
-	change(next)
-	next.Generation++
-	w.api.PutBy("kubectl-edit", statefulSets, next)
-	if !equality.Semantic.DeepEqual(have.Spec.Template, next.Spec.Template) {
+	if next := w.editSet(k, change); !equality.Semantic.DeepEqual(have.Spec.Template, next.Spec.Template) {
 		w.kube.ChangedByHand(k)
 	}
 	w.written()
+}
+
+// editSet writes a StatefulSet as kubectl does.
+func (w *World) editSet(k topology.Kind, change func(*appsv1.StatefulSet)) *appsv1.StatefulSet {
+	next := w.set(k).DeepCopy()
+	change(next)
+	next.Generation++
+	w.api.PutBy("kubectl-edit", statefulSets, next)
+	return next
 }
 
 // changeCluster is a person who changes the TidbCluster with kubectl.

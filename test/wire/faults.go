@@ -19,6 +19,9 @@ type Faults struct {
 	Refused float64 // the server answers that it cannot, and does nothing
 	Lost    float64 // the server does what it was asked, and the connection ends with the first bytes of the answer
 	Slow    float64 // the request takes up to ten seconds to arrive
+	Behind  float64 // the API server sends the events of a watch up to a minute late, as from a cache that is behind
+	// Asleep: the process stands still before a request that writes to the API server, for minutes or hours, and ends then.
+	Asleep float64
 
 	// Held says what a request to the API server waits for on its way, nil for nothing.
 	Held func(*http.Request) <-chan struct{}
@@ -31,6 +34,9 @@ type Faults struct {
 // longest is how long a slow request takes at most.
 const longest = 10 * time.Second
 
+// furthest is how far a cache of the API server is behind at most.
+const furthest = time.Minute
+
 // failing returns a handler whose requests fail with the odds of the world's faults.
 func (w *World) failing(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
@@ -41,6 +47,8 @@ func (w *World) failing(h http.Handler) http.Handler {
 		case roll < w.Faults.Refused+w.Faults.Lost:
 			h.ServeHTTP(httptest.NewRecorder(), r)
 			panic(errLost)
+		case roll < w.Faults.Refused+w.Faults.Lost+w.Faults.Asleep && w.running != nil && r.Method != http.MethodGet && r.Host == apiServer:
+			w.standStill(h, r)
 		default:
 			h.ServeHTTP(out, r)
 		}

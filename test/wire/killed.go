@@ -50,7 +50,8 @@ func (w *World) await(ended <-chan Result) Result {
 
 // process is a command as the network has it.
 type process struct {
-	world *World
+	world  *World
+	cancel context.CancelFunc // nil where the script has it
 
 	mu    sync.Mutex
 	dead  bool

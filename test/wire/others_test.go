@@ -16,13 +16,15 @@ import (
 
 // setImage is a person who sets another image in a StatefulSet, as kubectl set image does.
 func (w *World) setImage(k topology.Kind, image string) {
-	w.changeSet(k, func(s *appsv1.StatefulSet) {
-		for i := range s.Spec.Template.Spec.Containers {
-			if c := &s.Spec.Template.Spec.Containers[i]; c.Name == string(k) {
-				c.Image = image
-			}
+	w.changeSet(k, func(s *appsv1.StatefulSet) { putImage(s, k, image) })
+}
+
+func putImage(s *appsv1.StatefulSet, k topology.Kind, image string) {
+	for i := range s.Spec.Template.Spec.Containers {
+		if c := &s.Spec.Template.Spec.Containers[i]; c.Name == string(k) {
+			c.Image = image
 		}
-	})
+	}
 }
 
 // TestImageByHand: a person has set an older image in the StatefulSet of TiKV. That is put back, and no store is restarted

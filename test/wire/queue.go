@@ -176,7 +176,7 @@ func (q *queue) announce(watch string, send func()) {
 // alike and at the same moment. Connections come first. The seed draws nothing for connections, because the scheduler
 // decides how many there are and which request is first to get a connection. With the odds of slow a request arrives
 // later.
-func (q *queue) take(rng *rand.Rand, slow float64) []*waiting {
+func (q *queue) take(rng *rand.Rand, slow, behind float64) []*waiting {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.waiting = slices.DeleteFunc(q.waiting, func(w *waiting) bool { return w.ctx.Err() != nil })
@@ -184,7 +184,7 @@ func (q *queue) take(rng *rand.Rand, slow float64) []*waiting {
 	if i := slices.IndexFunc(q.waiting, func(w *waiting) bool { return w.connects }); i >= 0 {
 		return q.leave(q.waiting[i].key)
 	}
-	q.draw(rng, slow)
+	q.draw(rng, slow, behind)
 	keys := []string{}
 	for _, w := range q.waiting {
 		if w.arrived() && !slices.Contains(keys, w.key) {
@@ -209,19 +209,22 @@ func (q *queue) leave(key string) (all []*waiting) {
 	return all
 }
 
-// draw says which of the requests that have come are slow. Those that are equal and have come together are slow
-// together.
-func (q *queue) draw(rng *rand.Rand, slow float64) {
+// draw says which of the requests that have come are slow, and which events of watches. Those that are equal and have come together
+// are slow together.
+func (q *queue) draw(rng *rand.Rand, slow, behind float64) {
 	last := &waiting{}
 	for _, w := range q.waiting {
-		if w.known || w.send != nil {
-			continue
+		odds, most := slow, longest
+		if w.send != nil {
+			odds, most = behind, furthest
 		}
 		switch {
+		case w.known || odds == 0 && w.send != nil:
+			continue
 		case w.key == last.key:
 			w.from = last.from
-		case rng.Float64() < slow:
-			w.from = time.Now().Add(time.Duration(rng.Int64N(int64(longest))))
+		case rng.Float64() < odds:
+			w.from = time.Now().Add(time.Duration(rng.Int64N(int64(most))))
 		}
 		w.known, last = true, w
 	}

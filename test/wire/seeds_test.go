@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
@@ -82,7 +84,7 @@ func more(seed uint64, o *sim.Options) {
 	f := &o.Faults
 	f.LoseLong, f.Kubectl, f.DeleteClaim = some(1./800), some(1./400), some(1./600)
 	f.TakeOffline, f.Standstill, f.Stall, f.Unlist = some(1./400), some(1./400), some(1./400), some(1./400)
-	f.Template, f.StoreElsewhere = some(1./400), some(1./200)
+	f.Template, f.StoreElsewhere, f.EndPod, f.LoseForGood = some(1./400), some(1./200), some(1./200), some(1./800)
 	if f.StoreElsewhere > 0 {
 		o.StoresElsewhere = 1 + rng.IntN(3)
 	}
@@ -107,6 +109,8 @@ func runSeed(t *testing.T, seed uint64) {
 		if *badly {
 			faults = underway(seed)
 		}
+		rng := rand.New(rand.NewPCG(seed, 24))
+		faults.Behind, faults.Asleep = pick(rng, 0, .05), pick(rng, 0, 0, .01, .03)
 		play(t, w, o, all, faults)
 	})
 }
@@ -119,13 +123,34 @@ func play(t *testing.T, w *World, o sim.Options, all []operation, faults Faults)
 	w.Faults = faults
 	for _, op := range all {
 		ctx, cancel := context.WithTimeout(t.Context(), op.within)
-		w.said(w.Command(ctx, append(op.args, "--yes")...))
+		w.said(w.Suspendable(ctx, append(op.args, "--yes")...))
 		cancel()
 	}
 	w.Model.EndFaults()
 	w.Faults = Faults{}
+	w.giveUp()
 	w.settle(t)
+	w.resume(t)
 	w.wantUnbroken(t)
+}
+
+// giveUp is a person who gives up what is lost for good.
+func (w *World) giveUp() {
+	w.Model.GiveUpLost()
+	w.kube.Show()
+}
+
+// resume has processes go on that have stood still for hours, in a rollout that begins now.
+func (w *World) resume(t *testing.T) {
+	t.Helper()
+	if len(w.asleep) == 0 {
+		return
+	}
+	w.Sleep(time.Hour)
+	w.wakeAll()
+	w.said(w.Command(t.Context(), "restart", "basic", "--yes"))
+	w.Sleep(minutes)
+	w.settle(t)
 }
 
 // settle lets a cluster converge, as a person does who runs the same command again.
@@ -146,12 +171,30 @@ func (w *World) settle(t *testing.T) {
 	t.Error("the cluster does not converge")
 }
 
-// heed is a person who does what a command advises: a store whose claim is being deleted can leave only when there is another one.
+// heed is a person who does what a command advises. A store whose claim is being deleted can leave only when there is another store.
+// An image that a person has set again right after it was put back stays until the person takes it back.
 func (w *World) heed(t *testing.T, r Result) {
 	t.Helper()
-	if n := *w.set(topology.TiKV).Spec.Replicas; r.Code == blocked && strings.Contains(r.Out+r.Err, "ask for more replicas") && n < maxStores {
+	text := r.Out + r.Err
+	if n := *w.set(topology.TiKV).Spec.Replicas; r.Code == blocked && strings.Contains(text, "ask for more replicas") && n < maxStores {
 		w.said(w.Command(t.Context(), "scale", "basic", fmt.Sprintf("tikv=%d", n+1), "--yes"))
 	}
+	w.giveUp()
+	if strings.Contains(text, "was changed again by a webhook or another tool") {
+		w.takeImagesBack()
+	}
+}
+
+// takeImagesBack is a person who takes back the images that the model has set by hand.
+func (w *World) takeImagesBack() {
+	for _, k := range w.Model.Components() {
+		for _, c := range w.set(k).Spec.Template.Spec.Containers {
+			if image, _, byHand := strings.Cut(c.Image, "-by-hand"); byHand && c.Name == string(k) {
+				w.editSet(k, func(s *appsv1.StatefulSet) { putImage(s, k, image) })
+			}
+		}
+	}
+	w.written()
 }
 
 const (

@@ -54,8 +54,11 @@ type World struct {
 	cut        map[member]bool
 	cluster    topology.Cluster
 	requests   []Request
-	printed    []string  // by commands
-	record     *record   // nil: nothing is kept
+	printed    []string // by commands
+	record     *record  // nil: nothing is kept
+	running    *process // the command that may stand still; nil for none
+	stopping   bool     // it stands still from now on
+	asleep     []late
 	chance     float64   // what decides whether the requests fail that are answered now
 	next       time.Time // when the model goes on
 	held       chan struct{}
@@ -230,13 +233,15 @@ func (w *World) live(stop <-chan struct{}) {
 			w.kube.Show()
 			w.reset()
 		}
-		next := w.queue.take(w.rng, w.Faults.Slow)
+		w.goOn()
+		next := w.queue.take(w.rng, w.Faults.Slow, w.Faults.Behind)
 		if len(next) > 0 {
 			if !next[0].connects {
 				w.Sleep(latency + time.Duration(w.rng.Int64N(int64(latency))))
 				w.chance = w.rng.Float64()
 			}
 			serve(next)
+			w.stop()
 		}
 		w.leave()
 		if len(next) > 0 {

@@ -33,6 +33,9 @@ func (b *Bridge) showSet(k topology.Kind) {
 		}
 	case is.Spec.Generation > set.Generation:
 		next := b.api.PutBy("kubectl", sets, b.changedByHand(k, set, is.Spec)).(*appsv1.StatefulSet)
+		if !apiequality.Semantic.DeepEqual(next.Spec.Template, set.Spec.Template) {
+			b.templates[k].changed(next.Spec.Template, b.model.Now())
+		}
 		b.model.NameTemplate(k, b.templates[k].name(k, next))
 	}
 }

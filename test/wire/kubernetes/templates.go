@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -19,8 +20,31 @@ type templates struct {
 	names map[string]string // by the digest of the template
 	// wanted are those that a user asks for and that nobody has written yet.
 	wanted map[string]corev1.PodTemplateSpec
-	// others are the templates that a person has written into the StatefulSet, by their digests.
+	// others are the templates that a person has written into the StatefulSet, by their digests: true for those that nobody
+	// may get.
 	others map[string]bool
+	// live is the digest of the template that the StatefulSet has. putBack is when a client has replaced one of others.
+	live    string
+	putBack time.Time
+}
+
+// insisting is how soon after a template was put back a change of the template counts as the change of a tool that does not leave
+// it: see package render. A template that stays for that reason is one that a user may get.
+const insisting = 10 * time.Minute
+
+// changed says that a person has written a template.
+func (t *templates) changed(template corev1.PodTemplateSpec, at time.Time) {
+	t.live = digestOf(template)
+	t.others[t.live] = at.Sub(t.putBack) >= insisting
+}
+
+// applied says that a client has written a template.
+func (t *templates) applied(template corev1.PodTemplateSpec, at time.Time) {
+	was := t.live
+	t.live = digestOf(template)
+	if _, byHand := t.others[was]; byHand && was != t.live {
+		t.putBack = at
+	}
 }
 
 func newTemplates() *templates {
@@ -102,7 +126,7 @@ const byHand = "-by-hand"
 // of the TidbCluster asks for that template.
 func (b *Bridge) ChangedByHand(k topology.Kind) {
 	if set, there := get[*appsv1.StatefulSet](b, sets, b.cluster.SetName(k)); there {
-		b.templates[k].others[digestOf(set.Spec.Template)] = true
+		b.templates[k].changed(set.Spec.Template, b.model.Now())
 	}
 }
 

@@ -23,6 +23,9 @@ func (b *Bridge) writtenSet(k topology.Kind) {
 		b.model.DeleteSet(k) // in the background: the pods go later
 	case !there:
 	default:
+		if is := b.model.ShownSet(k); is.UID != string(set.UID) || is.Spec.Generation != set.Generation {
+			b.templates[k].applied(set.Spec.Template, b.model.Now())
+		}
 		b.sets[k] = string(set.UID)
 		b.model.WriteSet(k, b.specOf(k, set))
 		if set.DeletionTimestamp != nil {
