@@ -53,6 +53,12 @@ func (w *World) standStill(h http.Handler, r *http.Request) {
 	}
 }
 
+// What the requests of a run name beside requests.
+const (
+	standsStill = "the process stands still"
+	goesOn      = "a process goes on"
+)
+
 // never is when a request arrives whose process goes on in a rollout that the script begins.
 var never = time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)
 
@@ -62,7 +68,7 @@ func (w *World) stop() {
 		return
 	}
 	w.stopping = false
-	w.requests = append(w.requests, Request{At: time.Now(), What: "the process stands still"})
+	w.requests = append(w.requests, Request{At: time.Now(), What: standsStill})
 	w.running.kill()
 	w.running.cancel()
 }
@@ -76,7 +82,7 @@ func (w *World) goOn() {
 			w.asleep = append(w.asleep, l)
 			continue
 		}
-		w.requests = append(w.requests, Request{At: time.Now(), What: "a process goes on"})
+		w.requests = append(w.requests, Request{At: time.Now(), What: goesOn})
 		w.Model.GoOn(l.process, l.send)
 	}
 }
