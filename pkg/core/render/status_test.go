@@ -187,6 +187,24 @@ func TestStatusWhileSilent(t *testing.T) {
 	}
 }
 
+// TestStatusWithoutStores: PD lists no stores for a moment. The status still says that there were some, and which.
+func TestStatusWithoutStores(t *testing.T) {
+	s := healthyScene(t)
+	before := s.status(v1alpha1.TidbClusterStatus{})
+	s.snap.PD.Bootstrapped = false
+	s.member(topology.TiKV).Database = state.Database{}
+	after := s.status(before)
+	if !after.TiKV.BootStrapped {
+		t.Error("the status says that the cluster was not bootstrapped")
+	}
+	if diff := cmp.Diff(before.TiKV.Stores, after.TiKV.Stores); diff != "" {
+		t.Error(diff)
+	}
+	if s.status(v1alpha1.TidbClusterStatus{}).TiKV.BootStrapped {
+		t.Error("a cluster of which PD never had stores is bootstrapped")
+	}
+}
+
 func TestStatusOfMembers(t *testing.T) {
 	s := healthyScene(t)
 	s.member(topology.PD).Database = state.Database{Presence: state.Absent}

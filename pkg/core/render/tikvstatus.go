@@ -19,16 +19,18 @@ var tikvStatus = statusPart{
 	unhealthy: "TiKVStoreNotUp", message: "Not all TiKV stores are up",
 }
 
+// tikv writes the status of TiKV. A cluster that was bootstrapped stays so, because a new leader of PD may list no stores for a moment.
+// If the status said then that there were none, the next observation would take each store for one that PD does not know.
 func (r projection) tikv(status *v1alpha1.TiKVStatus) {
 	status.Image = r.image(topology.TiKV)
 	status.Synced = r.snap.PD.Known()
 	if !status.Synced {
 		return
 	}
-	status.BootStrapped = r.snap.PD.Bootstrapped
-	if !status.BootStrapped {
+	if !r.snap.PD.Bootstrapped {
 		return
 	}
+	status.BootStrapped = true
 	status.Stores, status.TombstoneStores = r.stores(topology.TiKV, status.Stores), nil
 }
 
