@@ -163,9 +163,11 @@ func (w *Model) withoutLeader(s *state.Snapshot) {
 			lasting = append(lasting, name)
 		}
 	}
+	s.PD.Electing = len(lasting) < len(s.PD.Unled)
 	w.memory.unled, s.PD.Unled = next, lasting
 	since := w.since(&w.memory.leaderless, s.PD.Leaderless)
-	s.PD.Leaderless = s.PD.Leaderless && w.Now().Sub(since).Seconds() > election
+	lasts := s.PD.Leaderless && w.Now().Sub(since).Seconds() > election
+	s.PD.Leaderless, s.PD.Electing = lasts, s.PD.Electing || s.PD.Leaderless && !lasts
 }
 
 // committedUpTo begins to count again where PD had a leader since the members were asked last: their log has grown.

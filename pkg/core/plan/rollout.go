@@ -8,6 +8,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // patience is how long a pod may be NotReady before a person is asked for help. A first start on a
@@ -289,13 +290,14 @@ func (sc Scope) readyNotServing(m state.Member, g Gate) Gate {
 }
 
 // withinTimeToServe gives a gate the time that a member may take to serve, where the beginning is
-// known.
+// known. A member of PD does not call for a person while PD may be in an election: what is done for a PD without a leader,
+// such as to bring back members whose pods were taken away, is decided after the election.
 func (sc Scope) withinTimeToServe(g Gate, since time.Time, help remedy.Remedy) Gate {
 	g.Remedy = help
 	if since.IsZero() {
 		return g
 	}
 	g.Since, g.Deadline = since, since.Add(patience)
-	g.Blocked = !sc.All.At.Before(g.Deadline)
+	g.Blocked = !sc.All.At.Before(g.Deadline) && !(sc.Want.Kind.Data() == topology.Raft && sc.All.PD.Electing)
 	return g
 }

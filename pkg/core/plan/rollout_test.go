@@ -205,6 +205,22 @@ func TestLeaderless(t *testing.T) {
 	})
 }
 
+// TestBlockedOnlyAfterAnElection: while PD may be in an election nobody is asked for help with its members. What is done
+// for a PD without a leader, such as to bring back members whose pods were taken away, comes after the election.
+func TestBlockedOnlyAfterAnElection(t *testing.T) {
+	for electing, want := range map[bool]plan.Outcome{true: plan.Wait, false: plan.Blocked} {
+		c := plantest.New(3, 3, 2).PDUnknown()
+		c.Seen.PD.Problem, c.Seen.PD.Electing = "PD has no leader", electing
+		for _, name := range []string{"t-pd-0", "t-pd-1", "t-pd-2"} {
+			p := c.Member(name).Pod
+			p.Ready, p.Ran, p.Started, p.Since = false, true, time.Time{}, plantest.Now.Add(-20*time.Minute)
+		}
+		if got := c.Decide(); got.Outcome != want {
+			t.Errorf("electing %t: got %s, want %s, by %v", electing, got.Outcome, want, got.Gates)
+		}
+	}
+}
+
 // TestLeadersEvictedForRestart: a restart names the store only where its leaders have left it for that. A record of an
 // eviction that PD does not have any more is no proof.
 func TestLeadersEvictedForRestart(t *testing.T) {

@@ -56,6 +56,9 @@ type PD struct {
 	// know it say so, see Voters.Leaderless. Problem is set too. Leaderless is false where members that may be
 	// a quorum were not reached, because PD may then serve others.
 	Leaderless bool
+	// Electing is true while voters say that they follow no leader, or that there is none, and have said so for no longer
+	// than an election takes. Problem is set too.
+	Electing bool
 	// Unreached are the members, as Voter.Name has them, that cannot be asked from here and may serve everybody
 	// else. It is the leader that other members name, or so many members that they may be a quorum. Problem is
 	// set too.

@@ -45,8 +45,9 @@ func (o *Observer) unanswered(ctx context.Context, client pd.Client, c topology.
 		out.Problem += ": " + cause(leader.Err)
 	}
 	out.Committed = o.history.committedUpTo(out.Committed)
-	out.Unled = o.history.unledFor(out.Unled, o.now())
-	out.Leaderless = o.history.outlasts(out.Leaderless, o.now())
+	unled, leaderless := o.history.unledFor(out.Unled, o.now()), o.history.outlasts(out.Leaderless, o.now())
+	out.Electing = len(unled) < len(out.Unled) || out.Leaderless && !leaderless
+	out.Unled, out.Leaderless = unled, leaderless
 	return out
 }
 

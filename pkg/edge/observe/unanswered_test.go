@@ -118,6 +118,9 @@ func TestUnanswered(t *testing.T) {
 			strings.Join(got.Unled, ",") != c.unled || !strings.Contains(got.Problem, c.problem) {
 			t.Errorf("%s: first %+v, then %+v", name, first, got)
 		}
+		if first.Electing != (c.leaderless || c.unled != "") || got.Electing {
+			t.Errorf("%s: electing at first %t, then %t", name, first.Electing, got.Electing)
+		}
 		now = later // PD may have had a leader in between
 		if again := o.base(t.Context(), basic, seen).state; again.Leaderless || len(again.Unled) > 0 {
 			t.Errorf("%s: after a while without observations: %+v", name, again)
