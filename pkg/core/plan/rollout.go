@@ -298,6 +298,7 @@ func (sc Scope) withinTimeToServe(g Gate, since time.Time, help remedy.Remedy) G
 		return g
 	}
 	g.Since, g.Deadline = since, since.Add(patience)
-	g.Blocked = !sc.All.At.Before(g.Deadline) && !(sc.Want.Kind.Data() == topology.Raft && sc.All.PD.Electing)
+	electing := sc.Want.Kind.Data() == topology.Raft && sc.All.PD.Electing
+	g.Blocked = !electing && !sc.All.At.Before(g.Deadline)
 	return g
 }

@@ -74,7 +74,8 @@ func (a *Actor) notTheLast(ctx context.Context, object, node string, all []pd.Bi
 	}
 	takes := func(n pd.BinlogNode) bool {
 		ordinal, ours := a.cluster.PumpOrdinal(n.Host, n.ID)
-		return n.ID != node && !(ours && closing[a.cluster.PodName(topology.Pump, ordinal)]) && a.online(n)
+		asked := ours && closing[a.cluster.PodName(topology.Pump, ordinal)]
+		return n.ID != node && !asked && a.online(n)
 	}
 	if writer == "" || slices.ContainsFunc(all, takes) {
 		return nil
