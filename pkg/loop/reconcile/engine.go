@@ -118,8 +118,8 @@ func (e Engine) Once(ctx context.Context) (plan.Plan, error) {
 	if ctx.Err() != nil || !e.mayWrite(ctx) {
 		return p, err // another driver may have started by now
 	}
-	// Also after a failure: otherwise the status would still say Ready.
-	if failed := e.Recorder.Record(ctx, t.observed, t.wanted, p); failed != nil {
+	// Also after a failure: otherwise the status would still say Ready. A run that was ended meanwhile says why itself.
+	if failed := e.Recorder.Record(ctx, t.observed, t.wanted, p); failed != nil && ctx.Err() == nil {
 		e.Progress.Notice(event.StatusNotWritten, "the status of the TidbCluster could not be written: "+failed.Error())
 	}
 	return p, err

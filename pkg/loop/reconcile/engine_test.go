@@ -151,6 +151,32 @@ func TestHeldBackIsReported(t *testing.T) {
 	}
 }
 
+// TestStatusNotWritten: a status that could not be written is worth a notice, unless the run was ended meanwhile.
+func TestStatusNotWritten(t *testing.T) {
+	for ended, want := range map[bool]int{false: 1, true: 0} {
+		ctx, end := context.WithCancel(t.Context())
+		s := &fakes{turns: []fakeTurn{{c: out()}}, recorded: errBroken}
+		s.logged = func(line string) {
+			if line == "record" && ended {
+				end()
+			}
+		}
+		if _, err := s.engine().Once(ctx); err != nil {
+			t.Errorf("ended %t: %v", ended, err)
+		}
+		end()
+		notices := 0
+		for _, ev := range s.events {
+			if ev.Type == event.Notice && ev.Reason == string(event.StatusNotWritten) {
+				notices++
+			}
+		}
+		if notices != want {
+			t.Errorf("ended %t: %d notices, want %d", ended, notices, want)
+		}
+	}
+}
+
 // A follower observes and reports, and changes nothing.
 func TestFollow(t *testing.T) {
 	s := &fakes{turns: []fakeTurn{{c: rolling()}, {c: rolling()}, {c: out()}, {c: rest()}}}

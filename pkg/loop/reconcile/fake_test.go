@@ -17,15 +17,16 @@ import (
 // fakes implements all interfaces of an Engine. It returns the observations one after the other,
 // the last one for ever, and logs the calls.
 type fakes struct {
-	turns   []fakeTurn
-	fail    map[string][]error // what a step returns, call by call
-	did     func(plan.Step)
-	waited  func(n int) error
-	log     []string
-	logged  func(string)
-	events  []event.Event
-	waits   int
-	current *plantest.Cluster
+	turns    []fakeTurn
+	fail     map[string][]error // what a step returns, call by call
+	did      func(plan.Step)
+	recorded error // what the write of the status returns
+	waited   func(n int) error
+	log      []string
+	logged   func(string)
+	events   []event.Event
+	waits    int
+	current  *plantest.Cluster
 }
 
 // fakeTurn is an answer to Observe.
@@ -73,7 +74,7 @@ func (s *fakes) Do(ctx context.Context, step plan.Step) error {
 
 func (s *fakes) Record(context.Context, state.Observation, desired.State, plan.Plan) error {
 	s.write("record")
-	return nil
+	return s.recorded
 }
 
 func (s *fakes) write(line string) {
