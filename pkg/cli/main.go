@@ -40,7 +40,8 @@ func run(ctx context.Context, args []string, streams genericiooptions.IOStreams,
 	return Over(ctx, nil, args, streams, env)
 }
 
-// Over runs the command line over connections that connect makes, or over the network where connect is nil. Tests use it.
+// Over runs the command line over connections that connect makes, or over the network where connect is nil. Tests use
+// it.
 func Over(ctx context.Context, connect dial.Connect, args []string, streams genericiooptions.IOStreams, env func(string) string) int {
 	f, root := prepare(args, streams, env)
 	f.Connect = connect

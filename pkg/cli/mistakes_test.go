@@ -112,8 +112,8 @@ spec:
       type: ClusterIP
 `
 
-// TestMistakes: what a person writes wrong is said with its field, its line where it is a matter of the file, the value,
-// and what to write instead. Nothing is written.
+// TestMistakes: what a person writes wrong is said with its field, its line where it is a matter of the file, the
+// value, and what to write instead. Nothing is written.
 func TestMistakes(t *testing.T) {
 	const usage, refused = 2, 3
 	for name, tt := range map[string]struct {
@@ -207,8 +207,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestChildrenAreTried: what the API server refuses of the objects of a cluster is said before anything is written, with
-// the field of the TidbCluster, by a dry run and by a run. What it would only not take now is a notice.
+// TestChildrenAreTried: what the API server refuses of the objects of a cluster is said before anything is written,
+// with the field of the TidbCluster, by a dry run and by a run. What it would only not take now is a notice.
 func TestChildrenAreTried(t *testing.T) {
 	status := func(code int, reason, message string, causes ...map[string]any) any {
 		return map[string]any{

@@ -97,8 +97,8 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// TestPauseNamesWhatWasBegun: a pause in the middle of an eviction says so, as "pause" on a paused cluster does. Where the
-// records cannot be read, the cluster is paused all the same, and that is said.
+// TestPauseNamesWhatWasBegun: a pause in the middle of an eviction says so, as "pause" on a paused cluster does. Where
+// the records cannot be read, the cluster is paused all the same, and that is said.
 func TestPauseNamesWhatWasBegun(t *testing.T) {
 	const records = coreV1 + "configmaps/basic-ledger"
 	book := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "basic-ledger", "namespace": "default"}, "data": map[string]any{

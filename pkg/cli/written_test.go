@@ -44,7 +44,8 @@ func TestOutputThatIsNotWritten(t *testing.T) {
 	}
 }
 
-// TestRawLogs: the bytes of a log stay as they are for a file or a pipe, and with --raw. In a CI system they are cleaned.
+// TestRawLogs: the bytes of a log stay as they are for a file or a pipe, and with --raw. In a CI system they are
+// cleaned.
 func TestRawLogs(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	server := evilAPI(t, true)

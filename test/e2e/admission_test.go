@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestAdmission: what the API server refuses of the objects of a cluster is said with the field of the TidbCluster, by a
-// dry run and by a run, and nothing is made.
+// TestAdmission: what the API server refuses of the objects of a cluster is said with the field of the TidbCluster, by
+// a dry run and by a run, and nothing is made.
 func TestAdmission(t *testing.T) {
 	t.Parallel()
 	s := newEnvironment(t, "e2e-admission")

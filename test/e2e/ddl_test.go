@@ -10,8 +10,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// wantDDLNotPaused asserts what an upgrade does about DDL statements with the TiDB of the node. That TiDB is older than its
-// tag says, and does not know of pauses: TiDB was asked once, a notice says why, and the TidbCluster has no record of a pause.
+// wantDDLNotPaused asserts what an upgrade does about DDL statements with the TiDB of the node. That TiDB is older than
+// its tag says, and does not know of pauses: TiDB was asked once, a notice says why, and the TidbCluster has no record
+// of a pause.
 func (s environment) wantDDLNotPaused(t *testing.T, events []event.Event) {
 	t.Helper()
 	asked, noticed := 0, 0

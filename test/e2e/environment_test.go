@@ -103,12 +103,12 @@ func (s environment) logState(t *testing.T) {
 	t.Logf("list: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 }
 
-// largeHeap is what a store of the node writes when it ends because of its memory. The test may pass all the same, since
-// Kubernetes starts the store again, but the cause is to be found.
+// largeHeap is what a store of the node writes when it ends because of its memory. The test may pass all the same,
+// since Kubernetes starts the store again, but the cause is to be found.
 const largeHeap = "the store uses too much memory"
 
-// logCrashes logs the last lines of each container that was started again: after a test that failed, and of a store that
-// used too much memory.
+// logCrashes logs the last lines of each container that was started again: after a test that failed, and of a store
+// that used too much memory.
 func (s environment) logCrashes(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
 	defer cancel()

@@ -91,8 +91,8 @@ func (p *person) wantSamePods(t *testing.T, before map[string]string, components
 	}
 }
 
-// missingPriorityClass: Kubernetes makes no pod whose PriorityClass does not exist. The cause and the field are named, and
-// the cluster converges when the field is gone.
+// missingPriorityClass: Kubernetes makes no pod whose PriorityClass does not exist. The cause and the field are named,
+// and the cluster converges when the field is gone.
 func (p *person) missingPriorityClass(t *testing.T) {
 	p.patchTiDB(t, `"nosuch"`)
 	events, r, err := p.plugin.Events(t.Context(), "sync", cluster, "--timeout", "90s")
@@ -198,8 +198,8 @@ func (p *person) leaderOutOfReach(t *testing.T) {
 }
 
 // storeElsewhereDown: PD counts on a store that is no member of the TidbCluster. While that store is down, regions with
-// a replica on it have no quorum without the store that would restart. This is the last one: PD counts on the store from
-// then on.
+// a replica on it have no quorum without the store that would restart. This is the last one: PD counts on the store
+// from then on.
 func (p *person) storeElsewhereDown(t *testing.T) {
 	const pod = "store-elsewhere"
 	p.runStore(t, pod)

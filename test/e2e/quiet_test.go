@@ -26,8 +26,8 @@ import (
 // besides watches, which the server ends every five to ten minutes.
 const quietMinute = 10
 
-// minutes is how many of them are counted at most, until one is quiet: on a busy node a store or PD's leader may be late,
-// and then something moves.
+// minutes is how many of them are counted at most, until one is quiet: on a busy node a store or PD's leader may be
+// late, and then something moves.
 const minutes = 3
 
 // TestQuietMinute: a run that waits for a pod that has no place costs the API server ten requests a minute

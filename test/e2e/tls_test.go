@@ -15,8 +15,8 @@ import (
 )
 
 // TestTLS takes a cluster with TLS everywhere through its life, with a client that writes over TLS all
-// the time: real PD and TiDB, which verify each other's certificates, and stores that do so too. It runs alone, since no
-// write may fail: beside other clusters a client waits for 10 to 20 s now and then on two processors, and gives up.
+// the time: real PD and TiDB, which verify each other's certificates, and stores that do so too. It runs alone, since
+// no write may fail: beside other clusters a client waits for 10 to 20 s now and then on two processors, and gives up.
 func TestTLS(t *testing.T) {
 	s := newEnvironment(t, "e2e-tls")
 	s.sql.TLS = true

@@ -41,8 +41,9 @@ func (s *Server) remove(q request) (*object, error) {
 	return s.store.remove(q.in(), q.key, options)
 }
 
-// remove deletes an object whose UID and version meet the preconditions. The object stays, with a deletionTimestamp, while a
-// kubelet has to end a pod, or while the object has a finalizer. The method Remove deletes the object in any case.
+// remove deletes an object whose UID and version meet the preconditions. The object stays, with a deletionTimestamp,
+// while a kubelet has to end a pod, or while the object has a finalizer. The method Remove deletes the object in any
+// case.
 func (s *store) remove(r schema.GroupResource, key types.NamespacedName, options metav1.DeleteOptions) (*object, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,8 +86,8 @@ func (s *store) remove(r schema.GroupResource, key types.NamespacedName, options
 	return s.put(c, watch.Modified, next, meta), nil
 }
 
-// grace returns how many seconds a kubelet gives a pod to end; 0 for all other objects, for a pod without a node, and for one
-// that has ended.
+// grace returns how many seconds a kubelet gives a pod to end; 0 for all other objects, for a pod without a node, and
+// for one that has ended.
 func grace(obj runtime.Object, options metav1.DeleteOptions) int64 {
 	pod, ok := obj.(*corev1.Pod)
 	switch {

@@ -44,8 +44,9 @@ func (s *Server) Version() int64 {
 	return s.store.version
 }
 
-// Put writes an object with its UID, its times and its status. Where no object has the name, Put creates the object. Where
-// nothing differs, Put makes no new version. The object that Put returns must not be changed, because the server keeps it.
+// Put writes an object with its UID, its times and its status. Where no object has the name, Put creates the object.
+// Where nothing differs, Put makes no new version. The object that Put returns must not be changed, because the server
+// keeps it.
 func (s *Server) Put(r schema.GroupResource, obj runtime.Object) runtime.Object {
 	next := obj.DeepCopyObject()
 	meta, err := accessor(next)

@@ -18,8 +18,8 @@ import (
 // Connect connects to a port of a pod.
 type Connect func(ctx context.Context, pod *corev1.Pod, port string) (net.Conn, error)
 
-// Forward sets how the server connects to pods, before its first request. Without it the server connects to the address in
-// the status of a pod.
+// Forward sets how the server connects to pods, before its first request. Without it the server connects to the address
+// in the status of a pod.
 func (s *Server) Forward(connect Connect) { s.connect = connect }
 
 func connectTo(ctx context.Context, pod *corev1.Pod, port string) (net.Conn, error) {

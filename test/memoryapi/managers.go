@@ -15,7 +15,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// managers keep which client has written which fields of objects (metadata.managedFields), with the code of Kubernetes itself.
+// managers keep which client has written which fields of objects (metadata.managedFields), with the code of Kubernetes
+// itself.
 type managers struct {
 	mu  sync.Mutex
 	all map[managerKey]*managedfields.FieldManager
@@ -29,7 +30,8 @@ type managerKey struct {
 // builtin are the types of Kubernetes' own resources, which take a moment to make.
 var builtin = sync.OnceValue(func() managedfields.TypeConverter { return applyconfigurations.NewTypeConverter(scheme.Scheme) })
 
-// RecordManagers has the server record from now on which client has written which fields, as API servers do. That takes time.
+// RecordManagers has the server record from now on which client has written which fields, as API servers do. That takes
+// time.
 func (s *Server) RecordManagers() {
 	s.managers = &managers{all: map[managerKey]*managedfields.FieldManager{}}
 }

@@ -27,7 +27,8 @@ func recording(t *testing.T) (kubernetes.Interface, *memoryapi.Server) {
 	return kube, api
 }
 
-// TestApply: an applied manifest sets its fields and removes those that it had before, and another manager's field is a conflict.
+// TestApply: an applied manifest sets its fields and removes those that it had before, and another manager's field is a
+// conflict.
 func TestApply(t *testing.T) {
 	kube, _ := recording(t)
 	maps := kube.CoreV1().ConfigMaps("ns")
@@ -55,7 +56,8 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// TestDeletionWaits: a pod with a node stays until its kubelet has ended it, and an object until its last finalizer is taken off.
+// TestDeletionWaits: a pod with a node stays until its kubelet has ended it, and an object until its last finalizer is
+// taken off.
 func TestDeletionWaits(t *testing.T) {
 	kube, api := recording(t)
 	pods, claims := kube.CoreV1().Pods("ns"), kube.CoreV1().PersistentVolumeClaims("ns")

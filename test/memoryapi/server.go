@@ -48,8 +48,8 @@ func New() *Server {
 	return &Server{connect: connectTo, store: store{version: 1, collections: map[schema.GroupResource]*collection{}}}
 }
 
-// Announce sets a function that is told when a watch has events, and that decides when they are sent. It must not use the
-// server. Without it they are sent at once.
+// Announce sets a function that is told when a watch has events, and that decides when they are sent. It must not use
+// the server. Without it they are sent at once.
 func (s *Server) Announce(f func(watch string, send func())) { s.store.announce = f }
 
 // request is what a request is about.

@@ -89,7 +89,8 @@ func (w *watcher) send() {
 	}
 }
 
-// next returns the events that have come, nil at the end of ctx. It may be woken for events that it has returned before.
+// next returns the events that have come, nil at the end of ctx. It may be woken for events that it has returned
+// before.
 func (w *watcher) next(ctx context.Context) []event {
 	for {
 		select {

@@ -44,16 +44,16 @@ func suites(seeds int) []suite {
 	return append(all, suite{of: "test/sim", args: []string{"-seeds", strconv.Itoa(seeds), "-enough", "1"}})
 }
 
-// speaking are the packages that carry out what was decided and read answers: the simulation has its own versions of them, and
-// only whole commands run them.
+// speaking are the packages that carry out what was decided and read answers: the simulation has its own versions of
+// them, and only whole commands run them.
 var speaking = []string{"pkg/edge/act", "pkg/edge/observe", "pkg/edge/lease", "pkg/edge/database/pd"}
 
 // commands is the package whose tests run whole commands against a world in memory.
 const commands = "test/wire"
 
-// wire is what judges a mutant of these packages: their own tests, and then whole commands. Those that compare runs with each
-// other, random runs and daemons take too long. On virtual time a mutant can wait for ever without processor time, so that the
-// tests have a time limit.
+// wire is what judges a mutant of these packages: their own tests, and then whole commands. Those that compare runs
+// with each other, random runs and daemons take too long. On virtual time a mutant can wait for ever without processor
+// time, so that the tests have a time limit.
 func wire() []suite {
 	return append(own(speaking), suite{of: commands, args: []string{"-test.skip", "TestSeeds|TestRepeat|TestDaemons", "-test.timeout", "10m"}})
 }

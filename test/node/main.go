@@ -1,7 +1,7 @@
 //go:build linux
 
-// Command node brings up one real Kubernetes node on this machine, with container images of PD, a TiKV-compatible store,
-// TiDB and the other components, from Go modules and Debian packages only: no container engine and no registry.
+// Command node brings up one real Kubernetes node on this machine, with container images of PD, a TiKV-compatible
+// store, TiDB and the other components, from Go modules and Debian packages only: no container engine and no registry.
 package main
 
 import (

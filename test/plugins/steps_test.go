@@ -252,8 +252,8 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// archiveOf returns the name that a release gives to the archive of this platform. It is read from .goreleaser.yaml, which
-// makes the archives: a name that the test makes up would only repeat the mistake of the script.
+// archiveOf returns the name that a release gives to the archive of this platform. It is read from .goreleaser.yaml,
+// which makes the archives: a name that the test makes up would only repeat the mistake of the script.
 func archiveOf(t *testing.T, version string) string {
 	t.Helper()
 	text, err := os.ReadFile("../../.goreleaser.yaml")

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestNoSuchTarget: make fails for a target that does not exist. A pipeline with a typo would be green else, and nothing
-// would have been checked.
+// TestNoSuchTarget: make fails for a target that does not exist. A pipeline with a typo would be green else, and
+// nothing would have been checked.
 func TestNoSuchTarget(t *testing.T) {
 	if _, err := exec.LookPath("make"); err != nil {
 		t.Skip("there is no make")

@@ -9,8 +9,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// TestDDLPauseOfOperator: a tidb-operator goes after it has paused DDL. The pause lasts as long as the upgrade of TiDB and
-// no longer, also where only the removal of the record was left, or a person is needed.
+// TestDDLPauseOfOperator: a tidb-operator goes after it has paused DDL. The pause lasts as long as the upgrade of TiDB
+// and no longer, also where only the removal of the record was left, or a person is needed.
 func TestDDLPauseOfOperator(t *testing.T) {
 	const step = "let DDL statements run again"
 	begun := func() *Model {
@@ -55,8 +55,8 @@ func TestDDLPauseOfOperator(t *testing.T) {
 	})
 }
 
-// TestDDLPauseBegins: an upgrade of TiDB pauses DDL before its first server is restarted, as long as the upgrade lasts and no
-// longer; whatever TiDB answers, the upgrade goes on.
+// TestDDLPauseBegins: an upgrade of TiDB pauses DDL before its first server is restarted, as long as the upgrade lasts
+// and no longer; whatever TiDB answers, the upgrade goes on.
 func TestDDLPauseBegins(t *testing.T) {
 	const begin, end = "pause DDL statements for the upgrade from v8.1.0 to v8.1.2, by basic-tidb-0", "let DDL statements run again"
 	begun := func(d ddlOptions) *Model {

@@ -16,8 +16,8 @@ func (w *Model) deleteAll() {
 	w.recorded = 0
 }
 
-// TestDeletedDuringAnEviction: a cluster that is deleted in the middle of an eviction, with its data kept, finds what it has
-// begun in PD when it is created again, and ends that.
+// TestDeletedDuringAnEviction: a cluster that is deleted in the middle of an eviction, with its data kept, finds what
+// it has begun in PD when it is created again, and ends that.
 func TestDeletedDuringAnEviction(t *testing.T) {
 	for _, step := range []string{"evict region leaders from basic-tikv-1", "allow region leaders on basic-tikv-2"} {
 		w := settled(Options{PD: 3, TiKV: 3, TiDB: 1})

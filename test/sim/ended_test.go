@@ -8,8 +8,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// TestPodHasEnded: a pod ends for good, and its process a while after that is reported. With a StatefulSet controller that
-// replaces it, and without, the cluster converges, and no process that runs is taken away.
+// TestPodHasEnded: a pod ends for good, and its process a while after that is reported. With a StatefulSet controller
+// that replaces it, and without, the cluster converges, and no process that runs is taken away.
 func TestPodHasEnded(t *testing.T) {
 	for _, k := range []kind{pd, tikv, tidb} {
 		for _, keep := range []bool{false, true} {

@@ -130,8 +130,8 @@ func (t faulty) calm(w *Model) {
 	}
 }
 
-// run runs the scenario as it is set up, with its faults, and returns the rules that were broken. How it ends is judged when the
-// faults are over: until then an engine may be right to end as it does.
+// run runs the scenario as it is set up, with its faults, and returns the rules that were broken. How it ends is judged
+// when the faults are over: until then an engine may be right to end as it does.
 func (t faulty) run(s setup) (*Model, []Violation) {
 	s.faults = t.faults
 	w := goldens[t.operation](s)

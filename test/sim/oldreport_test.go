@@ -7,8 +7,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// TestOldReport: by an old report of its kubelet a store does not run, and nothing can be asked through that kubelet. It
-// serves and has leaders. What PD says of it proves nothing either, so that no step takes the store for one that is free.
+// TestOldReport: by an old report of its kubelet a store does not run, and nothing can be asked through that kubelet.
+// It serves and has leaders. What PD says of it proves nothing either, so that no step takes the store for one that is
+// free.
 func TestOldReport(t *testing.T) {
 	for name, blind := range map[string]func(*Model, int64){
 		"PD has a new leader":   func(w *Model, _ int64) { w.resign() },

@@ -30,8 +30,8 @@ func (w *Model) EndFaults() {
 	w.endSilence()
 }
 
-// GiveUpLost is a person who gives up what is lost for good: members on a host that does not come back, pods that have ended while
-// their claims are being deleted, and stores whose claims are gone.
+// GiveUpLost is a person who gives up what is lost for good: members on a host that does not come back, pods that have
+// ended while their claims are being deleted, and stores whose claims are gone.
 func (w *Model) GiveUpLost() {
 	w.clear()
 	w.deleteEnded()

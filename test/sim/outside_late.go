@@ -1,7 +1,7 @@
 package sim
 
-// A process stands still between two of its requests, as on a laptop that is suspended. The next request arrives minutes or hours
-// later, and nothing but the preconditions of the request protects the cluster.
+// A process stands still between two of its requests, as on a laptop that is suspended. The next request arrives
+// minutes or hours later, and nothing but the preconditions of the request protects the cluster.
 
 // Standing is a process that stands still before a request.
 type Standing struct {
@@ -18,9 +18,9 @@ func (w *Model) StandStill() *Standing {
 	return s
 }
 
-// GoOn sends a request of a process that has stood still, and judges the request by what that process has observed. The request must
-// change no StatefulSet that somebody else has changed meanwhile, and delete no pod of such a StatefulSet. In a pod that has ended
-// nothing runs, so that this pod may be deleted.
+// GoOn sends a request of a process that has stood still, and judges the request by what that process has observed. The
+// request must change no StatefulSet that somebody else has changed meanwhile, and delete no pod of such a StatefulSet.
+// In a pod that has ended nothing runs, so that this pod may be deleted.
 func (w *Model) GoOn(s *Standing, request func()) {
 	seen, found, pods := w.seen, w.sets, w.lasting()
 	w.seen = s.seen

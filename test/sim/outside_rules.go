@@ -46,9 +46,9 @@ func (w *Model) judgeSetWritten(component topology.Kind, written WrittenSet) {
 	}
 }
 
-// judgePodDeleted judges the deletion of the pod with a UID. Where the partition has allowed the restart of the pod, the deletion
-// is the second half of that restart, because the StatefulSet controller may delete the pod too. That holds for a pod that has
-// ended as well.
+// judgePodDeleted judges the deletion of the pod with a UID. Where the partition has allowed the restart of the pod,
+// the deletion is the second half of that restart, because the StatefulSet controller may delete the pod too. That
+// holds for a pod that has ended as well.
 func (w *Model) judgePodDeleted(uid string) {
 	for k, name := range kinds {
 		for i, p := range w.pods[k] {

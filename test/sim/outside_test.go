@@ -45,8 +45,9 @@ func TestReportedRelease(t *testing.T) {
 	}
 }
 
-// TestEndedPodOfARestart: a partition has allowed the restart of a pod whose phase is final, while the process still runs. The
-// deletion of this pod is the second half of the restart. Where no partition allows it, the deletion ends a process that runs.
+// TestEndedPodOfARestart: a partition has allowed the restart of a pod whose phase is final, while the process still
+// runs. The deletion of this pod is the second half of the restart. Where no partition allows it, the deletion ends a
+// process that runs.
 func TestEndedPodOfARestart(t *testing.T) {
 	for _, allowed := range []bool{true, false} {
 		w := settled(Options{TiDB: 2, KeepEnded: true})
@@ -65,8 +66,8 @@ func TestEndedPodOfARestart(t *testing.T) {
 	}
 }
 
-// TestLateRequest: a request of a process that has stood still may change no StatefulSet that another process has changed
-// meanwhile, and delete no pod of such a StatefulSet.
+// TestLateRequest: a request of a process that has stood still may change no StatefulSet that another process has
+// changed meanwhile, and delete no pod of such a StatefulSet.
 func TestLateRequest(t *testing.T) {
 	another := func(w *Model) { w.change(&w.sets[tidb], setSpec{replicas: 2, partition: 2, template: "v2"}) }
 	for name, c := range map[string]struct {

@@ -108,8 +108,8 @@ func (c *captures) capture(id string) *capture {
 	return nil
 }
 
-// moveTables is what the owner does. The owner gives tables that nobody has to captures, and balances the tables now and
-// then. It moves tables off a capture that is drained, a single table at a time.
+// moveTables is what the owner does. The owner gives tables that nobody has to captures, and balances the tables now
+// and then. It moves tables off a capture that is drained, a single table at a time.
 func (w *Model) moveTables() {
 	c := &w.cdc
 	if w.t < w.pd.idle {

@@ -8,8 +8,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// A store that PD lists under an unexpected address serves with its leaders. It is not restarted as one whose data nobody
-// uses, and its claim is not marked; the rollout waits until PD lists it under its own address.
+// A store that PD lists under an unexpected address serves with its leaders. It is not restarted as one whose data
+// nobody uses, and its claim is not marked; the rollout waits until PD lists it under its own address.
 func TestUnlistedStoreIsNotFree(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3})
 	w.Upgrade("v2", topology.TiKV)
@@ -22,8 +22,8 @@ func TestUnlistedStoreIsNotFree(t *testing.T) {
 	fine(t, w)
 }
 
-// The pod of such a store is missing for a moment, while the store is to leave. The label of its claim says that PD still
-// counts on the data: the claim is not marked, and the store leaves PD before its pod.
+// The pod of such a store is missing for a moment, while the store is to leave. The label of its claim says that PD
+// still counts on the data: the claim is not marked, and the store leaves PD before its pod.
 func TestUnlistedStoreWithoutPodIsNotFree(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 4})
 	s := w.ownStore(3)

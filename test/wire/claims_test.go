@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
 
-// TestClaimsGoWithPods: a person has set that Kubernetes deletes the claims of pods that are scaled away. No store leaves PD
-// for a scale-in that cannot end then, and the message names the field and who wrote it.
+// TestClaimsGoWithPods: a person has set that Kubernetes deletes the claims of pods that are scaled away. No store
+// leaves PD for a scale-in that cannot end then, and the message names the field and who wrote it.
 func TestClaimsGoWithPods(t *testing.T) {
 	scenario(t, sim.Options{PD: 1, TiKV: 4, TiDB: 1}, func(t *testing.T, w *World) {
 		retain := func(scaled appsv1.PersistentVolumeClaimRetentionPolicyType) {

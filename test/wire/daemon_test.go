@@ -16,8 +16,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/wire/kubernetes"
 )
 
-// TestDaemons: two daemons watch a cluster whose TidbCluster a person edits. In the middle of the rollout of each component
-// one daemon ends, in turn, and another daemon goes on.
+// TestDaemons: two daemons watch a cluster whose TidbCluster a person edits. In the middle of the rollout of each
+// component one daemon ends, in turn, and another daemon goes on.
 func TestDaemons(t *testing.T) {
 	Run(t, sim.Options{Seed: 1, PD: 3, TiKV: 3, TiDB: 2}, func(t *testing.T, w *World) {
 		w.Must(t, 0, "create", "basic", "--version", "v8.1.0", "--storage", "1Gi", "--tidb", "2")

@@ -9,8 +9,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
 
-// TestDDLPauseOfAnother: tidb-operator has paused the DDL statements of users for an upgrade, and was removed before it ended the
-// pause. The next run ends the pause, since no table could be changed any more.
+// TestDDLPauseOfAnother: tidb-operator has paused the DDL statements of users for an upgrade, and was removed before it
+// ended the pause. The next run ends the pause, since no table could be changed any more.
 func TestDDLPauseOfAnother(t *testing.T) {
 	scenario(t, sim.Options{PD: 1, TiKV: 3, TiDB: 1}, func(t *testing.T, w *World) {
 		w.Model.PauseDDL()
@@ -22,7 +22,8 @@ func TestDDLPauseOfAnother(t *testing.T) {
 	})
 }
 
-// TestDDLPauseOfAKilledRun: a run was killed while DDL statements were paused for its upgrade. The next one ends the pause.
+// TestDDLPauseOfAKilledRun: a run was killed while DDL statements were paused for its upgrade. The next one ends the
+// pause.
 func TestDDLPauseOfAKilledRun(t *testing.T) {
 	scenario(t, sim.Options{PD: 1, TiKV: 3, TiDB: 1}, func(t *testing.T, w *World) {
 		w.pausedByAKilledRun(t)
@@ -49,8 +50,8 @@ func (w *World) wantDDL(t *testing.T) {
 	}
 }
 
-// TestDeletedDuringADDLPause: the same run was killed, and the cluster is deleted with its data kept. TiDB keeps the pause in PD's
-// data, so the pause is ended before the servers go.
+// TestDeletedDuringADDLPause: the same run was killed, and the cluster is deleted with its data kept. TiDB keeps the
+// pause in PD's data, so the pause is ended before the servers go.
 func TestDeletedDuringADDLPause(t *testing.T) {
 	scenario(t, sim.Options{PD: 1, TiKV: 3, TiDB: 1}, func(t *testing.T, w *World) {
 		w.pausedByAKilledRun(t)

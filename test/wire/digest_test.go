@@ -13,8 +13,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/wire/kubernetes"
 )
 
-// TestImageByDigest: a webhook puts the digest of each image in the place of its tag. What the processes report is the record of
-// the versions that have run on the data, so that no lower version starts on the data later.
+// TestImageByDigest: a webhook puts the digest of each image in the place of its tag. What the processes report is the
+// record of the versions that have run on the data, so that no lower version starts on the data later.
 func TestImageByDigest(t *testing.T) {
 	o := sim.Options{Seed: 1, PD: 1, TiKV: 3, TiDB: 1}
 	Run(t, o, func(t *testing.T, w *World) {

@@ -12,8 +12,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/wire/kubernetes"
 )
 
-// TestPodThatHasEnded: the pod of a store has a final phase, and the StatefulSet controller does not delete such pods. Kubernetes
-// starts no container of the pod again, so the pod is deleted, and a new one serves.
+// TestPodThatHasEnded: the pod of a store has a final phase, and the StatefulSet controller does not delete such pods.
+// Kubernetes starts no container of the pod again, so the pod is deleted, and a new one serves.
 func TestPodThatHasEnded(t *testing.T) {
 	scenario(t, sim.Options{PD: 1, TiKV: 3, TiDB: 1, KeepEnded: true}, func(t *testing.T, w *World) {
 		w.Model.EndPod(topology.TiKV, 2)
@@ -26,8 +26,8 @@ func TestPodThatHasEnded(t *testing.T) {
 	})
 }
 
-// TestRefusedPod: an admission webhook refuses the pods of the new template. The run says what the webhook has said, and not that
-// there is no pod.
+// TestRefusedPod: an admission webhook refuses the pods of the new template. The run says what the webhook has said,
+// and not that there is no pod.
 func TestRefusedPod(t *testing.T) {
 	scenario(t, sim.Options{PD: 1, TiKV: 3, TiDB: 2}, func(t *testing.T, w *World) {
 		w.changeCluster(func(u *unstructured.Unstructured) {

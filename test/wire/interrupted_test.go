@@ -16,8 +16,8 @@ func (w *World) evicting(t *testing.T) {
 	}
 }
 
-// TestDeletedDuringAnEviction: a run was killed in the middle of an eviction, and the cluster is deleted with its data kept. PD
-// keeps its schedulers in its data, so the eviction is ended before PD goes.
+// TestDeletedDuringAnEviction: a run was killed in the middle of an eviction, and the cluster is deleted with its data
+// kept. PD keeps its schedulers in its data, so the eviction is ended before PD goes.
 func TestDeletedDuringAnEviction(t *testing.T) {
 	scenario(t, sim.Options{PD: 1, TiKV: 3, TiDB: 1}, func(t *testing.T, w *World) {
 		w.evicting(t)
@@ -27,8 +27,8 @@ func TestDeletedDuringAnEviction(t *testing.T) {
 	})
 }
 
-// TestCreatedAfterAnEviction: after the same, the TidbCluster is deleted with kubectl, which ends nothing in PD. The record of
-// the eviction stays, and the cluster that is created again on the data ends the eviction.
+// TestCreatedAfterAnEviction: after the same, the TidbCluster is deleted with kubectl, which ends nothing in PD. The
+// record of the eviction stays, and the cluster that is created again on the data ends the eviction.
 func TestCreatedAfterAnEviction(t *testing.T) {
 	scenario(t, sim.Options{PD: 1, TiKV: 3, TiDB: 1}, func(t *testing.T, w *World) {
 		w.evicting(t)
@@ -47,8 +47,8 @@ func (w *World) wantNoEvictions(t *testing.T) {
 	}
 }
 
-// TestPausedDuringAnEviction: a run was killed in the middle of an eviction, and the cluster is paused. While no process goes
-// on, pause, status and plan say which store leads no regions, and how it may lead them again.
+// TestPausedDuringAnEviction: a run was killed in the middle of an eviction, and the cluster is paused. While no
+// process goes on, pause, status and plan say which store leads no regions, and how it may lead them again.
 func TestPausedDuringAnEviction(t *testing.T) {
 	scenario(t, sim.Options{PD: 1, TiKV: 3, TiDB: 1}, func(t *testing.T, w *World) {
 		w.evicting(t)

@@ -24,7 +24,8 @@ func TestLogBackupFlushed(t *testing.T) {
 	})
 }
 
-// TestLogBackupNotFlushed: stores cannot flush the log backup. They are restarted all the same, which the run says of each.
+// TestLogBackupNotFlushed: stores cannot flush the log backup. They are restarted all the same, which the run says of
+// each.
 func TestLogBackupNotFlushed(t *testing.T) {
 	scenario(t, sim.Options{PD: 1, TiKV: 3, TiDB: 1}, func(t *testing.T, w *World) {
 		w.members.LogBackups, w.members.FlushFails = []string{"pitr"}, "the storage is full"

@@ -15,8 +15,8 @@ import (
 // memory is how much a process takes before garbage is collected. Little of what a run allocates stays in use.
 const memory = 256 << 20
 
-// TestMain takes one processor, so that goroutines run in the same order each time, as far as possible. It also takes away
-// what client-go keeps for a whole process about errors: a pause that ends at a time of another clock.
+// TestMain takes one processor, so that goroutines run in the same order each time, as far as possible. It also takes
+// away what client-go keeps for a whole process about errors: a pause that ends at a time of another clock.
 func TestMain(m *testing.M) {
 	runtime.GOMAXPROCS(1)
 	_ = os.Setenv("GOGC", "off") // commands set it to a quarter, unless the user has set it

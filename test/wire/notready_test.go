@@ -11,8 +11,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/wire/kubernetes"
 )
 
-// TestWhyAPodIsNotReady: a pod does not become Ready for a reason that only Kubernetes knows. The run says this reason, and not
-// that the pod is starting.
+// TestWhyAPodIsNotReady: a pod does not become Ready for a reason that only Kubernetes knows. The run says this reason,
+// and not that the pod is starting.
 func TestWhyAPodIsNotReady(t *testing.T) {
 	scenario(t, sim.Options{PD: 1, TiKV: 3, TiDB: 1}, func(t *testing.T, w *World) {
 		for i, tt := range []struct {
@@ -81,8 +81,8 @@ func withoutScheduler(p *corev1.Pod) {
 	p.Status = corev1.PodStatus{Phase: corev1.PodPending}
 }
 
-// TestPriorityClassMissing: the pods of a new template name a PriorityClass that does not exist, so that none is made. The run
-// says so, and not that there is no pod.
+// TestPriorityClassMissing: the pods of a new template name a PriorityClass that does not exist, so that none is made.
+// The run says so, and not that there is no pod.
 func TestPriorityClassMissing(t *testing.T) {
 	scenario(t, sim.Options{PD: 1, TiKV: 3, TiDB: 2}, func(t *testing.T, w *World) {
 		w.kube.Deny(`pods "basic-tidb-1" is forbidden: no PriorityClass with name critical was found`)

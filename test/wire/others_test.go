@@ -27,8 +27,8 @@ func putImage(s *appsv1.StatefulSet, k topology.Kind, image string) {
 	}
 }
 
-// TestImageByHand: a person has set an older image in the StatefulSet of TiKV. That is put back, and no store is restarted
-// with that image.
+// TestImageByHand: a person has set an older image in the StatefulSet of TiKV. That is put back, and no store is
+// restarted with that image.
 func TestImageByHand(t *testing.T) {
 	scenario(t, sim.Options{PD: 1, TiKV: 3, TiDB: 1}, func(t *testing.T, w *World) {
 		w.setImage(topology.TiKV, "pingcap/tikv:v7.5.0")
@@ -49,8 +49,9 @@ func TestImageByHand(t *testing.T) {
 	})
 }
 
-// TestChangedBeforeAWrite: the read with which a restart begins takes long to arrive, as when a laptop sleeps, and a person
-// changes the StatefulSet meanwhile. The restart was decided for another template, so it does not open the partition.
+// TestChangedBeforeAWrite: the read with which a restart begins takes long to arrive, as when a laptop sleeps, and a
+// person changes the StatefulSet meanwhile. The restart was decided for another template, so it does not open the
+// partition.
 func TestChangedBeforeAWrite(t *testing.T) {
 	scenario(t, sim.Options{PD: 1, TiKV: 3, TiDB: 1}, func(t *testing.T, w *World) {
 		release, held := make(chan struct{}), false
@@ -72,8 +73,8 @@ func TestChangedBeforeAWrite(t *testing.T) {
 	})
 }
 
-// TestLeadersDoNotMove: a person has set PD's leader-schedule-limit to 0. PD accepts evictions and carries none out, so none is
-// asked for, and the message names the limit.
+// TestLeadersDoNotMove: a person has set PD's leader-schedule-limit to 0. PD accepts evictions and carries none out, so
+// none is asked for, and the message names the limit.
 func TestLeadersDoNotMove(t *testing.T) {
 	scenario(t, sim.Options{PD: 1, TiKV: 3, TiDB: 1}, func(t *testing.T, w *World) {
 		w.Model.Stall(state.Scheduling{NoLeaders: true}, 3600)
@@ -94,8 +95,8 @@ func TestRegionsDoNotMove(t *testing.T) {
 	})
 }
 
-// TestQuotaNotCounted: for some seconds the API server forbids a write, because it has not counted what the quota of the
-// namespace covers. The write is tried again, and the run ends well.
+// TestQuotaNotCounted: for some seconds the API server forbids a write, because it has not counted what the quota of
+// the namespace covers. The write is tried again, and the run ends well.
 func TestQuotaNotCounted(t *testing.T) {
 	scenario(t, sim.Options{PD: 1, TiKV: 3, TiDB: 1}, func(t *testing.T, w *World) {
 		end, denied := time.Now().Add(10*time.Second), 0
@@ -113,8 +114,8 @@ func TestQuotaNotCounted(t *testing.T) {
 	})
 }
 
-// TestOrdinalsBeginAtOne: ordinals of a StatefulSet that begin at 1 would make other members of replicas. The cluster is
-// refused with the field, and nothing is changed.
+// TestOrdinalsBeginAtOne: ordinals of a StatefulSet that begin at 1 would make other members of replicas. The cluster
+// is refused with the field, and nothing is changed.
 func TestOrdinalsBeginAtOne(t *testing.T) {
 	scenario(t, sim.Options{PD: 1, TiKV: 3, TiDB: 1}, func(t *testing.T, w *World) {
 		w.changeSet(topology.TiKV, func(s *appsv1.StatefulSet) { s.Spec.Ordinals = &appsv1.StatefulSetOrdinals{Start: 1} })
@@ -126,8 +127,8 @@ func TestOrdinalsBeginAtOne(t *testing.T) {
 	})
 }
 
-// TestSuspendedDuringMaintenance: a node is under maintenance, and a person asks for a suspension. Members on other nodes do
-// not end before the maintenance.
+// TestSuspendedDuringMaintenance: a node is under maintenance, and a person asks for a suspension. Members on other
+// nodes do not end before the maintenance.
 func TestSuspendedDuringMaintenance(t *testing.T) {
 	scenario(t, sim.Options{PD: 1, TiKV: 3, TiDB: 2}, func(t *testing.T, w *World) {
 		w.Must(t, 0, "maintenance", "start", "node-1", "--yes")

@@ -13,8 +13,8 @@ import (
 
 var processes = flag.Int("processes", runtime.NumCPU(), "in how many processes random runs are done; 1 for a profile")
 
-// inProcesses does random runs in several processes, each of which takes a part of the seeds and one processor: with two
-// processors in one process, the order of requests would depend on the moment.
+// inProcesses does random runs in several processes, each of which takes a part of the seeds and one processor: with
+// two processors in one process, the order of requests would depend on the moment.
 func inProcesses(t *testing.T, parts, first, seeds uint64) {
 	begun := time.Now()
 	var mu sync.Mutex

@@ -209,8 +209,8 @@ func (q *queue) leave(key string) (all []*waiting) {
 	return all
 }
 
-// draw says which of the requests that have come are slow, and which events of watches. Those that are equal and have come together
-// are slow together.
+// draw says which of the requests that have come are slow, and which events of watches. Those that are equal and have
+// come together are slow together.
 func (q *queue) draw(rng *rand.Rand, slow, behind float64) {
 	last := &waiting{}
 	for _, w := range q.waiting {

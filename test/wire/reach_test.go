@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
 
-// TestLeaderOutOfReach: PD's leader cannot be reached from here while PD serves everybody else. A rollout of PD is due, and
-// no member of PD is restarted, because PD has a leader although the command cannot ask that leader.
+// TestLeaderOutOfReach: PD's leader cannot be reached from here while PD serves everybody else. A rollout of PD is due,
+// and no member of PD is restarted, because PD has a leader although the command cannot ask that leader.
 func TestLeaderOutOfReach(t *testing.T) {
 	Run(t, sim.Options{Seed: 1, PD: 3, TiKV: 3, TiDB: 1}, func(t *testing.T, w *World) {
 		w.Must(t, 0, "create", "basic", "--version", "v8.1.0", "--storage", "1Gi", "--tidb", "1")

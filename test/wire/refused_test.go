@@ -8,8 +8,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
 
-// TestLeaderTransferPaused: PD's leader refuses an evict-leader scheduler, because by its memory the store has one. No further
-// attempt helps, and the message says what does.
+// TestLeaderTransferPaused: PD's leader refuses an evict-leader scheduler, because by its memory the store has one. No
+// further attempt helps, and the message says what does.
 func TestLeaderTransferPaused(t *testing.T) {
 	scenario(t, sim.Options{PD: 3, TiKV: 3, TiDB: 1}, func(t *testing.T, w *World) {
 		w.members.TransfersPaused = true
@@ -23,8 +23,8 @@ func TestLeaderTransferPaused(t *testing.T) {
 	})
 }
 
-// TestDrainThatMovesNothing: TiCDC answers in its new architecture that a capture has no tables left, and moves none. A restart
-// goes on, and says that it goes on without a drain.
+// TestDrainThatMovesNothing: TiCDC answers in its new architecture that a capture has no tables left, and moves none. A
+// restart goes on, and says that it goes on without a drain.
 func TestDrainThatMovesNothing(t *testing.T) {
 	o := sim.Options{PD: 1, TiKV: 3, TiDB: 1, TiCDC: 2, Feeds: 4, CannotDrain: true}
 	scenario(t, o, func(t *testing.T, w *World) {

@@ -11,8 +11,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
 
-// A scenario is a fault that was mended, shown to a whole command. docs/testing.md says for each what was put back in the
-// code, and how the scenario fails then.
+// A scenario is a fault that was mended, shown to a whole command. docs/testing.md says for each what was put back in
+// the code, and how the scenario fails then.
 
 // created makes the cluster of the world's options, and gives PD time to move regions and leaders to all stores.
 func (w *World) created(t *testing.T) {

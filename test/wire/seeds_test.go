@@ -76,8 +76,8 @@ func drawn(seed uint64) (sim.Options, []operation) {
 	return o, all
 }
 
-// more draws faults that need a person, Kubernetes or PD to do something rare. They have numbers of their own, so that the rest of a
-// run stays as it is when a family is added here.
+// more draws faults that need a person, Kubernetes or PD to do something rare. They have numbers of their own, so that
+// the rest of a run stays as it is when a family is added here.
 func more(seed uint64, o *sim.Options) {
 	rng := rand.New(rand.NewPCG(seed, 23))
 	some := func(odds float64) float64 { return pick(rng, 0, 0, odds) }
@@ -171,8 +171,8 @@ func (w *World) settle(t *testing.T) {
 	t.Error("the cluster does not converge")
 }
 
-// heed is a person who does what a command advises. A store whose claim is being deleted can leave only when there is another store.
-// An image that a person has set again right after it was put back stays until the person takes it back.
+// heed is a person who does what a command advises. A store whose claim is being deleted can leave only when there is
+// another store. An image that a person has set again right after it was put back stays until the person takes it back.
 func (w *World) heed(t *testing.T, r Result) {
 	t.Helper()
 	text := r.Out + r.Err

@@ -30,9 +30,9 @@ func (w *World) Suspendable(ctx context.Context, args ...string) Result {
 	return w.run(ctx, dial, args...)
 }
 
-// standStill has the process stand still that is about to send a request. The request arrives when the process goes on: minutes later,
-// or hours later in the rollout of another process. Whatever else the process would do then, it sees first that its lease has ended.
-// So the request is the only one that arrives.
+// standStill has the process stand still that is about to send a request. The request arrives when the process goes on:
+// minutes later, or hours later in the rollout of another process. Whatever else the process would do then, it sees
+// first that its lease has ended. So the request is the only one that arrives.
 func (w *World) standStill(h http.Handler, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
 
-// TestStandStill: a process stands still before its first write. Nothing else that the process sends arrives. The write arrives when
-// the process goes on.
+// TestStandStill: a process stands still before its first write. Nothing else that the process sends arrives. The write
+// arrives when the process goes on.
 func TestStandStill(t *testing.T) {
 	scenario(t, sim.Options{PD: 1, TiKV: 3, TiDB: 1}, func(t *testing.T, w *World) {
 		before := len(w.requests)

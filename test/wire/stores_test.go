@@ -8,8 +8,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
 
-// TestStoreElsewhereDown: a store of another TidbCluster that has replicas of the same regions is down. No store here is
-// restarted, and none leaves, before that store is back.
+// TestStoreElsewhereDown: a store of another TidbCluster that has replicas of the same regions is down. No store here
+// is restarted, and none leaves, before that store is back.
 func TestStoreElsewhereDown(t *testing.T) {
 	scenario(t, sim.Options{PD: 1, TiKV: 4, TiDB: 1, StoresElsewhere: 1}, func(t *testing.T, w *World) {
 		w.Model.StopElsewhere(3600)
@@ -26,9 +26,9 @@ func TestStoreElsewhereDown(t *testing.T) {
 	})
 }
 
-// TestOldReportOfAStore: by an old report of its kubelet a store does not run, nothing reaches it through that kubelet, and
-// PD has a new leader that has heard of no store yet. The store serves with its leaders, so it is not restarted as one that
-// takes nothing away.
+// TestOldReportOfAStore: by an old report of its kubelet a store does not run, nothing reaches it through that kubelet,
+// and PD has a new leader that has heard of no store yet. The store serves with its leaders, so it is not restarted as
+// one that takes nothing away.
 func TestOldReportOfAStore(t *testing.T) {
 	scenario(t, sim.Options{PD: 3, TiKV: 3, TiDB: 1, Faults: sim.Faults{Saved: true}}, func(t *testing.T, w *World) {
 		w.Sleep(5 * time.Minute) // the heartbeats that PD has saved are old
@@ -40,8 +40,8 @@ func TestOldReportOfAStore(t *testing.T) {
 	})
 }
 
-// TestStoreUnderAnotherAddress: PD lists a store under an address that is the address of no pod. The store serves with its
-// leaders, so it is not restarted as one whose data nobody uses.
+// TestStoreUnderAnotherAddress: PD lists a store under an address that is the address of no pod. The store serves with
+// its leaders, so it is not restarted as one whose data nobody uses.
 func TestStoreUnderAnotherAddress(t *testing.T) {
 	scenario(t, sim.Options{PD: 1, TiKV: 3, TiDB: 1}, func(t *testing.T, w *World) {
 		w.Model.Unlist(topology.TiKV, 2, 60)

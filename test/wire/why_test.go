@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
 
-// TestWhyMember: the whole answer of "why" is in golden files, of a TiDB server that may be restarted, and of a store that
-// waits because another store does not serve.
+// TestWhyMember: the whole answer of "why" is in golden files, of a TiDB server that may be restarted, and of a store
+// that waits because another store does not serve.
 func TestWhyMember(t *testing.T) {
 	scenario(t, sim.Options{PD: 1, TiKV: 3, TiDB: 2}, func(t *testing.T, w *World) {
 		w.interrupted(t, "restart", "basic", "tidb", "--yes")
@@ -40,8 +40,8 @@ func (w *World) interrupted(t *testing.T, args ...string) {
 	}
 }
 
-// toWholeMinute lets time pass until minutes that are a multiple of ten, so that times in a golden file do not depend on how
-// long commands have taken before.
+// toWholeMinute lets time pass until minutes that are a multiple of ten, so that times in a golden file do not depend
+// on how long commands have taken before.
 func (w *World) toWholeMinute() {
 	const ten = 10 * time.Minute
 	w.Sleep(time.Until(time.Now().Truncate(ten).Add(ten)))

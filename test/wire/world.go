@@ -256,8 +256,8 @@ func (w *World) live(stop <-chan struct{}) {
 	}
 }
 
-// late is how long after a full second the model goes on. A timer that a command sets at a full second may end at a full
-// second. If the model went on at that moment, Go's scheduler would decide which of the two is first.
+// late is how long after a full second the model goes on. A timer that a command sets at a full second may end at a
+// full second. If the model went on at that moment, Go's scheduler would decide which of the two is first.
 func (w *World) late() time.Duration { return time.Duration(1 + w.rng.Int64N(int64(latency))) }
 
 // reset ends the connections to processes that have ended, or that cannot be reached any more.

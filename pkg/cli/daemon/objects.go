@@ -97,8 +97,8 @@ func service(meta metav1.ObjectMeta) runtime.Object {
 	}
 }
 
-// policy lets only pods of the daemon's namespace, and of those that the user names, connect to the daemon. Its metrics name
-// all clusters and members, and need no password. The kubelet's probes come from the node, and pass.
+// policy lets only pods of the daemon's namespace, and of those that the user names, connect to the daemon. Its metrics
+// name all clusters and members, and need no password. The kubelet's probes come from the node, and pass.
 func (o options) policy(meta metav1.ObjectMeta) runtime.Object {
 	from := []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{}}}
 	for _, namespace := range o.metricsFrom {

@@ -34,8 +34,8 @@ func (s *Session) Plan(ctx context.Context, f *factory.Factory, o flags.Options,
 	return p.verdict(o)
 }
 
-// logBackups returns which log backups are paused or behind. A restart of stores does not make that better. What cannot be
-// read is left out, and "doctor" says why.
+// logBackups returns which log backups are paused or behind. A restart of stores does not make that better. What cannot
+// be read is left out, and "doctor" says why.
 func (s *Session) logBackups(ctx context.Context, p prospect) []warning {
 	tasks, _ := s.Observer.LogBackups(ctx, p.snapshot)
 	var notes []warning

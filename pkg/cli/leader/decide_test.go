@@ -135,8 +135,8 @@ func refused(t *testing.T, err error, says string, code exit.Code) {
 	}
 }
 
-// TestEvictElsewhere: a store elsewhere that is missing keeps no leaders on a store, but the user is warned, by the rule of a
-// restart.
+// TestEvictElsewhere: a store elsewhere that is missing keeps no leaders on a store, but the user is warned, by the
+// rule of a restart.
 func TestEvictElsewhere(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*plantest.Cluster)

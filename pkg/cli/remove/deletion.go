@@ -140,8 +140,8 @@ func (d *deletion) finish(ctx context.Context, o options) error {
 	return nil
 }
 
-// certificatesStay says which Certificates stay that cert-manager was asked for. They are named before the Secrets: as long
-// as they are there, cert-manager makes the Secrets again. Nothing is said where they cannot be read.
+// certificatesStay says which Certificates stay that cert-manager was asked for. They are named before the Secrets: as
+// long as they are there, cert-manager makes the Secrets again. Nothing is said where they cannot be read.
 func (d *deletion) certificatesStay(ctx context.Context) string {
 	asked, err := issue.Asked(ctx, d.dynamic, d.cluster)
 	if err != nil || len(asked) == 0 {

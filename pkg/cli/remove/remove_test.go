@@ -177,8 +177,8 @@ func TestDeleteClaims(t *testing.T) {
 	}
 }
 
-// TestSecretsStay: certificates that were made for the cluster, and the password of root, are named, with commands for exactly
-// those; where they cannot be read, the deletion is no failure.
+// TestSecretsStay: certificates that were made for the cluster, and the password of root, are named, with commands for
+// exactly those; where they cannot be read, the deletion is no failure.
 func TestSecretsStay(t *testing.T) {
 	secret := func(name string, by map[string]string) *corev1.Secret {
 		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: name, Annotations: by}}
@@ -205,8 +205,8 @@ func TestSecretsStay(t *testing.T) {
 	}
 }
 
-// TestCertificatesStay: what cert-manager was asked for is named, with a command for exactly that; where it cannot be read,
-// nothing is said.
+// TestCertificatesStay: what cert-manager was asked for is named, with a command for exactly that; where it cannot be
+// read, nothing is said.
 func TestCertificatesStay(t *testing.T) {
 	c := topology.New(&v1alpha1.TidbCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "basic"}})
 	dyn := dynamicfake.NewSimpleDynamicClient(runtime.NewScheme())

@@ -20,8 +20,8 @@ import (
 
 // What a deletion does not take back within these times stays recorded.
 const (
-	// driverWithin bounds how long a deletion waits until nobody else drives the cluster. The lease of a run that was killed
-	// on another machine lasts for 30 s from when the deletion sees it first.
+	// driverWithin bounds how long a deletion waits until nobody else drives the cluster. The lease of a run that was
+	// killed on another machine lasts for 30 s from when the deletion sees it first.
 	driverWithin = 45 * time.Second
 	// takeBackWithin bounds how long a deletion waits for PD after that.
 	takeBackWithin = 30 * time.Second

@@ -213,8 +213,8 @@ func (d *running) recorded(t *testing.T) []string {
 	return slices.Sorted(maps.Keys(book.Data))
 }
 
-// TestTakeBack: before the pods of PD go, evictions and removals of ours end in PD, and their records with them. What another
-// user has done in PD stays, and so does what is not ours to judge. Where it cannot be ended, the record stays.
+// TestTakeBack: before the pods of PD go, evictions and removals of ours end in PD, and their records with them. What
+// another user has done in PD stays, and so does what is not ours to judge. Where it cannot be ended, the record stays.
 func TestTakeBack(t *testing.T) {
 	const id = 7
 	ours := func(member string, cluster uint64) string {

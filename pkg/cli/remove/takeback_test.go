@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestRecordsStay: records that have outlived the TidbCluster are named, with what ends them. A ledger that is deleted with the
-// TidbCluster, or has no open record, is not.
+// TestRecordsStay: records that have outlived the TidbCluster are named, with what ends them. A ledger that is deleted
+// with the TidbCluster, or has no open record, is not.
 func TestRecordsStay(t *testing.T) {
 	const open, template = "evict-leader.5", "template.tikv"
 	for name, c := range map[string]struct {

@@ -41,8 +41,8 @@ func summary(q plan.Question) string {
 // indent is that of what is said about a condition.
 const indent = "      "
 
-// print writes the conditions for people. Sentences are folded to the width, 0 for as long as they are; commands never are,
-// so that they can be pasted.
+// print writes the conditions for people. Sentences are folded to the width, 0 for as long as they are; commands never
+// are, so that they can be pasted.
 func (r *result) print(out io.Writer, context string, width int) {
 	fmt.Fprintf(out, "%s of %s/%s\n", r.member, r.namespace, r.name)
 	for _, q := range r.questions {
@@ -58,8 +58,8 @@ func (r *result) print(out io.Writer, context string, width int) {
 	}
 }
 
-// details writes what is observed of a condition. For a condition that does not hold, details also writes the reason of the
-// condition, and who can change what is observed.
+// details writes what is observed of a condition. For a condition that does not hold, details also writes the reason of
+// the condition, and who can change what is observed.
 func (r *result) details(out io.Writer, a plan.Answer, context string, width int) {
 	say := func(text string) { fmt.Fprintln(out, report.Fold(indent+text, width, indent)) }
 	if a.Observed != "" {

@@ -18,7 +18,8 @@ func held() *result {
 	return &result{namespace: "ns", name: "t", member: "t-tikv-2", at: plantest.Now, questions: c.Why("t-tikv-2")}
 }
 
-// TestPrint: each condition is there, and of one that does not hold what is observed, since when, and who can change it.
+// TestPrint: each condition is there, and of one that does not hold what is observed, since when, and who can change
+// it.
 func TestPrint(t *testing.T) {
 	var b bytes.Buffer
 	held().print(&b, "prod", 0)

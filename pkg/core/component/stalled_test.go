@@ -19,8 +19,8 @@ const (
 	noBatch   = "PD's evict-leader scheduler, which another user or tool made, moves no leaders (batch 0), as one from before an upgrade to v8.5.0, v8.5.1 or v8.5.2 does; its stores are 2"
 )
 
-// TestPDEvictsNoLeaders: where PD shows that it would accept an eviction and not carry it out, no scheduler is made. What
-// only a person ends blocks at once and names the cause; an import is waited for.
+// TestPDEvictsNoLeaders: where PD shows that it would accept an eviction and not carry it out, no scheduler is made.
+// What only a person ends blocks at once and names the cause; an import is waited for.
 func TestPDEvictsNoLeaders(t *testing.T) {
 	for name, tc := range map[string]struct {
 		pd     state.Scheduling
@@ -72,8 +72,8 @@ func TestNotRestartedWithLeadersThatPDKeeps(t *testing.T) {
 	}
 }
 
-// TestOwnSchedulerMovesNoLeaders: where all stores of the scheduler are there because of us, the step has it move leaders
-// again.
+// TestOwnSchedulerMovesNoLeaders: where all stores of the scheduler are there because of us, the step has it move
+// leaders again.
 func TestOwnSchedulerMovesNoLeaders(t *testing.T) {
 	c := plantest.New(3, 3, 2).Roll(topology.TiKV).Evicting("t-tikv-2", time.Minute, 6)
 	c.Seen.PD.Scheduling = state.Scheduling{NoBatch: true, Evicting: []uint64{3}}

@@ -66,8 +66,8 @@ func schedulersLeft(l Look) []Finding {
 	return all
 }
 
-// ddlPaused is a pause of DDL that a tool has begun for an upgrade and has not ended. While TiDB servers are still to be
-// restarted, the upgrade may go on.
+// ddlPaused is a pause of DDL that a tool has begun for an upgrade and has not ended. While TiDB servers are still to
+// be restarted, the upgrade may go on.
 func ddlPaused(l Look) []Finding {
 	got := l.Snapshot.Groups[topology.TiDB]
 	if l.DDLPaused == "" || slices.ContainsFunc(got.Running(), got.Outdated) {

@@ -224,7 +224,8 @@ func TestPasses(t *testing.T) {
 	}
 }
 
-// TestDDLPauseForecast: what will be done about DDL statements is among the steps of an upgrade, around the restarts of TiDB.
+// TestDDLPauseForecast: what will be done about DDL statements is among the steps of an upgrade, around the restarts of
+// TiDB.
 func TestDDLPauseForecast(t *testing.T) {
 	c := upgraded()
 	c.Want(topology.TiDB).PausesDDL, c.Want(topology.TiDB).Version = true, "v8.5.0"

@@ -1,7 +1,7 @@
 package plan
 
-// adjustment changes what the phases have decided for a component. An adjustment adds a gate or advice, or holds steps back;
-// none of them adds a step.
+// adjustment changes what the phases have decided for a component. An adjustment adds a gate or advice, or holds steps
+// back; none of them adds a step.
 type adjustment struct {
 	make func(Scope, Profile, hold, verdict) verdict
 	// suspended: the adjustment is made for a component that is suspended as well.

@@ -32,8 +32,8 @@ func (sc Scope) advise(p Profile, gates []Gate) {
 	}
 }
 
-// needless reports whether a member was added by a failover, and the member that was given up serves again. A rollout waits
-// for the added member without a need. Where recovery is asked for, the record of the failover is gone by then.
+// needless reports whether a member was added by a failover, and the member that was given up serves again. A rollout
+// waits for the added member without a need. Where recovery is asked for, the record of the failover is gone by then.
 func (sc Scope) needless(p Profile, m state.Member) bool {
 	if m.Ordinal < sc.Want.Replicas || !p.Failover.Keeps {
 		return false

@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// beforeAnything must hold before a run does anything for a component. The engine asks at the beginning of a turn, and has
-// phases of their own for what does not hold.
+// beforeAnything must hold before a run does anything for a component. The engine asks at the beginning of a turn, and
+// has phases of their own for what does not hold.
 var beforeAnything = []condition{
 	{
 		want: "cluster not paused", because: "a person has paused all changes of the cluster", by: ByPerson,
@@ -75,7 +75,8 @@ var beforePhases = []condition{
 	{want: "no pod taken away by others", because: "the database counts on a member whose pod is gone", by: ByTool, waits: func(s *subject) verdict { return s.recall(s.profile) }},
 }
 
-// beforeTakingAway must hold in addition before a step takes a pod away. The engine asks after the decision, in adjustments.
+// beforeTakingAway must hold in addition before a step takes a pod away. The engine asks after the decision, in
+// adjustments.
 var beforeTakingAway = []condition{
 	{want: "pods have what they need", because: "a pod without what it needs could not start", by: ByPerson, waits: (*subject).lacking},
 	{want: "no maintenance of another node", because: "that node may go down at any time", by: ByPerson, waits: (*subject).maintained},

@@ -11,8 +11,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
-// TestBegunBeforePause: a paused cluster says what a run has begun that stays meanwhile, and since when. In a cluster that is
-// not paused, and of what has ended or is another's, nothing is said.
+// TestBegunBeforePause: a paused cluster says what a run has begun that stays meanwhile, and since when. In a cluster
+// that is not paused, and of what has ended or is another's, nothing is said.
 func TestBegunBeforePause(t *testing.T) {
 	evicting := func(c *plantest.Cluster) { c.Evicting("t-tikv-1", 5*time.Minute, 0) }
 	for name, c := range map[string]struct {

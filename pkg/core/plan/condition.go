@@ -44,8 +44,8 @@ func (sc Scope) about(p Profile, h hold, m state.Member) *subject {
 	return &subject{Scope: sc, profile: p, hold: h, member: m, due: sc.mayRestart(m)}
 }
 
-// firstUnmet returns what to do and what to wait for because of the first condition that does not hold. The verdict is empty but
-// for notes when all conditions hold.
+// firstUnmet returns what to do and what to wait for because of the first condition that does not hold. The verdict is
+// empty but for notes when all conditions hold.
 func firstUnmet(conditions []condition, s *subject) verdict {
 	var notes []string
 	for i := range conditions {

@@ -64,8 +64,8 @@ func pausedDDL(c topology.Cluster) []desired.Notice {
 	return []desired.Notice{{Reason: event.DDLPaused, Component: topology.TiDB, Text: waiting(c.DDLPause) + ", and run again when it ends"}}
 }
 
-// BegunInTiDB returns what a run has begun in TiDB and not ended, by the record of that. In a paused cluster no process ends
-// it.
+// BegunInTiDB returns what a run has begun in TiDB and not ended, by the record of that. In a paused cluster no process
+// ends it.
 func BegunInTiDB(c topology.Cluster) []desired.Notice {
 	if !c.DDLPause.Recorded {
 		return nil
@@ -101,8 +101,8 @@ func (EndDDLPause) Quiet() bool                       { return false }
 
 func (s EndDDLPause) String() string { return "let DDL statements run again, by " + s.Member }
 
-// endDDLPause ends a pause that the TidbCluster records. While no server of TiDB serves there is none to ask, and no DDL
-// statement to run: the record stays until one does.
+// endDDLPause ends a pause that the TidbCluster records. While no server of TiDB serves there is none to ask, and no
+// DDL statement to run: the record stays until one does.
 func endDDLPause(c topology.Cluster, s state.Snapshot) []Step {
 	if !c.DDLPause.Recorded {
 		return nil

@@ -54,8 +54,8 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 	return p
 }
 
-// decideComponents adds to a verdict what each component does and waits for. It returns as well what the others mean for the
-// rollout of each component.
+// decideComponents adds to a verdict what each component does and waits for. It returns as well what the others mean
+// for the rollout of each component.
 func decideComponents(
 	profiles []Profile, policy *Policy, w *desired.State, s *state.Snapshot, scopes []Scope, sum verdict,
 ) (verdict, []hold) {
@@ -193,8 +193,8 @@ func rolloutOrder(profiles []Profile, groups []desired.Group) []int {
 	return order
 }
 
-// rolling reports whether pods are still to be replaced. A template that another user has written is put back first, so that
-// pods which have it are still to be replaced as well.
+// rolling reports whether pods are still to be replaced. A template that another user has written is put back first, so
+// that pods which have it are still to be replaced as well.
 func (sc Scope) rolling() bool {
 	if !sc.Got.Set.Exists {
 		return false

@@ -61,8 +61,8 @@ func (sc Scope) hasEnded(p Profile, m state.Member) bool {
 	return m.Pod.NodeState == state.NodeReady || sc.downForLong(m) || sc.agreed(m) && sc.peersServe(p, m)
 }
 
-// endedSince returns since when the pod of a member is known to have ended. Kubernetes does not write when a phase began: a
-// pod may have been NotReady for hours before.
+// endedSince returns since when the pod of a member is known to have ended. Kubernetes does not write when a phase
+// began: a pod may have been NotReady for hours before.
 func endedSince(m state.Member) time.Time { return later(m.Ended, m.Pod.Made) }
 
 // endedAdvice is what a person can do about a pod that has ended and that nobody has replaced.

@@ -24,8 +24,8 @@ func finished(c *plantest.Cluster, name string, ago time.Duration) *state.Member
 	return m
 }
 
-// TestPodHasEnded: a pod in a final phase never runs again. It is deleted where two kinds of evidence say that nothing of it
-// runs, and the StatefulSet controller had the time to do that itself.
+// TestPodHasEnded: a pod in a final phase never runs again. It is deleted where two kinds of evidence say that nothing
+// of it runs, and the StatefulSet controller had the time to do that itself.
 func TestPodHasEnded(t *testing.T) {
 	for name, c := range map[string]struct {
 		ago  time.Duration
@@ -66,8 +66,8 @@ func TestPodHasEnded(t *testing.T) {
 	}
 }
 
-// TestPodHasEndedOnLostNode: where the node of the pod is not heard, its phase may be the word of another controller. PD has
-// to say for long that the member does not serve, and where a peer is missing for longer.
+// TestPodHasEndedOnLostNode: where the node of the pod is not heard, its phase may be the word of another controller.
+// PD has to say for long that the member does not serve, and where a peer is missing for longer.
 func TestPodHasEndedOnLostNode(t *testing.T) {
 	for name, c := range map[string]struct {
 		ago  time.Duration
@@ -118,8 +118,8 @@ func TestEndedKeepsData(t *testing.T) {
 	}
 }
 
-// TestEndedReplacement: a member that was given up and has claims that were made since is its own replacement. Its pod is
-// recreated, because nothing else would let the member join. With the claims that were given up the pod stays.
+// TestEndedReplacement: a member that was given up and has claims that were made since is its own replacement. Its pod
+// is recreated, because nothing else would let the member join. With the claims that were given up the pod stays.
 func TestEndedReplacement(t *testing.T) {
 	for claim, want := range map[string]bool{"of the member that was given up": true, "": false} {
 		cluster := plantest.New(3, 3, 1)

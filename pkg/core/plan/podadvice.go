@@ -28,8 +28,8 @@ func (sc Scope) lackingAdvice(l state.Lacking) remedy.Remedy {
 	}
 }
 
-// overdueAdvice is what a person can do about a pod that stays Terminating. To delete it once more changes nothing: a kubelet
-// that is not heard, or a finalizer, keeps the pod.
+// overdueAdvice is what a person can do about a pod that stays Terminating. To delete it once more changes nothing: a
+// kubelet that is not heard, or a finalizer, keeps the pod.
 func (sc Scope) overdueAdvice(m state.Member) remedy.Remedy {
 	see := sc.describe("pod", m.Name)
 	force := sc.Cluster.Kubectl("delete", "pod", m.Name, "--force", "--wait=false")

@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
-// TestPodAdvice: what is wrong with a pod, and what a person can do. To delete a pod that stays Terminating once more does
-// nothing, and "kubectl delete" waits for its end.
+// TestPodAdvice: what is wrong with a pod, and what a person can do. To delete a pod that stays Terminating once more
+// does nothing, and "kubectl delete" waits for its end.
 func TestPodAdvice(t *testing.T) {
 	for name, c := range map[string]struct {
 		pod             state.Pod

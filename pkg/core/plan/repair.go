@@ -223,8 +223,9 @@ func (sc Scope) goesNext(p Profile, m state.Member) bool {
 	return sc.renewable(p, m) || removalIrreversible(m) && top && (!sc.Kept(m) || sc.storeForgotten(p, m))
 }
 
-// updateRevisionServes reports whether a member has served with the update revision for a while. Then other members fail
-// with the update revision for another reason. PD, for example, lets no member join while an added member has yet to start.
+// updateRevisionServes reports whether a member has served with the update revision for a while. Then other members
+// fail with the update revision for another reason. PD, for example, lets no member join while an added member has yet
+// to start.
 func (sc Scope) updateRevisionServes() bool {
 	for _, m := range sc.Got.Running() {
 		if !sc.Got.Outdated(m) && m.Up() && !sc.loops(m) &&
@@ -235,8 +236,8 @@ func (sc Scope) updateRevisionServes() bool {
 	return false
 }
 
-// failing returns the members, except one, that have the update revision and do not serve. A member that a user has named
-// is among them, because nobody knows yet whether the restart helps.
+// failing returns the members, except one, that have the update revision and do not serve. A member that a user has
+// named is among them, because nobody knows yet whether the restart helps.
 func (sc Scope) failing(except state.Member) []state.Member {
 	var failing []state.Member
 	for _, m := range sc.Got.Running() {

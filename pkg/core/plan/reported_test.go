@@ -9,7 +9,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
-// TestReportedVersions: a cluster whose members report another release than the one that is asked for has not converged.
+// TestReportedVersions: a cluster whose members report another release than the one that is asked for has not
+// converged.
 func TestReportedVersions(t *testing.T) {
 	for name, c := range map[string]struct {
 		asked, reported string

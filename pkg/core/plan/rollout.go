@@ -290,8 +290,8 @@ func (sc Scope) readyNotServing(m state.Member, g Gate) Gate {
 }
 
 // withinTimeToServe gives a gate the time that a member may take to serve, where the beginning is
-// known. A member of PD does not call for a person while PD may be in an election: what is done for a PD without a leader,
-// such as to bring back members whose pods were taken away, is decided after the election.
+// known. A member of PD does not call for a person while PD may be in an election: what is done for a PD without a
+// leader, such as to bring back members whose pods were taken away, is decided after the election.
 func (sc Scope) withinTimeToServe(g Gate, since time.Time, help remedy.Remedy) Gate {
 	g.Remedy = help
 	if since.IsZero() {

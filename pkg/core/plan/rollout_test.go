@@ -205,8 +205,8 @@ func TestLeaderless(t *testing.T) {
 	})
 }
 
-// TestBlockedOnlyAfterAnElection: while PD may be in an election nobody is asked for help with its members. What is done
-// for a PD without a leader, such as to bring back members whose pods were taken away, comes after the election.
+// TestBlockedOnlyAfterAnElection: while PD may be in an election nobody is asked for help with its members. What is
+// done for a PD without a leader, such as to bring back members whose pods were taken away, comes after the election.
 func TestBlockedOnlyAfterAnElection(t *testing.T) {
 	for electing, want := range map[bool]plan.Outcome{true: plan.Wait, false: plan.Blocked} {
 		c := plantest.New(3, 3, 2).PDUnknown()

@@ -259,8 +259,8 @@ func TestSuspendFor(t *testing.T) {
 	}
 }
 
-// TestDownVoterLeavesFirst: of three members of PD one is wanted, and the one in the middle is down. PD has no quorum without
-// the highest one, so that the member in the middle leaves PD first.
+// TestDownVoterLeavesFirst: of three members of PD one is wanted, and the one in the middle is down. PD has no quorum
+// without the highest one, so that the member in the middle leaves PD first.
 func TestDownVoterLeavesFirst(t *testing.T) {
 	for _, c := range []struct {
 		name, want string

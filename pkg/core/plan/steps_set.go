@@ -95,8 +95,8 @@ type Restart struct {
 	// pod. The partition stays as it is.
 	Revision string
 	// Leaderless: PD has no leader, or the member of PD follows none, so that its restart takes nothing away. Otherwise
-	// PD must have a quorum without the member. Committed is how far PD's log was committed then. A log that has grown since
-	// had a leader, so that PD elects another one now.
+	// PD must have a quorum without the member. Committed is how far PD's log was committed then. A log that has grown
+	// since had a leader, so that PD elects another one now.
 	Leaderless bool
 	Committed  uint64
 	// FlushLog: the store flushes its log backup first, if there is one.

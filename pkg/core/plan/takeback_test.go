@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
-// TestTakeBack: before a cluster is deleted whose data stays, its evictions and removals end in PD. What another user has done
-// there stays, and so does what is over.
+// TestTakeBack: before a cluster is deleted whose data stays, its evictions and removals end in PD. What another user
+// has done there stays, and so does what is over.
 func TestTakeBack(t *testing.T) {
 	c := plantest.New(3, 4, 2).Evicting("t-tikv-1", time.Hour, 0).Removing("t-tikv-3", time.Hour).Offline("t-tikv-2")
 	c.Member("t-tikv-0").Database.Evicting = true

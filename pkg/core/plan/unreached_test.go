@@ -97,8 +97,8 @@ func TestMemberWithoutALeader(t *testing.T) {
 	}
 }
 
-// TestMemberWithoutALeaderBelow: the rollout reaches a member that follows no leader only after a member of which PD cannot
-// be asked. A person is asked to recreate the StatefulSet and the pod.
+// TestMemberWithoutALeaderBelow: the rollout reaches a member that follows no leader only after a member of which PD
+// cannot be asked. A person is asked to recreate the StatefulSet and the pod.
 func TestMemberWithoutALeaderBelow(t *testing.T) {
 	c := plantest.New(3, 3, 2).Roll(pd).Unreached("t-pd-0", "t-pd-2")
 	c.Seen.PD.Unled = []string{"t-pd-1"}

@@ -23,7 +23,8 @@ const (
 	ByFailover Topic = "failover"
 )
 
-// Question is something that may be done with a member, with all conditions for that in the order in which they are asked.
+// Question is something that may be done with a member, with all conditions for that in the order in which they are
+// asked.
 type Question struct {
 	Topic   Topic
 	Answers []Answer
@@ -34,8 +35,8 @@ func (q Question) Open() []Answer {
 	return slices.DeleteFunc(slices.Clone(q.Answers), func(a Answer) bool { return a.Met })
 }
 
-// add adds answers. Goals are pursued when all conditions before them hold, and a person who is asked for something is asked
-// last. Until then nobody has to do anything, so that such answers come without a remedy.
+// add adds answers. Goals are pursued when all conditions before them hold, and a person who is asked for something is
+// asked last. Until then nobody has to do anything, so that such answers come without a remedy.
 func (q *Question) add(answers []Answer, last bool) {
 	reached := len(q.Open()) == 0
 	for _, a := range answers {
@@ -65,8 +66,9 @@ type answer struct {
 	lists [][]condition
 }
 
-// topics returns the topics in order, with what must hold for the cluster as a whole. Of a member that serves there is nothing more to ask about its repair and its failover,
-// and a restart that takes nothing away need not wait for others.
+// topics returns the topics in order, with what must hold for the cluster as a whole. Of a member that serves there is
+// nothing more to ask about its repair and its failover, and a restart that takes nothing away need not wait for
+// others.
 func (s *subject) topics(cluster []condition) []answer {
 	repair, failover := [][]condition{beforeRepair}, [][]condition{beforeFailover}
 	if !s.member.Up() {
@@ -85,9 +87,9 @@ func (s *subject) topics(cluster []condition) []answer {
 	}
 }
 
-// Why returns what keeps a member from being restarted, repaired, removed and given up, or what does not. The conditions are
-// those that Decide goes through, and Why goes on after a condition that does not hold. There is no answer about a
-// member that the cluster does not have.
+// Why returns what keeps a member from being restarted, repaired, removed and given up, or what does not. The
+// conditions are those that Decide goes through, and Why goes on after a condition that does not hold. There is no
+// answer about a member that the cluster does not have.
 func Why(profiles []Profile, policy Policy, w desired.State, s state.Snapshot, member string) []Question {
 	scopes := scopesOf(&policy, &w, &s)
 	for i, sc := range scopes {
@@ -113,8 +115,8 @@ func Why(profiles []Profile, policy Policy, w desired.State, s state.Snapshot, m
 	return nil
 }
 
-// answers returns one answer for a condition that holds. For a condition that does not hold, answers returns an answer for
-// each gate, or for the first step where there is no gate.
+// answers returns one answer for a condition that holds. For a condition that does not hold, answers returns an answer
+// for each gate, or for the first step where there is no gate.
 func (c *condition) answers(s *subject) []Answer {
 	base := Answer{Want: c.want, Because: c.because, Met: true}
 	switch {
@@ -144,8 +146,8 @@ func (c *condition) judged(a Answer, s *subject) Answer {
 	return a
 }
 
-// ofGoals returns the answers of goals, each of which is pursued whatever the others are. What a goal after an open one with
-// a step finds is true of the time before that step: a store that is not offline has no regions to move away.
+// ofGoals returns the answers of goals, each of which is pursued whatever the others are. What a goal after an open one
+// with a step finds is true of the time before that step: a store that is not offline has no regions to move away.
 func (c *condition) ofGoals(s *subject) []Answer {
 	var all []Answer
 	after := "" // a goal for which a step is to be taken first

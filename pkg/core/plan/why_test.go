@@ -150,7 +150,8 @@ func TestWhySince(t *testing.T) {
 	t.Error("nothing waits for the member that is down")
 }
 
-// TestWhySinceWithoutGate: where no gate waits, the answer says since when what is observed lasts, and what a person can do.
+// TestWhySinceWithoutGate: where no gate waits, the answer says since when what is observed lasts, and what a person
+// can do.
 func TestWhySinceWithoutGate(t *testing.T) {
 	ago := func(d time.Duration) time.Time { return plantest.Now.Add(-d) }
 	paused := with(func(c *plantest.Cluster) {

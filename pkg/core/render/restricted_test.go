@@ -31,8 +31,8 @@ spec:
 	return state.Observation{Cluster: topology.New(tc)}
 }
 
-// TestRestricted: with --restricted, a cluster whose pods could do more than those of a user without rights on the host is
-// refused, with the field. Without it, the same cluster is made as its user has written it.
+// TestRestricted: with --restricted, a cluster whose pods could do more than those of a user without rights on the host
+// is refused, with the field. Without it, the same cluster is made as its user has written it.
 func TestRestricted(t *testing.T) {
 	for tikv, path := range map[string]string{
 		"":                                      "",

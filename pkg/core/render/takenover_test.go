@@ -14,8 +14,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// TestSysctlInitOfOperator: tidb-operator makes the container that sets kernel parameters for PD, TiKV, TiFlash and TiDB.
-// Another pod of the other components would restart all of them when a cluster is taken over.
+// TestSysctlInitOfOperator: tidb-operator makes the container that sets kernel parameters for PD, TiKV, TiFlash and
+// TiDB. Another pod of the other components would restart all of them when a cluster is taken over.
 func TestSysctlInitOfOperator(t *testing.T) {
 	c := load(t, "basic", func(tc *v1alpha1.TidbCluster) {
 		tc.Spec.Annotations = map[string]string{annSysctl: "true"}
@@ -89,8 +89,8 @@ func TestEmptyPDAddressOfOperator(t *testing.T) {
 	}
 }
 
-// TestSetsOfOperator: an annotation of slots, and a StatefulSet of Pump without a partition, are no reason to write. The
-// write that rolls Pump out closes the partition, so that its pods restart one by one all the same.
+// TestSetsOfOperator: an annotation of slots, and a StatefulSet of Pump without a partition, are no reason to write.
+// The write that rolls Pump out closes the partition, so that its pods restart one by one all the same.
 func TestSetsOfOperator(t *testing.T) {
 	o := basicOfOperator(t)
 	o.sets[topology.Pump].UpdateStrategy.RollingUpdate = nil

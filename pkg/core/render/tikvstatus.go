@@ -19,8 +19,9 @@ var tikvStatus = statusPart{
 	unhealthy: "TiKVStoreNotUp", message: "Not all TiKV stores are up",
 }
 
-// tikv writes the status of TiKV. A cluster that was bootstrapped stays so, because a new leader of PD may list no stores for a moment.
-// If the status said then that there were none, the next observation would take each store for one that PD does not know.
+// tikv writes the status of TiKV. A cluster that was bootstrapped stays so, because a new leader of PD may list no
+// stores for a moment. If the status said then that there were none, the next observation would take each store for one
+// that PD does not know.
 func (r projection) tikv(status *v1alpha1.TiKVStatus) {
 	status.Image = r.image(topology.TiKV)
 	status.Synced = r.snap.PD.Known()

@@ -68,8 +68,8 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
-// TestLeaderlessIsNeverAQuorum: whatever the voters say, PD is leaderless only if no quorum of those that follow no leader,
-// or may run, could serve without the ones that answer.
+// TestLeaderlessIsNeverAQuorum: whatever the voters say, PD is leaderless only if no quorum of those that follow no
+// leader, or may run, could serve without the ones that answer.
 func TestLeaderlessIsNeverAQuorum(t *testing.T) {
 	words := []string{"0", "none", "silent", "stopped"}
 	for n := 1; n <= 5; n++ {

@@ -32,7 +32,8 @@ func TestDDLPauseAnnotations(t *testing.T) {
 	}
 }
 
-// TestPausesDDL: the pairs of releases for which tidb-operator v1.6.6 asks TiDB for a pause, and only upgrades of those.
+// TestPausesDDL: the pairs of releases for which tidb-operator v1.6.6 asks TiDB for a pause, and only upgrades of
+// those.
 func TestPausesDDL(t *testing.T) {
 	for _, tt := range []struct {
 		from, to string

@@ -71,8 +71,8 @@ func TestMarkGoesByIdentity(t *testing.T) {
 	newFixture(t, claim(topology.TiKV, 3, true)).isStale(t, plan.UnmarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: former})
 }
 
-// TestMarkHoursLater: a claim that has changed since is neither marked nor unmarked. Another driver may have removed the
-// member, so that its data is left over, or have added the member again.
+// TestMarkHoursLater: a claim that has changed since is neither marked nor unmarked. Another driver may have removed
+// the member, so that its data is left over, or have added the member again.
 func TestMarkHoursLater(t *testing.T) {
 	for _, is := range []bool{false, true} {
 		now := claim(topology.TiKV, 3, is)

@@ -16,8 +16,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tidb"
 )
 
-// TestEndDDLPause: TiDB is asked first, and the record goes only when TiDB has ended the pause. Nothing is asked of TiDB
-// for a record that is gone, for a pod that is another one by now, or in a paused cluster.
+// TestEndDDLPause: TiDB is asked first, and the record goes only when TiDB has ended the pause. Nothing is asked of
+// TiDB for a record that is gone, for a pod that is another one by now, or in a paused cluster.
 func TestEndDDLPause(t *testing.T) {
 	step := plan.EndDDLPause{Component: topology.TiDB, Member: "basic-tidb-0", PodUID: string(pod(topology.TiDB, 0).UID)}
 	refused := errors.New("refused")
@@ -57,8 +57,9 @@ func TestEndDDLPause(t *testing.T) {
 	}
 }
 
-// TestBeginDDLPause: the record is written before TiDB is asked, and goes only when TiDB says that it does not pause. The step
-// never fails because of TiDB or of the record, so that the upgrade goes on, and each such case has one notice.
+// TestBeginDDLPause: the record is written before TiDB is asked, and goes only when TiDB says that it does not pause.
+// The step never fails because of TiDB or of the record, so that the upgrade goes on, and each such case has one
+// notice.
 func TestBeginDDLPause(t *testing.T) {
 	step := plan.BeginDDLPause{
 		Component: topology.TiDB, Member: "basic-tidb-1", By: "basic-tidb-0", PodUID: string(pod(topology.TiDB, 0).UID),

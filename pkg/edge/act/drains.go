@@ -54,8 +54,8 @@ func (a *Actor) drainCapture(ctx context.Context, s plan.DrainCapture) error {
 	return a.rememberDrain(ctx, d)
 }
 
-// askedDrain records that a drain is asked for now, and returns the record. The start of the same drain is kept, but not
-// that of one which another run has left behind.
+// askedDrain records that a drain is asked for now, and returns the record. The start of the same drain is kept, but
+// not that of one which another run has left behind.
 func (a *Actor) askedDrain(ctx context.Context, s plan.DrainCapture) (state.Drain, error) {
 	now := a.now()
 	d := state.Drain{Member: s.Member, PodUID: s.PodUID, Capture: s.Capture, Since: now, Asked: now, Tables: state.TablesUnknown}

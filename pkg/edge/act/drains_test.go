@@ -123,8 +123,8 @@ func TestDrainCapture(t *testing.T) {
 	}
 }
 
-// TestDrainRemembersItsAnswers: the record has since when each answer was that no tables are left, and the highest number
-// before. A new owner knows nothing of what another one has answered.
+// TestDrainRemembersItsAnswers: the record has since when each answer was that no tables are left, and the highest
+// number before. A new owner knows nothing of what another one has answered.
 func TestDrainRemembersItsAnswers(t *testing.T) {
 	w, cdc := newCaptures(t)
 	again := drainB

@@ -22,8 +22,8 @@ func node(ready corev1.ConditionStatus) *corev1.Node {
 	}}
 }
 
-// TestReplaceEnded: a pod in a final phase is deleted where its kubelet is heard, or else where PD says that its member does
-// not serve. Both are read in the step: what was decided on may be minutes old.
+// TestReplaceEnded: a pod in a final phase is deleted where its kubelet is heard, or else where PD says that its member
+// does not serve. Both are read in the step: what was decided on may be minutes old.
 func TestReplaceEnded(t *testing.T) {
 	heard, lost := node(corev1.ConditionTrue), node(corev1.ConditionUnknown)
 	silence := func(s *pd.FakeState) { s.Stores[3].StateName = "Disconnected"; s.Unhealthy[cluster.PDName(2)] = true }

@@ -381,8 +381,8 @@ func TestAdoptEviction(t *testing.T) {
 	w.isStale(t, other)
 }
 
-// TestOwnSchedulerMovesNoLeaders: a scheduler that moves 0 leaders at a time is corrected, but not one that has a store of
-// others.
+// TestOwnSchedulerMovesNoLeaders: a scheduler that moves 0 leaders at a time is corrected, but not one that has a store
+// of others.
 func TestOwnSchedulerMovesNoLeaders(t *testing.T) {
 	for name, tc := range map[string]struct {
 		ledger   map[string]string

@@ -137,8 +137,8 @@ func TestPodDeletedHoursLater(t *testing.T) {
 	}
 }
 
-// TestBackBeforeItsRemoval: a member that was down when its removal was decided, and that PD calls healthy by now, stays. A
-// laptop that sleeps may send the request hours later.
+// TestBackBeforeItsRemoval: a member that was down when its removal was decided, and that PD calls healthy by now,
+// stays. A laptop that sleeps may send the request hours later.
 func TestBackBeforeItsRemoval(t *testing.T) {
 	member, store := remove, takeOffline
 	member.Down, store.Down = true, true
@@ -156,8 +156,8 @@ func TestBackBeforeItsRemoval(t *testing.T) {
 	w.do(t, store)
 }
 
-// TestVoterBackBeforeItsRemoval: a member of PD that was down when its removal was decided is back. PD's health check may
-// miss the member for a moment, so that the member itself is asked as well.
+// TestVoterBackBeforeItsRemoval: a member of PD that was down when its removal was decided is back. PD's health check
+// may miss the member for a moment, so that the member itself is asked as well.
 func TestVoterBackBeforeItsRemoval(t *testing.T) {
 	down := remove
 	down.Down = true
@@ -193,8 +193,8 @@ func TestVoterBackBeforeItsRemoval(t *testing.T) {
 	}
 }
 
-// TestPeerDownBeforeARemoval: another store has gone down, or has joined and gone down, since the removal of a store or its
-// restart was decided. The store stays, because regions may have copies on both.
+// TestPeerDownBeforeARemoval: another store has gone down, or has joined and gone down, since the removal of a store or
+// its restart was decided. The store stays, because regions may have copies on both.
 func TestPeerDownBeforeARemoval(t *testing.T) {
 	for name, change := range map[string]func(*pd.FakeState){
 		"down":            func(s *pd.FakeState) { s.Stores[0].StateName = "Disconnected" },

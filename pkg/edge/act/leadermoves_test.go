@@ -8,7 +8,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
 
-// TestLimitLeaderMoves: PD is asked for the limit and for its end in one call, and one that may not keep it is not asked.
+// TestLimitLeaderMoves: PD is asked for the limit and for its end in one call, and one that may not keep it is not
+// asked.
 func TestLimitLeaderMoves(t *testing.T) {
 	for version, says := range map[string]string{
 		"v8.5.0": "", "v6.1.0": "", "v5.4.3": "without --max-leader-moves", "nightly": "",

@@ -42,9 +42,9 @@ func (e *flushedError) Error() string {
 // Stale implements reconcile.Outdated: the next attempt does not flush again.
 func (e *flushedError) Stale() bool { return true }
 
-// flushLog has a store upload what its log backup (point-in-time recovery) has not uploaded yet. Otherwise the checkpoint
-// of the whole cluster waits for the store after its restart, for up to hours. A store that does not flush is restarted
-// all the same, which a notice says.
+// flushLog has a store upload what its log backup (point-in-time recovery) has not uploaded yet. Otherwise the
+// checkpoint of the whole cluster waits for the store after its restart, for up to hours. A store that does not flush
+// is restarted all the same, which a notice says.
 func (a *Actor) flushLog(ctx context.Context, s plan.Restart) error {
 	if !s.FlushLog || a.logBackups.Flush == nil || a.flushed[s.PodUID] || !a.hasLogBackup(ctx) {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tikv"
 )
 
-// TestFlushLog: a store flushes its log backup before it is restarted, once, and only where there is a task. What it does
-// not flush is a notice, and never keeps it from its restart.
+// TestFlushLog: a store flushes its log backup before it is restarted, once, and only where there is a task. What it
+// does not flush is a notice, and never keeps it from its restart.
 func TestFlushLog(t *testing.T) {
 	step := plan.Restart{Member: "basic-tikv-1", Ordinal: 1, PodUID: "u", FlushLog: true}
 	for name, tt := range map[string]struct {

@@ -86,8 +86,8 @@ func (a *Actor) removeMember(ctx context.Context, s plan.RemoveMember) error {
 	return nil
 }
 
-// takesPart reports whether a member takes part in PD's quorum by its own account. The decision to remove it may be hours
-// old, and PD's health check alone may miss a member that has come back since.
+// takesPart reports whether a member takes part in PD's quorum by its own account. The decision to remove it may be
+// hours old, and PD's health check alone may miss a member that has come back since.
 func (a *Actor) takesPart(ctx context.Context, client pd.Client, member string) bool {
 	ctx, cancel := context.WithTimeout(ctx, pdAnswers)
 	defer cancel()

@@ -13,8 +13,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// TestRecordsOfAnotherPDCluster: a record that is older than the PD cluster is never trusted, since ids of stores are small
-// numbers. The scheduler and the Offline store of somebody else stay.
+// TestRecordsOfAnotherPDCluster: a record that is older than the PD cluster is never trusted, since ids of stores are
+// small numbers. The scheduler and the Offline store of somebody else stay.
 func TestRecordsOfAnotherPDCluster(t *testing.T) {
 	old := strings.Replace(fromThisRun, "7000000000000000001", "6", 1)
 	left := ledgerMap(map[string]string{"evict-leader.2": old, "remove-store.4": strings.Replace(takenNow, "7000000000000000001", "6", 1)})
@@ -50,8 +50,8 @@ func TestTrustNeedsPD(t *testing.T) {
 	w.unchanged(t)
 }
 
-// TestLedgerOutlivesItsTidbCluster: as long as there is a record of something in PD, the ledger has no owner. A record that an
-// older version has written is tied to the PD cluster before that, and the owner is back with the last one.
+// TestLedgerOutlivesItsTidbCluster: as long as there is a record of something in PD, the ledger has no owner. A record
+// that an older version has written is tied to the PD cluster before that, and the owner is back with the last one.
 func TestLedgerOutlivesItsTidbCluster(t *testing.T) {
 	w := newFixture(t, ledgerMap(map[string]string{
 		"evict-leader.3": strings.Replace(fromAnotherRun, "tikv-1", "tikv-2", 1), "template.tikv": `{"version":1,"spec":"a","pods":"b"}`, "pause-gc.1": "{}",

@@ -97,8 +97,8 @@ func (a *Actor) firstPassword(ctx context.Context) (string, error) {
 }
 
 // createPassword makes the Secret with a random password. The Secret has no owner: after the TidbCluster is
-// deleted, its data stays, and with it the password, which nobody else knows. The password's last characters are there for
-// validate_password, which may ask for a small letter, a digit and a character that is neither.
+// deleted, its data stays, and with it the password, which nobody else knows. The password's last characters are there
+// for validate_password, which may ask for a small letter, a digit and a character that is neither.
 func (a *Actor) createPassword(ctx context.Context) (string, error) {
 	password := rand.Text() + "-a1"
 	_, err := a.kube.CoreV1().Secrets(a.cluster.Namespace).Create(ctx, &corev1.Secret{

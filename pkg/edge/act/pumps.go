@@ -18,8 +18,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
 )
 
-// closePump asks a Pump to close, if PD's etcd has it online under the same id. Once asked, it goes offline by itself, and
-// that cannot be taken back.
+// closePump asks a Pump to close, if PD's etcd has it online under the same id. Once asked, it goes offline by itself,
+// and that cannot be taken back.
 func (a *Actor) closePump(ctx context.Context, s plan.ClosePump) error {
 	_, ordinal, known := a.cluster.Member(s.Member)
 	if !known {

@@ -245,8 +245,8 @@ func restartLosing(t *testing.T, k topology.Kind, ordinal int) {
 	newFixture(t, set(k, all, all), p, c).do(t, s)
 }
 
-// A restart that was decided while its store was being evicted may come late, when another process has ended the eviction:
-// the store would be restarted with all of its leaders.
+// A restart that was decided while its store was being evicted may come late, when another process has ended the
+// eviction: the store would be restarted with all of its leaders.
 func TestRestartNeedsItsEviction(t *testing.T) {
 	restart := restartOf(1, 3, false)
 	restart.StoreID = evict.StoreID

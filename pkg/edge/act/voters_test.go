@@ -13,8 +13,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
 
-// TestRestartAsksPDOnceMore: just before a member of PD is restarted, PD says that it can spare the member, or the member
-// is known not to serve. Else nothing is done.
+// TestRestartAsksPDOnceMore: just before a member of PD is restarted, PD says that it can spare the member, or the
+// member is known not to serve. Else nothing is done.
 func TestRestartAsksPDOnceMore(t *testing.T) {
 	name := cluster.PDName
 	silent := func(s *pd.FakeState, ordinals ...int) {

@@ -25,8 +25,8 @@ const idleAtMost = 16
 // maxHeader bounds the header of an answer. Those of members have a few hundred bytes.
 const maxHeader = 64 << 10
 
-// Client returns what asks members over HTTP; with may be nil, and a timeout of 0 is none. All requests to members are sent
-// by such a client.
+// Client returns what asks members over HTTP; with may be nil, and a timeout of 0 is none. All requests to members are
+// sent by such a client.
 //
 // It follows no redirect, because no member answers with one. A redirect would have the request sent again, with its
 // body, to an address and a path that the member chooses. The answer with the redirect is returned as any other.
@@ -38,8 +38,8 @@ func Client(connect Connect, with *tls.Config, timeout time.Duration) *http.Clie
 	}
 }
 
-// Transport returns the HTTP transport of a Client. It never uses the environment's proxy, which is for the way to the API
-// server and cannot know in-cluster names. It asks for no compression: two kilobytes can unpack to gigabytes.
+// Transport returns the HTTP transport of a Client. It never uses the environment's proxy, which is for the way to the
+// API server and cannot know in-cluster names. It asks for no compression: two kilobytes can unpack to gigabytes.
 func Transport(connect Connect, with *tls.Config) *http.Transport {
 	return &http.Transport{
 		DialContext:            Lazy(connect),

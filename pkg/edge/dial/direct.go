@@ -29,8 +29,8 @@ type Direct struct {
 	open Connect
 }
 
-// NewDirect returns a dialer that asks config's API server for pods. It connects to nothing yet. Connections to pods are
-// made as those to the API server are, where config says how.
+// NewDirect returns a dialer that asks config's API server for pods. It connects to nothing yet. Connections to pods
+// are made as those to the API server are, where config says how.
 func NewDirect(config *rest.Config) (*Direct, error) {
 	_, core, err := unlimited(config)
 	if err != nil {
@@ -41,8 +41,8 @@ func NewDirect(config *rest.Config) (*Direct, error) {
 	}, config.Dial), nil
 }
 
-// DirectFrom returns a dialer for a caller that has pods already, for example from a watch. Connect makes the connections; nil
-// stands for TCP.
+// DirectFrom returns a dialer for a caller that has pods already, for example from a watch. Connect makes the
+// connections; nil stands for TCP.
 func DirectFrom(pod func(ctx context.Context, namespace, name string) (*corev1.Pod, error), connect Connect) *Direct {
 	if connect == nil {
 		to := net.Dialer{KeepAlive: 15 * time.Second}

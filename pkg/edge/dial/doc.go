@@ -24,6 +24,6 @@
 //   - A dial can succeed although nothing listens on the port: the API server acknowledges a stream
 //     before the kubelet connects to the port. Then Read returns the *ForwardError.
 //
-// Both need the permission to get pods, Pods also those to get and create pods/portforward; ForwardError's text names the
-// one that is missing.
+// Both need the permission to get pods, Pods also those to get and create pods/portforward; ForwardError's text names
+// the one that is missing.
 package dial

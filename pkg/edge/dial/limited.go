@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// limited is a transport that gives each request a limit of time, 0 for none. Each request whose time is over fails with
-// the same error. The limit of http.Client gives one of several errors by chance: the request was canceled, the deadline
-// has passed, or the error of the connection. Gates of a run contain errors of members, and a text that changes would be
-// reported as news.
+// limited is a transport that gives each request a limit of time, 0 for none. Each request whose time is over fails
+// with the same error. The limit of http.Client gives one of several errors by chance: the request was canceled, the
+// deadline has passed, or the error of the connection. Gates of a run contain errors of members, and a text that
+// changes would be reported as news.
 type limited struct {
 	*http.Transport
 	limit time.Duration

@@ -26,8 +26,8 @@ func Of(d Dialer, c topology.Cluster) *Members {
 	return &Members{way: d, cluster: topology.Cluster{Name: c.Name, Namespace: c.Namespace}}
 }
 
-// DialContext connects to addr, which is <pod>.<peer service>.<namespace>[.svc[.<cluster domain>]]:<port> of a member. For
-// any other address it fails with Foreign or BadAddress before anything is asked.
+// DialContext connects to addr, which is <pod>.<peer service>.<namespace>[.svc[.<cluster domain>]]:<port> of a member.
+// For any other address it fails with Foreign or BadAddress before anything is asked.
 func (m *Members) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	t, err := parseAddress(addr)
 	if err != nil {
@@ -54,7 +54,8 @@ func (m *Members) Tell(pods []*corev1.Pod) (over func()) {
 	return to.Tell(own)
 }
 
-// has reports whether a pod is one of a member. The name is enough: only the cluster's own StatefulSets make pods with it.
+// has reports whether a pod is one of a member. The name is enough: only the cluster's own StatefulSets make pods with
+// it.
 func (m *Members) has(namespace, pod string) bool {
 	_, _, ok := m.cluster.Member(pod)
 	return ok && namespace == m.cluster.Namespace

@@ -100,8 +100,8 @@ func TestOnlyMembersAreTold(t *testing.T) {
 	}
 }
 
-// TestNoRedirect: a redirect is an answer like any other. Nothing is sent where it leads, also no request with a body, and
-// also where that is a member.
+// TestNoRedirect: a redirect is an answer like any other. Nothing is sent where it leads, also no request with a body,
+// and also where that is a member.
 func TestNoRedirect(t *testing.T) {
 	for _, to := range []string{"http://vault-0.x.bank.svc:8200/v1/secret", "http://basic-tikv-0.basic-tikv-peer.tenant.svc:20180/x", "/elsewhere", "//169.254.169.254/latest"} {
 		for _, code := range []int{301, 302, 303, 307, 308} {

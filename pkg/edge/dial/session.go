@@ -17,8 +17,8 @@ import (
 )
 
 // streamTimeout is how long opening a stream may take before its connection counts as dead. The library waits 30 s, and
-// every later dial would wait as long. A stream to a container that is just starting may never open; PD's new leader was
-// then seen only when this time was over.
+// every later dial would wait as long. A stream to a container that is just starting may never open; PD's new leader
+// was then seen only when this time was over.
 const streamTimeout = 2 * time.Second
 
 // session is the shared connection to one pod.

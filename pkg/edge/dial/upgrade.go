@@ -66,7 +66,8 @@ func (p *Pods) upgrade(ctx context.Context, key types.NamespacedName) (upgraded,
 }
 
 // upgradeEither tries a websocket, which passes proxies that SPDY does not, and falls back to SPDY. The websocket's
-// upgrade is a GET, so a user who may only create pods/portforward is refused it and allowed SPDY: a 403 falls back too.
+// upgrade is a GET, so a user who may only create pods/portforward is refused it and allowed SPDY: a 403 falls back
+// too.
 func (p *Pods) upgradeEither(ctx context.Context, u *url.URL) (upgraded, error) {
 	if p.spdyOnly.Load() {
 		return upgradeSPDY(ctx, p.config, u)

@@ -68,9 +68,9 @@ func replace(text []byte, by func(*strings.Builder, rune)) []byte {
 var command = regexp.MustCompile(`(##[a-z]*)\[`)
 
 // YAML returns a value as YAML, in which hidden characters are escaped. The YAML library reads JSON first,
-// and does not accept hidden characters there unless they are escaped. The library writes some hidden characters without
-// an escape. So each hidden character is replaced by its number between two marks, which the library always escapes, and
-// the number becomes the escape afterwards.
+// and does not accept hidden characters there unless they are escaped. The library writes some hidden characters
+// without an escape. So each hidden character is replaced by its number between two marks, which the library always
+// escapes, and the number becomes the escape afterwards.
 func YAML(value any) ([]byte, error) {
 	text, err := json.Marshal(value)
 	if err != nil {

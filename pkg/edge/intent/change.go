@@ -79,8 +79,8 @@ func (c *Client) Restart(tc *v1alpha1.TidbCluster, kinds []topology.Kind, member
 	}), nil
 }
 
-// SetVersion sets spec.version, and the own versions of some components. Other components with a version of their own keep
-// it, see Pinned. It fails with a *NoComponentError for a component that the cluster does not have.
+// SetVersion sets spec.version, and the own versions of some components. Other components with a version of their own
+// keep it, see Pinned. It fails with a *NoComponentError for a component that the cluster does not have.
 func (c *Client) SetVersion(tc *v1alpha1.TidbCluster, version string, own map[topology.Kind]string) (Change, error) {
 	want, about := tc.DeepCopy(), []string{"spec.version"}
 	want.Spec.Version = version

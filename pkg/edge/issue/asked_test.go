@@ -18,8 +18,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/issue"
 )
 
-// TestAsked: what cert-manager was asked for is found, also when the cluster is gone; Certificates of others are not, nor is
-// anything where there is no cert-manager.
+// TestAsked: what cert-manager was asked for is found, also when the cluster is gone; Certificates of others are not,
+// nor is anything where there is no cert-manager.
 func TestAsked(t *testing.T) {
 	theirs := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "cert-manager.io/v1", "kind": "Certificate", "metadata": map[string]any{"namespace": "db", "name": "basic-pd-cluster-secret"},

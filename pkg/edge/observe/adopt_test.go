@@ -38,8 +38,8 @@ func uses(name string) corev1.PodSpec {
 	}}}}
 }
 
-// TestConfigMapsUnchanged: while nothing is known to have changed, a ConfigMap that was read by its name is not read again.
-// One that was missing is: it is awaited.
+// TestConfigMapsUnchanged: while nothing is known to have changed, a ConfigMap that was read by its name is not read
+// again. One that was missing is: it is awaited.
 func TestConfigMapsUnchanged(t *testing.T) {
 	cluster := basic
 	cluster.Groups, cluster.Source = []topology.Group{{Kind: topology.PD}}, &v1alpha1.TidbCluster{}

@@ -239,7 +239,8 @@ type closing struct {
 
 func (c *closing) CloseIdleConnections() { c.times++ }
 
-// TestIdentify: with another certificate, scheme or cluster all clients are new, and connections with the former ones are closed.
+// TestIdentify: with another certificate, scheme or cluster all clients are new, and connections with the former ones
+// are closed.
 func TestIdentify(t *testing.T) {
 	o := New(fake.NewClientset(), dial.Any(&network{}), nil, time.Now)
 	former, unverified := &closing{}, &closing{}

@@ -15,8 +15,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// TestClaimsOfAllClusters: claims and StatefulSets are those of all TiDB clusters and of nothing else, and all pods count,
-// since any pod may mount a claim.
+// TestClaimsOfAllClusters: claims and StatefulSets are those of all TiDB clusters and of nothing else, and all pods
+// count, since any pod may mount a claim.
 func TestClaimsOfAllClusters(t *testing.T) {
 	other := topology.Cluster{Namespace: "db", Name: "other", Instance: "other"}
 	var objects []runtime.Object
@@ -39,8 +39,8 @@ func TestClaimsOfAllClusters(t *testing.T) {
 	}
 }
 
-// TestClaimsCannotBeListed: the error says what cannot be listed. Without the pods it is not known which claims are mounted,
-// and a claim that is would seem not to be.
+// TestClaimsCannotBeListed: the error says what cannot be listed. Without the pods it is not known which claims are
+// mounted, and a claim that is would seem not to be.
 func TestClaimsCannotBeListed(t *testing.T) {
 	for _, resource := range []string{"persistentvolumeclaims", "pods", "statefulsets"} {
 		kube := fake.NewClientset()

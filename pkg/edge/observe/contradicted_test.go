@@ -11,7 +11,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
 
-// TestUnlistedStores: PD lists no store at the address of a pod. The store is absent only where nothing contradicts that.
+// TestUnlistedStores: PD lists no store at the address of a pod. The store is absent only where nothing contradicts
+// that.
 func TestUnlistedStores(t *testing.T) {
 	ran := &state.Pod{Ran: true, Started: noon}
 	for name, c := range map[string]struct {
@@ -45,8 +46,8 @@ func TestUnlistedStores(t *testing.T) {
 	}
 }
 
-// TestClaimOfUnlistedStore: the label of a claim says which store had the data. While PD lists that store, the data counts,
-// also where the pod is missing, has never run, or has a process that has joined nothing yet.
+// TestClaimOfUnlistedStore: the label of a claim says which store had the data. While PD lists that store, the data
+// counts, also where the pod is missing, has never run, or has a process that has joined nothing yet.
 func TestClaimOfUnlistedStore(t *testing.T) {
 	claim := func(id string) []state.Claim {
 		return []state.Claim{{Identity: state.Identity{Labels: map[string]string{topology.LabelStoreID: id}}}}
@@ -88,8 +89,8 @@ func TestUnlistedMembers(t *testing.T) {
 	}
 }
 
-// TestRemovedMember: etcd in a process that PD has removed stops, and names for ever the leader that it has followed last. The
-// process has no vote, so it is absent, and its pod may be replaced.
+// TestRemovedMember: etcd in a process that PD has removed stops, and names for ever the leader that it has followed
+// last. The process has no vote, so it is absent, and its pod may be replaced.
 func TestRemovedMember(t *testing.T) {
 	for name, c := range map[string]struct {
 		lists []uint64 // by PD, after the process has answered

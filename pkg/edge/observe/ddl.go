@@ -40,8 +40,8 @@ func (o *Observer) CanPauseDDL(ctx context.Context, c topology.Cluster, ordinal 
 // pauseTimeout is how long TiDB may take to pause DDL. It waits up to ten seconds for the server that runs DDL jobs.
 const pauseTimeout = 30 * time.Second
 
-// PauseDDL has the TiDB server in a member's pod pause the DDL statements of users, as tidb.Client.PauseDDL does. It has a
-// connection of its own, since TiDB takes longer for this than for other requests.
+// PauseDDL has the TiDB server in a member's pod pause the DDL statements of users, as tidb.Client.PauseDDL does. It
+// has a connection of its own, since TiDB takes longer for this than for other requests.
 func (o *Observer) PauseDDL(ctx context.Context, c topology.Cluster, ordinal int) error {
 	if o.members == nil {
 		return errors.New("pause DDL statements: the cluster was not observed yet")

@@ -16,9 +16,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
 )
 
-// TestMembersSteerNoRequest: whatever members answer, connections go to members of the cluster, and no path is asked that
-// a member has named. The image of a member is the choice of who writes the TidbCluster, and a daemon has rights in other
-// namespaces, where NetworkPolicies let it in.
+// TestMembersSteerNoRequest: whatever members answer, connections go to members of the cluster, and no path is asked
+// that a member has named. The image of a member is the choice of who writes the TidbCluster, and a daemon has rights
+// in other namespaces, where NetworkPolicies let it in.
 func TestMembersSteerNoRequest(t *testing.T) {
 	const evil = "http://vault-0.x.bank.svc:8200/v1/secret/prod"
 	own := basic.MemberURL(topology.PD, 1, topology.PDClientPort)

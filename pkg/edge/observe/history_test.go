@@ -22,8 +22,8 @@ func TestSince(t *testing.T) {
 	}
 }
 
-// TestEndedSince: the time of a pod in a final phase begins again with another pod, also where the copy of a watch shows the
-// former pod for a while.
+// TestEndedSince: the time of a pod in a final phase begins again with another pod, also where the copy of a watch
+// shows the former pod for a while.
 func TestEndedSince(t *testing.T) {
 	h, now := newHistory(), noon
 	former, next := &state.Pod{UID: "1", Ended: true}, &state.Pod{UID: "2", Ended: true}
@@ -53,8 +53,8 @@ func TestElection(t *testing.T) {
 	}
 }
 
-// TestLedInBetween: two elections with a leader in between are no PD without a leader, also where nobody has observed the leader.
-// The leader has committed something.
+// TestLedInBetween: two elections with a leader in between are no PD without a leader, also where nobody has observed
+// the leader. The leader has committed something.
 func TestLedInBetween(t *testing.T) {
 	for grown, want := range map[uint64]bool{0: true, 1: false} {
 		h, later := newHistory(), noon.Add(election+time.Second)

@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
 )
 
-// FlushLog has the store of a member flush its log backup. It has a connection of its own, since a flush takes longer than
-// any other request.
+// FlushLog has the store of a member flush its log backup. It has a connection of its own, since a flush takes longer
+// than any other request.
 func (o *Observer) FlushLog(ctx context.Context, c topology.Cluster, ordinal int) ([]tikv.Flushed, error) {
 	if o.members == nil {
 		return nil, errors.New("the cluster was not observed yet")

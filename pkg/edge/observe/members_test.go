@@ -39,7 +39,8 @@ func TestMembersAnswerThemselves(t *testing.T) {
 	}
 }
 
-// TestMissedByPD: a member that PD's health check does not reach serves if it says itself that it takes part in the quorum.
+// TestMissedByPD: a member that PD's health check does not reach serves if it says itself that it takes part in the
+// quorum.
 func TestMissedByPD(t *testing.T) {
 	const leads = `{"header":{"member_id":"7"},"leader":"7","raftIndex":"100","raftAppliedIndex":"100"}`
 	running := &state.Pod{Ready: true, Started: noon}

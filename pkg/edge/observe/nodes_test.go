@@ -15,8 +15,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// TestNodesOfPods: a node is read only where its pod has ended or stays Terminating, once for all pods there, and again after
-// a while. What may not be read is unknown.
+// TestNodesOfPods: a node is read only where its pod has ended or stays Terminating, once for all pods there, and again
+// after a while. What may not be read is unknown.
 func TestNodesOfPods(t *testing.T) {
 	node := func(name string, ready corev1.ConditionStatus) *corev1.Node {
 		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{

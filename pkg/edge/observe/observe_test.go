@@ -317,7 +317,8 @@ func TestEvictionBegun(t *testing.T) {
 	}
 }
 
-// TestRecordsOfAnotherCluster: records that are older than the PD cluster are not observed. While its id is unknown they are.
+// TestRecordsOfAnotherCluster: records that are older than the PD cluster are not observed. While its id is unknown
+// they are.
 func TestRecordsOfAnotherCluster(t *testing.T) {
 	book := &corev1.ConfigMap{Data: map[string]string{
 		"evict-leader.5": `{"member":"basic-tikv-1","cluster":"6"}`, "remove-store.6": `{"member":"basic-tikv-2","cluster":"7"}`,

@@ -19,8 +19,8 @@ func (o *Observer) Pump(c topology.Cluster, ordinal int) *pump.Client {
 	return &pump.Client{HTTP: o.http, URL: c.MemberURL(topology.Pump, ordinal, topology.PumpPort)}
 }
 
-// readPumps reads which Pumps there are, for a cluster that has any. Without an answer they are unknown, and the rest of
-// what PD says counts all the same.
+// readPumps reads which Pumps there are, for a cluster that has any. Without an answer they are unknown, and the rest
+// of what PD says counts all the same.
 func (o *Observer) readPumps(ctx context.Context, client pd.Client, c topology.Cluster, a *answers) {
 	if _, has := c.Group(topology.Pump); !has {
 		return

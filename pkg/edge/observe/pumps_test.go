@@ -133,8 +133,8 @@ func TestSilentAfter(t *testing.T) {
 	}
 }
 
-// TestReadPumps: PD's etcd is asked about Pumps for a cluster that has any, and the Pump of a member is asked at its own
-// address.
+// TestReadPumps: PD's etcd is asked about Pumps for a cluster that has any, and the Pump of a member is asked at its
+// own address.
 func TestReadPumps(t *testing.T) {
 	with := topology.New(&v1alpha1.TidbCluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "basic"},
@@ -168,8 +168,8 @@ func TestReadPumps(t *testing.T) {
 	}
 }
 
-// TestWhichPumpCounts: of several entries of one address, the one that drainers wait for, and then the latest, in whatever
-// order they come; what is not one of this cluster counts only while it writes.
+// TestWhichPumpCounts: of several entries of one address, the one that drainers wait for, and then the latest, in
+// whatever order they come; what is not one of this cluster counts only while it writes.
 func TestWhichPumpCounts(t *testing.T) {
 	entry := func(id, host, s string, ago time.Duration) pd.BinlogNode {
 		return pd.BinlogNode{ID: id, Host: host, State: s, Updated: noon.Add(-ago), Written: noon}
@@ -217,8 +217,8 @@ func TestSilentPump(t *testing.T) {
 	}
 }
 
-// TestPumpWithoutATime: an entry that does not say when it was written is no proof that its process has ended, or that its
-// data is another one.
+// TestPumpWithoutATime: an entry that does not say when it was written is no proof that its process has ended, or that
+// its data is another one.
 func TestPumpWithoutATime(t *testing.T) {
 	a := answers{binlogAt: noon, pumpsSilent: topology.PumpSilence}
 	for _, s := range []state.PumpState{state.PumpOnline, state.PumpOffline} {

@@ -149,7 +149,8 @@ func TestVolumesUnchanged(t *testing.T) {
 	}
 }
 
-// TestCountedWithoutPD: a member that PD's health check misses, and that says itself that it takes part in the quorum, counts.
+// TestCountedWithoutPD: a member that PD's health check misses, and that says itself that it takes part in the quorum,
+// counts.
 func TestCountedWithoutPD(t *testing.T) {
 	f := pd.NewFake(2, 1)
 	f.Update(func(s *pd.FakeState) {

@@ -89,8 +89,8 @@ func refusalOf(problem string) podRefusal {
 }
 
 // refusals returns what the last attempt to make each pod has ended with, where it has failed. The message of an event
-// is "Create Pod NAME in StatefulSet SET failed error: WHY", or with "Create Claim CLAIM Pod NAME" at its beginning. Older
-// versions of Kubernetes write "create".
+// is "Create Pod NAME in StatefulSet SET failed error: WHY", or with "Create Claim CLAIM Pod NAME" at its beginning.
+// Older versions of Kubernetes write "create".
 func refusals(events []corev1.Event, set string) map[string]podRefusal {
 	why, last := map[string]podRefusal{}, map[string]time.Time{}
 	for _, e := range events {

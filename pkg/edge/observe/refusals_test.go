@@ -92,8 +92,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestLacking: a pod that names what does not exist is not made. The field of the TidbCluster that names it is known, in
-// the component's part or in the spec as a whole.
+// TestLacking: a pod that names what does not exist is not made. The field of the TidbCluster that names it is known,
+// in the component's part or in the spec as a whole.
 func TestLacking(t *testing.T) {
 	for field, spec := range map[string]v1alpha1.TidbClusterSpec{
 		"spec.tikv.priorityClassName": {TiKV: &v1alpha1.TiKVSpec{ComponentSpec: v1alpha1.ComponentSpec{PriorityClassName: new("high")}}},

@@ -144,8 +144,8 @@ func (o *Observer) askServer(ctx context.Context, c topology.Cluster, m *state.M
 	}
 }
 
-// runs reports whether a member may have a process that can be asked. The report of a kubelet that none runs may be old:
-// the API server may not have heard of the host since.
+// runs reports whether a member may have a process that can be asked. The report of a kubelet that none runs may be
+// old: the API server may not have heard of the host since.
 func runs(m *state.Member) bool {
 	return m.Pod != nil && (m.Pod.Addressed || !m.Pod.Started.IsZero())
 }

@@ -15,8 +15,8 @@ const (
 )
 
 // serving are the TiDB servers that have answered that they serve, by name. What they said counts in later observations
-// for a while, as long as their pods are the same and Ready. Nothing disruptive is decided by it, and no run ends by it:
-// both follow a live observation, in which all servers are asked.
+// for a while, as long as their pods are the same and Ready. Nothing disruptive is decided by it, and no run ends by
+// it: both follow a live observation, in which all servers are asked.
 type serving map[string]answeredWell
 
 // answeredWell is when a server said that it serves, and what its pod was then.

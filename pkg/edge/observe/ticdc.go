@@ -14,8 +14,8 @@ func (o *Observer) TiCDC(c topology.Cluster, ordinal int) *ticdc.Client {
 	return &ticdc.Client{HTTP: o.http, URL: c.MemberURL(topology.TiCDC, ordinal, topology.TiCDCPort)}
 }
 
-// askCaptures asks each capture whether it serves, and what TiCDC says of all of them. Its pod has no probe, and is Ready
-// as soon as its process runs.
+// askCaptures asks each capture whether it serves, and what TiCDC says of all of them. Its pod has no probe, and is
+// Ready as soon as its process runs.
 func (o *Observer) askCaptures(ctx context.Context, c topology.Cluster, members []state.Member) {
 	o.each(ctx, members, func(ctx context.Context, m *state.Member) {
 		if !runs(m) {

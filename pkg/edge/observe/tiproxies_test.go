@@ -13,8 +13,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
 )
 
-// TestProxyWithTheCertificateOfAnother: a TiProxy that shows a certificate without its own name, of an authority that nobody
-// trusts, still says that it serves.
+// TestProxyWithTheCertificateOfAnother: a TiProxy that shows a certificate without its own name, of an authority that
+// nobody trusts, still says that it serves.
 func TestProxyWithTheCertificateOfAnother(t *testing.T) {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) }))
 	defer server.Close()

@@ -134,7 +134,8 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
-// TestLeaderAndItsCause: the problem says why the leader could not be asked, also where its members say nothing but its name.
+// TestLeaderAndItsCause: the problem says why the leader could not be asked, also where its members say nothing but its
+// name.
 func TestLeaderAndItsCause(t *testing.T) {
 	for want, cause := range map[string]error{
 		"it does not accept our certificate: tls: bad certificate": tls.AlertError(42),

@@ -32,9 +32,9 @@ func limitMemory(root fs.FS, set string) int64 {
 // noLimit is above what the first version of cgroups has where there is none: the largest number of whole pages.
 const noLimit = math.MaxInt64 / 2
 
-// containerLimit returns the smallest limit of the control groups that the process is in, 0 for none. In a container its own
-// group is mostly the root of what it sees; elsewhere /proc/self/cgroup has the path. Linux only: other systems have no such
-// files.
+// containerLimit returns the smallest limit of the control groups that the process is in, 0 for none. In a container
+// its own group is mostly the root of what it sees; elsewhere /proc/self/cgroup has the path. Linux only: other systems
+// have no such files.
 func containerLimit(root fs.FS) int64 {
 	text, _ := fs.ReadFile(root, "proc/self/cgroup")
 	least := int64(0)

@@ -35,7 +35,8 @@ func TestContainerLimit(t *testing.T) {
 	}
 }
 
-// TestLimitMemory: the limit of the container becomes that of the heap, with room for the rest, unless the user has set one.
+// TestLimitMemory: the limit of the container becomes that of the heap, with room for the rest, unless the user has set
+// one.
 func TestLimitMemory(t *testing.T) {
 	was := debug.SetMemoryLimit(-1)
 	defer debug.SetMemoryLimit(was)

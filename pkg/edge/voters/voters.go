@@ -141,8 +141,8 @@ func (r Reader) Stopped(ctx context.Context, pod *corev1.Pod) bool {
 	return r.Now().Sub(lastReport(pod)) >= reportsWithin && r.reports(ctx, pod.Spec.NodeName)
 }
 
-// reportsWithin is how long after the last report of a kubelet a Ready node proves that the kubelet is heard. Kubernetes
-// calls a node Ready for 40 s after it has heard from its kubelet, and looks every 5 s.
+// reportsWithin is how long after the last report of a kubelet a Ready node proves that the kubelet is heard.
+// Kubernetes calls a node Ready for 40 s after it has heard from its kubelet, and looks every 5 s.
 const reportsWithin = time.Minute
 
 // lastReport returns the last time in what a kubelet has reported of a pod.

@@ -11,8 +11,8 @@ import (
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// TestStopped: a silent member of PD counts as stopped only where nothing can have started its process since. Else PD would seem
-// to have no quorum, and a member that PD needs could be restarted.
+// TestStopped: a silent member of PD counts as stopped only where nothing can have started its process since. Else PD
+// would seem to have no quorum, and a member that PD needs could be restarted.
 func TestStopped(t *testing.T) {
 	ended := &corev1.ContainerStateTerminated{FinishedAt: metav1.NewTime(noon.Add(-2 * time.Minute))}
 	crashed := corev1.ContainerStatus{Name: "pd", LastTerminationState: corev1.ContainerState{Terminated: ended}}

@@ -152,8 +152,8 @@ func (d *Daemon) Run(ctx context.Context) error {
 	return d.stop(context.WithoutCancel(ctx))
 }
 
-// heapGrowth is by how many percent the heap may grow before the garbage collector runs. Nearly all of the memory is the
-// mirror, which is kept for long.
+// heapGrowth is by how many percent the heap may grow before the garbage collector runs. Nearly all of the memory is
+// the mirror, which is kept for long.
 const heapGrowth = 75
 
 // stop stops to drive all clusters.

@@ -28,8 +28,8 @@ func TestKeepsWritersOfTemplates(t *testing.T) {
 	}
 }
 
-// TestKeepsWhyPodsAreNotReady: a daemon says of a pod what a command says, so its copy has what names a readiness gate, a
-// sidecar, another scheduler, a finalizer and a final phase.
+// TestKeepsWhyPodsAreNotReady: a daemon says of a pod what a command says, so its copy has what names a readiness gate,
+// a sidecar, another scheduler, a finalizer and a final phase.
 func TestKeepsWhyPodsAreNotReady(t *testing.T) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "basic-tikv-0", Namespace: "db", Finalizers: []string{"a.example/x"}},

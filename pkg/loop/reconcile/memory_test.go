@@ -105,8 +105,8 @@ func TestRunGoesOnBesideFailures(t *testing.T) {
 	})
 }
 
-// TestDDLAskedOnce: a process asks for a pause of DDL once for each rollout, whatever becomes of that, and again when the pause
-// has ended, since the rollout may go on. A step that was outdated was no request.
+// TestDDLAskedOnce: a process asks for a pause of DDL once for each rollout, whatever becomes of that, and again when
+// the pause has ended, since the rollout may go on. A step that was outdated was no request.
 func TestDDLAskedOnce(t *testing.T) {
 	begin, end := plan.BeginDDLPause{Component: topology.TiDB, Revision: "r2"}, plan.EndDDLPause{Component: topology.TiDB}
 	for name, tt := range map[string]struct {

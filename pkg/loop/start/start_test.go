@@ -31,8 +31,8 @@ pd: {replicas: 1, baseImage: pingcap/pd, requests: {storage: 1Gi}, hostNetwork: 
 	}
 }
 
-// TestInvalidEngine: an engine changes nothing for a TidbCluster that is not valid any more, for example because a part of it
-// was added that is not supported.
+// TestInvalidEngine: an engine changes nothing for a TidbCluster that is not valid any more, for example because a part
+// of it was added that is not supported.
 func TestInvalidEngine(t *testing.T) {
 	for spec, valid := range map[string]bool{
 		`{version: v8.1.0, pd: {replicas: 1, baseImage: pingcap/pd, requests: {storage: 1Gi}}}`:                           true,

@@ -100,7 +100,8 @@ func storeCorrections() []Correction {
 		{
 			// A leader was handed to a replica that could not be reached, as one on a store that has just restarted, and the
 			// region accepted no writes for ten seconds. TiKV asks the other replica first, and hands the leader over when
-			// that replica has answered. Here the question is a heartbeat of raft, which is sent at once, and an answer after two seconds is none.
+			// that replica has answered. Here the question is a heartbeat of raft, which is sent at once, and an answer after
+			// two seconds is none.
 			Module: unistore, File: folder + "peer.go",
 			Old: "\t\tp.transferLeader(peer)\n",
 			New: "\t\tp.asked, p.askedAt = peer, time.Now()\n" +
@@ -122,8 +123,8 @@ func storeCorrections() []Correction {
 	}...)
 }
 
-// pumpCorrections make Pump serve requests of HTTP with TLS, too, as later versions do. Of this one clients of gRPC alone
-// were asked for TLS, behind a listener that recognises requests by their text and so understands nobody.
+// pumpCorrections make Pump serve requests of HTTP with TLS, too, as later versions do. Of this one clients of gRPC
+// alone were asked for TLS, behind a listener that recognises requests by their text and so understands nobody.
 func pumpCorrections() []Correction {
 	const binlog = "github.com/pingcap/tidb-binlog"
 	return []Correction{

@@ -22,7 +22,8 @@ func (n *Node) Load(ctx context.Context, archive string) error {
 	return nil
 }
 
-// Crash kills the container of a pod. Deleting a pod, even by force, has its programs asked to end, so that they tidy up.
+// Crash kills the container of a pod. Deleting a pod, even by force, has its programs asked to end, so that they tidy
+// up.
 func (n *Node) Crash(ctx context.Context, namespace, pod string) error {
 	out, err := n.ctr(ctx, "containers", "list", "--quiet", crashFilter(namespace, pod))
 	if err != nil {

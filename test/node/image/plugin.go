@@ -7,8 +7,9 @@ const (
 	pluginPath = "usr/local/bin/kubectl-tidb"
 )
 
-// Plugin is the image of the plugin, in which nothing else is: it is one static program, which asks for no files, and the
-// certificate of the API server comes with the service account. Its user has a name, because the holder of a lease has.
+// Plugin is the image of the plugin, in which nothing else is: it is one static program, which asks for no files, and
+// the certificate of the API server comes with the service account. Its user has a name, because the holder of a lease
+// has.
 func Plugin(reference, program, architecture string) Image {
 	layer := &Layer{Entries: []Entry{
 		{Path: "etc/", Mode: 0o755}, {Path: "tmp/", Mode: 0o1777},

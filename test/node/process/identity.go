@@ -20,7 +20,8 @@ type Record struct {
 	Start uint64 `json:"start"`
 }
 
-// Fields of /proc/<pid>/stat counted after the command, which is in brackets and may itself contain blanks and brackets.
+// Fields of /proc/<pid>/stat counted after the command, which is in brackets and may itself contain blanks and
+// brackets.
 const (
 	stateField = 0
 	startField = 19

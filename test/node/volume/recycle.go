@@ -60,8 +60,8 @@ func watchAndRecycle(ctx context.Context, client *kubeapi.Client, folder string,
 	})
 }
 
-// recyclable reports whether a volume's data may be deleted: only of a volume that the node made, whose claim is gone, and
-// only in the very folder that the node gave it.
+// recyclable reports whether a volume's data may be deleted: only of a volume that the node made, whose claim is gone,
+// and only in the very folder that the node gave it.
 func recyclable(volume persistentVolume, folder string) bool {
 	return volume.Metadata.Labels[ownLabel] == ownLabelValue &&
 		volume.Status != nil && volume.Status.Phase == released &&

@@ -9,8 +9,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
 
-// excuse makes the same what the model is known to show otherwise than the real clients read it. Each case says which part
-// of the model that is.
+// excuse makes the same what the model is known to show otherwise than the real clients read it. Each case says which
+// part of the model that is.
 func excuse(m *sim.Model, pdKnown bool, read, shown *state.Member) {
 	r, s := &read.Database, &shown.Database
 	k, clock := read.Kind, m.ClockOf(read.Kind, read.Ordinal)

@@ -25,8 +25,8 @@ var (
 	seeds = flag.Uint64("seeds", 6, "how many random runs are read")
 )
 
-// TestModelIsReadAsByTheRealClient: what the real clients read through HTTP is what the model shows today's tier, in random
-// states with faults.
+// TestModelIsReadAsByTheRealClient: what the real clients read through HTTP is what the model shows today's tier, in
+// random states with faults.
 func TestModelIsReadAsByTheRealClient(t *testing.T) {
 	t.Logf("seeds from %d on", *base)
 	compared, differs := 0, map[string]int{}

@@ -11,9 +11,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
 
-// TestShapes: answers have the keys that the real components write and that the real clients read, with values of the same
-// kind: PD writes its ids as numbers, the gateway of its etcd as texts, and PD writes booleans of its configuration as texts.
-// A slash goes into an object, or into the first element of a list.
+// TestShapes: answers have the keys that the real components write and that the real clients read, with values of the
+// same kind: PD writes its ids as numbers, the gateway of its etcd as texts, and PD writes booleans of its
+// configuration as texts. A slash goes into an object, or into the first element of a list.
 func TestShapes(t *testing.T) {
 	m := settled(t, sim.Options{TiCDC: 1, Feeds: 1, Pump: 1, Binlog: true, TiFlash: 1, Learners: 1, Isolated: true})
 	m.EvictLeaders(2)

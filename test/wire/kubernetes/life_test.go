@@ -40,7 +40,8 @@ func (w *world) uids(k topology.Kind, n int) []types.UID {
 	return all
 }
 
-// TestRoll: a new template restarts pods from the partition on, each with the new revision, and the status says how many.
+// TestRoll: a new template restarts pods from the partition on, each with the new revision, and the status says how
+// many.
 func TestRoll(t *testing.T) {
 	in(t, sim.Options{PD: 3, TiKV: 3, TiDB: 2}, func(w *world) {
 		w.create()

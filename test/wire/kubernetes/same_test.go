@@ -31,11 +31,12 @@ var faults = sim.Faults{
 	OldReport: 1. / 100, DeleteClaim: 1. / 200, Template: 1. / 150, KubeletAway: 1. / 200,
 }
 
-// TestSame: what package observe reads from the API server is what the model shows, whatever happens and whatever is written.
+// TestSame: what package observe reads from the API server is what the model shows, whatever happens and whatever is
+// written.
 //
-// Not compared is when Ready last changed, of two kinds of pods. While a pod ends, the model has the time when Ready changed, and
-// observe that of the deletion. On a host with another clock, the model corrects all times alike, and in Kubernetes some are
-// written by the kubelet and some by the node controller.
+// Not compared is when Ready last changed, of two kinds of pods. While a pod ends, the model has the time when Ready
+// changed, and observe that of the deletion. On a host with another clock, the model corrects all times alike, and in
+// Kubernetes some are written by the kubelet and some by the node controller.
 func TestSame(t *testing.T) {
 	for _, seed := range []uint64{0, 1, 10} { // hosts of the last one have wrong clocks
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

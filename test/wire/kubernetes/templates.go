@@ -20,16 +20,16 @@ type templates struct {
 	names map[string]string // by the digest of the template
 	// wanted are those that a user asks for and that nobody has written yet.
 	wanted map[string]corev1.PodTemplateSpec
-	// others are the templates that a person has written into the StatefulSet, by their digests: true for those that nobody
-	// may get.
+	// others are the templates that a person has written into the StatefulSet, by their digests: true for those that
+	// nobody may get.
 	others map[string]bool
 	// live is the digest of the template that the StatefulSet has. putBack is when a client has replaced one of others.
 	live    string
 	putBack time.Time
 }
 
-// insisting is how soon after a template was put back a change of the template counts as the change of a tool that does not leave
-// it: see package render. A template that stays for that reason is one that a user may get.
+// insisting is how soon after a template was put back a change of the template counts as the change of a tool that does
+// not leave it: see package render. A template that stays for that reason is one that a user may get.
 const insisting = 10 * time.Minute
 
 // changed says that a person has written a template.

@@ -84,7 +84,8 @@ func tidb(t *testing.T, folder string, args ...string) (int, string) {
 	return code, out.String()
 }
 
-// must runs a command of the plugin, and fails the test where it does not end with an exit code or does not say something.
+// must runs a command of the plugin, and fails the test where it does not end with an exit code or does not say
+// something.
 func must(t *testing.T, folder string, want int, says string, args ...string) {
 	t.Helper()
 	if code, text := tidb(t, folder, args...); code != want || !strings.Contains(text, says) {
@@ -103,8 +104,8 @@ func tried(t *testing.T, folder string, words ...string) {
 // canaryWaits is the exit code of a rollout that has stopped at its canary.
 const canaryWaits = 6
 
-// TestCommandsToPaste: each command that the model prints can be pasted, in the order in which they are printed, and each thing
-// that can be broken is named by the plugin.
+// TestCommandsToPaste: each command that the model prints can be pasted, in the order in which they are printed, and
+// each thing that can be broken is named by the plugin.
 func TestCommandsToPaste(t *testing.T) {
 	folder, out := started(t)
 	for _, c := range ordinary(folder) {

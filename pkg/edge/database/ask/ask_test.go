@@ -41,8 +41,8 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// TestPartOfAnAnswer: what is longer than it may be, and what ends too early, is no answer: half of it could look like a
-// whole one.
+// TestPartOfAnAnswer: what is longer than it may be, and what ends too early, is no answer: half of it could look like
+// a whole one.
 func TestPartOfAnAnswer(t *testing.T) {
 	p, host := port(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/early" {

@@ -100,8 +100,9 @@ func (r *Reader) count(b byte) {
 	}
 }
 
-// decoding are the answers that are decoded at the same time by this process, but for small ones. Each takes several times
-// its size while it is. What is read is bounded for itself, so that a member that answers slowly keeps no place here.
+// decoding are the answers that are decoded at the same time by this process, but for small ones. Each takes several
+// times its size while it is. What is read is bounded for itself, so that a member that answers slowly keeps no place
+// here.
 var decoding = make(chan struct{}, 4)
 
 // smallAnswer is up to which size an answer is decoded at once.

@@ -12,8 +12,8 @@ func many(element string, n int) string {
 	return "[" + strings.Repeat(element+",", n-1) + element + "]"
 }
 
-// TestLimits: an answer fails before it is decoded where it has more bytes, elements or keys than it may have. What is in a
-// string counts only in bytes.
+// TestLimits: an answer fails before it is decoded where it has more bytes, elements or keys than it may have. What is
+// in a string counts only in bytes.
 func TestLimits(t *testing.T) {
 	limits := Limits{Bytes: 1000, Elements: 10, Keys: 5}
 	for text, fits := range map[string]bool{
@@ -52,8 +52,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestDecodedAtOnce: only some large answers are decoded at the same time, and one that has no place ends with its context.
-// Small ones need no place.
+// TestDecodedAtOnce: only some large answers are decoded at the same time, and one that has no place ends with its
+// context. Small ones need no place.
 func TestDecodedAtOnce(t *testing.T) {
 	for range cap(decoding) {
 		decoding <- struct{}{}

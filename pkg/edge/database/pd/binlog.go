@@ -91,8 +91,8 @@ func (c *client) BinlogNodes(ctx context.Context) ([]BinlogNode, error) {
 	return nodes, nil
 }
 
-// binlogNode decodes an entry; false for one of another kind. A Pump that cannot be read is an error: left out, its data
-// would look as if nobody counted on it.
+// binlogNode decodes an entry; false for one of another kind. A Pump that cannot be read is an error: left out, its
+// data would look as if nobody counted on it.
 func binlogNode(key string, value []byte) (BinlogNode, bool, error) {
 	kind, _, _ := strings.Cut(strings.TrimPrefix(key, binlogPrefix), "/")
 	if kind != "pumps" && kind != "drainers" {

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// group is a PD group of HTTP servers in memory, behind names that resolve nowhere. It runs inside a synctest bubble, so
-// its elections take no real time. Members forward to the leader as PD's do.
+// group is a PD group of HTTP servers in memory, behind names that resolve nowhere. It runs inside a synctest bubble,
+// so its elections take no real time. Members forward to the leader as PD's do.
 type group struct {
 	t       *testing.T
 	mu      sync.Mutex

@@ -140,7 +140,8 @@ func (v Voter) says(all []Voter) string {
 	return "another"
 }
 
-// TestVoterThatLagsIsAskedAgain: what a member had not applied when it was asked first, it may have applied a moment later.
+// TestVoterThatLagsIsAskedAgain: what a member had not applied when it was asked first, it may have applied a moment
+// later.
 func TestVoterThatLagsIsAskedAgain(t *testing.T) {
 	inGroup(t, nil, func(t *testing.T, g *group, c Client) {
 		g.set(func() { g.applied = map[string]uint64{hostName(1): 90} })

@@ -18,7 +18,8 @@ func listOfMany(element string, n int) string {
 }
 
 // TestAnswersHaveLimits: an answer with more elements than PD may report ends the call at once, and is not decoded any
-// further. Three bytes of an element become a kilobyte in memory, and the memory of a daemon is that of all its clusters.
+// further. Three bytes of an element become a kilobyte in memory, and the memory of a daemon is that of all its
+// clusters.
 func TestAnswersHaveLimits(t *testing.T) {
 	for name, c := range map[string]struct {
 		path, answer string

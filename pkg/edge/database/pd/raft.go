@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// Raft is what one member of PD says about its part in PD's quorum. The indexes count entries of the log that all members
-// share.
+// Raft is what one member of PD says about its part in PD's quorum. The indexes count entries of the log that all
+// members share.
 type Raft struct {
 	Member uint64 // its own id
 	Leader uint64 // the id of the member that leads the log, 0 while it hears from none

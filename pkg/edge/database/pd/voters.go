@@ -49,8 +49,8 @@ func (c *client) Voters(ctx context.Context) ([]Voter, error) {
 	return p.voters(), nil
 }
 
-// SilentError reports that no member has answered for itself. On the ports of Refused, which are hosts with ports, nothing
-// listens; the others may serve.
+// SilentError reports that no member has answered for itself. On the ports of Refused, which are hosts with ports,
+// nothing listens; the others may serve.
 type SilentError struct {
 	Refused []string
 	Err     error

@@ -112,8 +112,8 @@ func (c *Client) Changefeeds(ctx context.Context) (int, error) {
 	return n, err
 }
 
-// do sends a request and decodes the answer into out, which may be nil. What is no answer of TiCDC is an error: taken for
-// an empty one, it would look as if nothing were left on a capture.
+// do sends a request and decodes the answer into out, which may be nil. What is no answer of TiCDC is an error: taken
+// for an empty one, it would look as if nothing were left on a capture.
 func (c *Client) do(ctx context.Context, method, path string, in, out any) error {
 	var body io.Reader
 	if in != nil {

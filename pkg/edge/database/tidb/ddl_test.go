@@ -64,8 +64,8 @@ func TestDDLPaused(t *testing.T) {
 	}
 }
 
-// TestPauseDDL: TiDB pauses DDL only by one of two answers with 200. Any other answer is checked, since TiDB notes the pause
-// before it may fail. A refusal means that DDL is not paused; what is not known is no refusal.
+// TestPauseDDL: TiDB pauses DDL only by one of two answers with 200. Any other answer is checked, since TiDB notes the
+// pause before it may fail. A refusal means that DDL is not paused; what is not known is no refusal.
 func TestPauseDDL(t *testing.T) {
 	const normal, upgrading = `"The cluster state is normal.""success!"`, `{"servers_num":3,"upgraded_percent":0}"success!"`
 	type answer struct {
