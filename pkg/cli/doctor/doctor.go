@@ -171,7 +171,7 @@ func (o *options) one(ctx context.Context, f *factory.Factory, n cache.ObjectNam
 	if err != nil || !o.fix {
 		return r, err
 	}
-	fixed, failed := o.mend(ctx, f, s, r.fixes)
+	fixed, failed := o.applyFixes(ctx, f, s, r.fixes)
 	if len(fixed) == 0 {
 		r.fix, r.fixed = true, fixed
 		return r, failed

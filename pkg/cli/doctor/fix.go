@@ -21,9 +21,9 @@ type mended struct {
 	err  error
 }
 
-// mend takes the steps, when the user agrees. What is to be done is decided once
+// applyFixes takes the steps, when the user agrees. What is to be done is decided once
 // more when this process drives the cluster: a run may have begun meanwhile, and have ended.
-func (o *options) mend(ctx context.Context, f *factory.Factory, s *drive.Session, steps []plan.Step) ([]mended, error) {
+func (o *options) applyFixes(ctx context.Context, f *factory.Factory, s *drive.Session, steps []plan.Step) ([]mended, error) {
 	if len(steps) == 0 {
 		return nil, nil
 	}

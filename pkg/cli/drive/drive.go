@@ -163,7 +163,7 @@ func (s *Session) shown(ctx context.Context, f *factory.Factory, o flags.Options
 // check compares a request with the cluster, and refuses what cannot or must not be done before
 // anything is changed.
 func (s *Session) check(ctx context.Context, r proposal) (prospect, error) {
-	if err := r.admit(); err != nil {
+	if err := r.checkRequest(); err != nil {
 		return prospect{}, err
 	}
 	want := r.want

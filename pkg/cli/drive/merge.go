@@ -25,7 +25,7 @@ func (p proposal) merges(seen state.Observation, next desired.State) []warning {
 		return nil // nothing is known to be under way
 	}
 	text := fmt.Sprintf("an earlier change is not carried out yet: %s (%s); both changes are carried out together",
-		strings.Join(under.Left, "; "), p.asked())
+		strings.Join(under.Left, "; "), p.lastChange())
 	if again := restartAgain(w, next, seen.Snapshot); len(again) > 0 {
 		text += "; these members have restarted for it, and restart once more: " + strings.Join(again, ", ")
 	}
@@ -37,8 +37,8 @@ func (p proposal) changes() bool {
 	return Differences(p.Now, p.Want) != "" || p.Now.Annotations[topology.AnnotationRestart] != p.Want.Annotations[topology.AnnotationRestart]
 }
 
-// asked says by whom the spec was changed last, and when, as far as it is recorded.
-func (p proposal) asked() string {
+// lastChange says by whom the spec was changed last, and when, as far as it is recorded.
+func (p proposal) lastChange() string {
 	if last, recorded := topology.LastChangeOf(p.Now); recorded && last.IsLast(p.Now) {
 		return "asked for by " + last.String()
 	}

@@ -42,7 +42,7 @@ func TestRestartAgain(t *testing.T) {
 func TestAskedBy(t *testing.T) {
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	tc := &v1alpha1.TidbCluster{Spec: v1alpha1.TidbClusterSpec{Version: "v8.1.1"}}
-	by := func() string { return proposal{Request: Request{Change: intent.Change{Now: tc}}}.asked() }
+	by := func() string { return proposal{Request: Request{Change: intent.Change{Now: tc}}}.lastChange() }
 	if got := by(); got != "it is not recorded by whom" {
 		t.Error(got)
 	}

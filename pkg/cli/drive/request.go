@@ -84,9 +84,9 @@ func (p proposal) atTime(now time.Time) proposal {
 	return p
 }
 
-// admit refuses what cannot or must not be done, as far as the two TidbClusters show it. It returns
+// checkRequest refuses what cannot or must not be done, as far as the two TidbClusters show it. It returns
 // all errors at once, so that the user can correct them together.
-func (p proposal) admit() error {
+func (p proposal) checkRequest() error {
 	if p.Refusal != nil {
 		return p.Refusal
 	}

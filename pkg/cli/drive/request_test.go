@@ -57,7 +57,7 @@ func TestAdmit(t *testing.T) {
 		{"from a version that is no release", Request{Change: intent.Change{Now: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.Version = "nightly" }), Want: basic(same)}}, exit.OK, ""},
 		{"another component", Request{Change: intent.Change{Now: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.TiDB = nil }), Want: basic(same)}}, exit.OK, ""},
 	} {
-		wantRefusal(t, c.name, propose(c.r).admit(), c.code, c.says)
+		wantRefusal(t, c.name, propose(c.r).checkRequest(), c.code, c.says)
 	}
 }
 

@@ -168,7 +168,7 @@ func (s *starting) await(ctx context.Context, h hosts.Host, at hosts.Sight, acti
 
 // act checks and changes the clusters, while no other run changes them, and returns what it has done.
 func (s *starting) act(ctx context.Context) ([]hosts.Sight, []hosts.Action, error) {
-	release, err := s.hold(ctx, s.found)
+	release, err := s.holdAll(ctx, s.found)
 	if err != nil {
 		return nil, nil, err
 	}

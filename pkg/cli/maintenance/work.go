@@ -75,8 +75,8 @@ func (w *work) look(ctx context.Context, all []hosts.Cluster) ([]hosts.Sight, er
 	return sights, nil
 }
 
-// hold keeps other runs from all of the clusters.
-func (w *work) hold(ctx context.Context, all []hosts.Cluster) (release func(), err error) {
+// holdAll keeps other runs from all of the clusters.
+func (w *work) holdAll(ctx context.Context, all []hosts.Cluster) (release func(), err error) {
 	var held []func()
 	release = func() {
 		for _, r := range held {

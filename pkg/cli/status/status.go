@@ -118,7 +118,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 			return o.outages.Lost(err)
 		}
 		last = l
-		end := o.ended(l)
+		end := o.whyEnded(l)
 		switch {
 		case end == nil && malformed:
 			end = exit.With(exit.Of(bad), nil) // the reason is among what is shown

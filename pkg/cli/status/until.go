@@ -50,9 +50,9 @@ func (u *until) validate(set *pflag.FlagSet) error {
 // errReached ends a wait.
 var errReached = errors.New("the cluster is in the state that was awaited")
 
-// ended returns why a wait ends with this look, nil while it goes on. A cluster that only a person
+// whyEnded returns why a wait ends with this look, nil while it goes on. A cluster that only a person
 // can help does not converge by waiting: then it ends as a run that drives does.
-func (u *until) ended(l sight) error {
+func (u *until) whyEnded(l sight) error {
 	if u.goal == "" {
 		return nil
 	}

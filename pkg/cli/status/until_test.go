@@ -33,7 +33,7 @@ func TestEnded(t *testing.T) {
 	} {
 		for _, goal := range append(goals, "") {
 			u := until{goal: goal}
-			end := u.ended(all[name])
+			end := u.whyEnded(all[name])
 			code, ends := want[goal]
 			if ends != (end != nil) || ends && exit.Of(u.endError(end, nil)) != code {
 				t.Errorf("%s, --for=%s: %v; ends %t with %d", name, goal, end, ends, code)

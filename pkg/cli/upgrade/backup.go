@@ -23,10 +23,10 @@ import (
 
 const requireBackup = "require-backup-newer-than"
 
-// saved returns why an upgrade must not begin without a newer backup. It is nil where the upgrade may begin, and
+// whyNotBackedUp returns why an upgrade must not begin without a newer backup. It is nil where the upgrade may begin, and
 // where no backup is required. An upgrade that has begun goes on: a cluster between two versions is not safer for
 // that.
-func (o options) saved(ctx context.Context, f *factory.Factory, change intent.Change) error {
+func (o options) whyNotBackedUp(ctx context.Context, f *factory.Factory, change intent.Change) error {
 	if o.backup == 0 || equality.Semantic.DeepEqual(change.Now.Spec, change.Want.Spec) {
 		return nil
 	}

@@ -124,7 +124,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	}
 	refusal := Refusal(change)
 	if refusal == nil {
-		refusal = o.saved(ctx, f, change)
+		refusal = o.whyNotBackedUp(ctx, f, change)
 	}
 	return s.Run(ctx, f, o.Options, drive.Request{Action: o.action(), Change: change, Refusal: refusal, WithoutPD: o.force})
 }

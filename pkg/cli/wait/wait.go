@@ -164,7 +164,7 @@ func (a Awaited) Until(ctx context.Context, f *factory.Factory, s *drive.Session
 		},
 	}
 	begun := time.Now()
-	err = a.ended(exit.Ended(ctx, w.wait(ctx)))
+	err = a.endError(exit.Ended(ctx, w.wait(ctx)))
 	progress.Done(a.outcome(err), int(exit.Of(err)), time.Since(begun), explain.Error(err))
 	return drive.Said(err)
 }
@@ -177,8 +177,8 @@ func (a Awaited) outcome(err error) string {
 	return drive.Outcome(err)
 }
 
-// ended returns the error of a wait, after a timeout with what was awaited.
-func (a Awaited) ended(err error) error {
+// endError returns the error of a wait, after a timeout with what was awaited.
+func (a Awaited) endError(err error) error {
 	switch {
 	case !errors.Is(err, exit.ErrTimedOut):
 		return err

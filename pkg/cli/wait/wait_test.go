@@ -295,7 +295,7 @@ func TestShown(t *testing.T) {
 // TestEnded: after a timeout the error names what was awaited.
 func TestEnded(t *testing.T) {
 	o := Awaited{Goal: Goal{text: "version=v8.5.2"}, Timeout: time.Minute}
-	err := o.ended(exit.ErrTimedOut)
+	err := o.endError(exit.ErrTimedOut)
 	if exit.Of(err) != exit.TimedOut || err.Error() != "timed out after 1m0s; what was awaited has not come: version=v8.5.2" {
 		t.Error(err)
 	}

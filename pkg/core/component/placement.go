@@ -14,7 +14,7 @@ import (
 var rulesKept = plan.Hook{
 	Reason: plan.PlacementPossible, Want: "place for copies on other stores",
 	Refuse: func(sc plan.Scope, m state.Member) string {
-		if s, short := shortage(sc, m); short && !leaving(m) {
+		if s, short := shortage(sc, m); short && !storeLeaving(m) {
 			return s.String()
 		}
 		return ""
@@ -26,7 +26,7 @@ var rulesKept = plan.Hook{
 var rulesRead = plan.Hook{
 	Reason: plan.PlacementRulesKnown, Want: "placement rules known",
 	Done: func(sc plan.Scope, m state.Member) bool {
-		return sc.All.PD.Placement.Unread == "" || leaving(m)
+		return sc.All.PD.Placement.Unread == "" || storeLeaving(m)
 	},
 	Observed: func(sc plan.Scope, _ state.Member) string { return sc.All.PD.Placement.Unread },
 	Help: func(sc plan.Scope, _ state.Member) remedy.Remedy {

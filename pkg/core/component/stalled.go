@@ -19,7 +19,7 @@ func onRestartTimeout(sc plan.Scope) plan.Lapse {
 
 // nothingToEvict reports whether a store may be restarted, for all that its leaders mean.
 func nothingToEvict(_ plan.Scope, m state.Member) bool {
-	return m.Stopped() || leaving(m) || drained(m)
+	return m.Stopped() || storeLeaving(m) || drained(m)
 }
 
 // stalled returns what keeps PD from evicting the leaders of a store. The cause is empty where nothing does, and where
@@ -66,7 +66,7 @@ func evictionObserved(sc plan.Scope, m state.Member) string {
 var regionsMayMove = plan.Hook{
 	Reason: plan.RegionsMoved, Want: "PD moves regions",
 	Refuse: func(sc plan.Scope, m state.Member) string {
-		if cause, stays := regionsStay(sc, m); stays && !leaving(m) && m.Database.Regions > 0 {
+		if cause, stays := regionsStay(sc, m); stays && !storeLeaving(m) && m.Database.Regions > 0 {
 			return cause.Text
 		}
 		return ""

@@ -98,7 +98,7 @@ var removalsSettled = plan.Hook{
 	Reason: plan.RemovalsForgotten, Want: "removal record deleted",
 	Done: func(sc plan.Scope, m state.Member) bool {
 		_, ours := sc.All.Removal(m.Database.ID)
-		return !ours || m.Database.Presence != state.Present || leaving(m)
+		return !ours || m.Database.Presence != state.Present || storeLeaving(m)
 	},
 	Step: func(_ plan.Scope, m state.Member) plan.Step {
 		return plan.ForgetRecord{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID, Record: state.RecordRemoval}

@@ -90,7 +90,7 @@ var feedsServed = plan.Hook{
 	Refuse: func(sc plan.Scope, m state.Member) string {
 		c := m.Database.Capture
 		switch {
-		case sc.Policy.Eviction.StopFeeds || ended(sc, m) || othersTake(sc, m) || staying(sc) != "":
+		case sc.Policy.Eviction.StopFeeds || captureEnded(sc, m) || othersTake(sc, m) || staying(sc) != "":
 		case c.Drains == state.CanDrain && c.Feeds > 0:
 			return "it is the last capture, and " + remedy.Count(c.Feeds, "changefeed runs", "changefeeds run")
 		case c.Drains == state.CannotDrain:
@@ -100,7 +100,7 @@ var feedsServed = plan.Hook{
 	},
 	Done: func(sc plan.Scope, m state.Member) bool {
 		c := m.Database.Capture
-		return sc.Policy.Eviction.StopFeeds || ended(sc, m) || othersTake(sc, m) || c.Drains == state.CanDrain && c.Feeds == 0
+		return sc.Policy.Eviction.StopFeeds || captureEnded(sc, m) || othersTake(sc, m) || c.Drains == state.CanDrain && c.Feeds == 0
 	},
 	Observed: func(sc plan.Scope, m state.Member) string {
 		if other := staying(sc); other != "" {
@@ -143,11 +143,11 @@ func staying(sc plan.Scope) string {
 // has no changefeeds for it.
 func idle(sc plan.Scope, m state.Member) bool {
 	c := m.Database.Capture
-	return ended(sc, m) || c.Drains == state.CanDrain && c.Feeds == 0
+	return captureEnded(sc, m) || c.Drains == state.CanDrain && c.Feeds == 0
 }
 
-// ended reports whether a capture surely does not run, so that others have its tables, or nobody.
-func ended(sc plan.Scope, m state.Member) bool { return m.Stopped() || sc.SurelyDown(m) }
+// captureEnded reports whether a capture surely does not run, so that others have its tables, or nobody.
+func captureEnded(sc plan.Scope, m state.Member) bool { return m.Stopped() || sc.SurelyDown(m) }
 
 // undrainable returns why tables cannot leave a capture, "" if they can.
 func undrainable(sc plan.Scope, m state.Member) string {

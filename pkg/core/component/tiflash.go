@@ -73,7 +73,7 @@ var pdLetsGo = plan.Hook{
 	Reason: plan.EnoughStores, Want: "PD lets the store go",
 	Because: "PD takes no store offline while it has fewer others than copies of each region",
 	Refuse: func(sc plan.Scope, m state.Member) string {
-		if leaving(m) {
+		if storeLeaving(m) {
 			return ""
 		}
 		others, read := 0, len(sc.All.PD.Placement.Stores) > 0
@@ -96,7 +96,7 @@ var stateKnown = plan.Hook{
 	Reason: plan.EnoughStores, Want: "PD's leader knows whether the store serves",
 	Because: "a new leader of PD calls a store Disconnected or Down before it has got a heartbeat of that store",
 	Done: func(sc plan.Scope, m state.Member) bool {
-		return leaving(m) || m.Database.State == state.StoreUp || sc.Heard(m)
+		return storeLeaving(m) || m.Database.State == state.StoreUp || sc.Heard(m)
 	},
 	Observed: func(plan.Scope, state.Member) string {
 		return "PD has a new leader, which has not heard of all stores yet"
@@ -109,7 +109,7 @@ var stateKnown = plan.Hook{
 var tablesKept = plan.Hook{
 	Reason: rulesKept.Reason, Want: rulesKept.Want,
 	Refuse: func(sc plan.Scope, m state.Member) string {
-		if s, short := shortForTables(sc, m); short && !leaving(m) {
+		if s, short := shortForTables(sc, m); short && !storeLeaving(m) {
 			return s.String()
 		}
 		return ""

@@ -85,7 +85,7 @@ var storeRestored = plan.Hook{
 var newStoresHeard = plan.Hook{
 	Reason: plan.EnoughStores, Want: "PD has heard of all new stores",
 	Because: "PD calls a new store Down before its first heartbeat, so that it would seem that there are too few",
-	Done:    func(sc plan.Scope, m state.Member) bool { return leaving(m) || newStore(sc) == "" },
+	Done:    func(sc plan.Scope, m state.Member) bool { return storeLeaving(m) || newStore(sc) == "" },
 	Observed: func(sc plan.Scope, _ state.Member) string {
 		return "PD has not heard yet of " + newStore(sc) + ", which is new"
 	},
@@ -113,7 +113,7 @@ var enoughStores = plan.Hook{
 	Because: "PD would never finish moving regions away from a store that it needs for max-replicas",
 	Refuse: func(sc plan.Scope, m state.Member) string {
 		pd := sc.All.PD
-		if leaving(m) {
+		if storeLeaving(m) {
 			return ""
 		}
 		if surelyDown(sc, m) || m.Database.State != state.StoreUp && !sc.Heard(m) { // othersRun waits until that is known
@@ -151,7 +151,7 @@ var othersRun = plan.Hook{
 	Reason: plan.EnoughStores, Want: "processes of enough other stores run",
 	Because: "PD calls a store Up for 20 seconds after its process has ended",
 	Done: func(sc plan.Scope, m state.Member) bool {
-		return leaving(m) || surelyDown(sc, m) || upBeside(sc, m, runs) >= sc.All.PD.MaxReplicas
+		return storeLeaving(m) || surelyDown(sc, m) || upBeside(sc, m, runs) >= sc.All.PD.MaxReplicas
 	},
 	Help: func(sc plan.Scope, m state.Member) remedy.Remedy {
 		return remedy.Remedy{remedy.Run("see which stores do not run",
@@ -167,7 +167,7 @@ var othersRun = plan.Hook{
 var storesElsewhereUp = plan.Hook{
 	Reason: plan.StoresElsewhereUp, Want: plan.StoresElsewhereWanted,
 	Done: func(sc plan.Scope, m state.Member) bool {
-		return leaving(m) || surelyDown(sc, m) || state.MissingElsewhere(*sc.All) == ""
+		return storeLeaving(m) || surelyDown(sc, m) || state.MissingElsewhere(*sc.All) == ""
 	},
 	Observed: func(sc plan.Scope, _ state.Member) string { return state.MissingElsewhere(*sc.All) },
 	Help: func(sc plan.Scope, _ state.Member) remedy.Remedy {
@@ -191,7 +191,7 @@ func surelyDown(sc plan.Scope, m state.Member) bool {
 
 var storeOffline = plan.Hook{
 	Reason: plan.StoreOffline, Want: "store offline",
-	Done: func(_ plan.Scope, m state.Member) bool { return leaving(m) },
+	Done: func(_ plan.Scope, m state.Member) bool { return storeLeaving(m) },
 	Step: func(sc plan.Scope, m state.Member) plan.Step {
 		return plan.RemoveStore{
 			Component: m.Kind, Member: m.Name, StoreID: m.Database.ID,
@@ -274,7 +274,7 @@ func nowhereToGo(sc plan.Scope, m state.Member) string {
 	return ""
 }
 
-func leaving(m state.Member) bool {
+func storeLeaving(m state.Member) bool {
 	return m.Database.Presence == state.Absent ||
 		m.Database.State == state.StoreOffline || m.Database.State == state.StoreTombstone
 }

@@ -43,8 +43,8 @@ func shorten(all []string, between string) string {
 	return fmt.Sprintf("%s%sand %d more", strings.Join(all[:shown], between), between, len(all)-shown)
 }
 
-// drifts are objects that differ from what the spec asks for, or are missing.
-func drifts(l Look) []Finding {
+// driftedObjects are objects that differ from what the spec asks for, or are missing.
+func driftedObjects(l Look) []Finding {
 	all := l.differ("", l.Wanted.Objects)
 	for _, g := range l.Wanted.Groups {
 		if g.Suspend {

@@ -45,20 +45,20 @@ func Room(w desired.State, s state.Snapshot) []Finding {
 }
 
 func storesFull(l Look) []Finding {
-	return l.lacking(func(_ state.Member, share float64) bool { return share < full })
+	return l.storesLackingRoom(func(_ state.Member, share float64) bool { return share < full })
 }
 
 func storesNearlyFull(l Look) []Finding {
-	return l.lacking(func(m state.Member, share float64) bool {
+	return l.storesLackingRoom(func(m state.Member, share float64) bool {
 		leaves := m.Database.State == state.StoreOffline
 		spared := m.Database.Regions < fewRegions && m.Database.Available > enoughSpace
 		return share >= full && share < nearlyFull && !spared && !leaves
 	})
 }
 
-// lacking returns the stores of which too little is free. What PD knows about a store is as old as
+// storesLackingRoom returns the stores of which too little is free. What PD knows about a store is as old as
 // its last heartbeat.
-func (l Look) lacking(found func(m state.Member, share float64) bool) []Finding {
+func (l Look) storesLackingRoom(found func(m state.Member, share float64) bool) []Finding {
 	var all []Finding
 	l.members(func(g desired.Group, _ state.Group, m state.Member) {
 		d := m.Database

@@ -84,7 +84,7 @@ var leftOver = []rule{
 // asked are the rules about what is not as the spec asks for.
 var asked = []rule{
 	{"not-driven", Warning, "The cluster is not what its spec asks for, and no process works on that.", byDriver, undriven(notDriven)},
-	{"object-differs", Warning, "Somebody has changed the object, or the spec was changed and nobody has applied it.", byDriver, undriven(unlessCanary(drifts))},
+	{"object-differs", Warning, "Somebody has changed the object, or the spec was changed and nobody has applied it.", byDriver, undriven(unlessCanary(driftedObjects))},
 	{"pods-outdated", Warning, "They run with another template than the others will after their next restart.", byDriver, undriven(unlessCanary(outdated))},
 	{"restart-pending", Warning, "The next run or daemon restarts them, whatever it was started for.", byDriver, undriven(unlessCanary(restartsPending))},
 	{"replicas-differ", Warning, "The component is smaller or larger than is asked for.", byDriver, undriven(replicas)},

@@ -46,7 +46,7 @@ func (b *Builder) Add(e event.Event) {
 func (b *Builder) Runs() []Run {
 	var all []Run
 	for _, r := range b.runs {
-		all = append(all, r.ended())
+		all = append(all, r.finishedRun())
 	}
 	return all
 }
@@ -87,8 +87,8 @@ func (r *building) add(e event.Event) {
 	}
 }
 
-// ended returns the run as it is if there are no more events.
-func (r *building) ended() Run {
+// finishedRun returns the run as it is if there are no more events.
+func (r *building) finishedRun() Run {
 	run := r.Run
 	run.Steps, run.Waits = slices.Clone(r.Steps), slices.Clone(r.Waits)
 	for i := range run.Steps {

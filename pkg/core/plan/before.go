@@ -72,13 +72,13 @@ var beforePhases = []condition{
 	{want: "pod template is ours", because: "a template that another user has written is put back first", by: ByTool, waits: (*subject).putBack},
 	{want: "StatefulSet controller has seen the new spec", because: "until then the status is about an older spec", by: ByKubernetes, waits: (*subject).unseen},
 	{want: "PD's leader reachable from here", because: "PD may serve everybody else, and would lose its quorum", by: ByPerson, waits: func(s *subject) verdict { return s.leaderUnreached(s.profile, s.hold) }},
-	{want: "no pod taken away by others", because: "the database counts on a member whose pod is gone", by: ByTool, waits: func(s *subject) verdict { return s.recall(s.profile) }},
+	{want: "no pod taken away by others", because: "the database counts on a member whose pod is gone", by: ByTool, waits: func(s *subject) verdict { return s.restoreScaledDown(s.profile) }},
 }
 
 // beforeTakingAway must hold in addition before a step takes a pod away. The engine asks after the decision, in
 // adjustments.
 var beforeTakingAway = []condition{
-	{want: "pods have what they need", because: "a pod without what it needs could not start", by: ByPerson, waits: (*subject).lacking},
+	{want: "pods have what they need", because: "a pod without what it needs could not start", by: ByPerson, waits: (*subject).objectsMissing},
 	{want: "no maintenance of another node", because: "that node may go down at any time", by: ByPerson, waits: (*subject).maintained},
 }
 
@@ -86,7 +86,7 @@ var beforeTakingAway = []condition{
 // lost is removed. The component may wait for a member that the rollout reaches only after the surplus member.
 var changes = []condition{
 	obsoleteEnded,
-	{want: "no member waits for new data", because: "a member that waits for new data is missing", by: ByTool, waits: func(s *subject) verdict { return s.renew(s.profile) }},
+	{want: "no member waits for new data", because: "a member that waits for new data is missing", by: ByTool, waits: func(s *subject) verdict { return s.replaceLostData(s.profile) }},
 	{want: "no scale-out under way", because: "new members are there before others leave", by: ByTool, waits: func(s *subject) verdict { return s.scaleOut(s.profile) }},
 	{want: "no scale-in under way", because: "a member that leaves need not be restarted", by: ByTool, waits: func(s *subject) verdict { return s.scaleIn(s.profile) }},
 }
@@ -108,7 +108,7 @@ func (s *subject) terminating() verdict {
 	if !s.Got.Set.Terminating {
 		return verdict{}
 	}
-	return s.leaving()
+	return s.setLeaving()
 }
 
 // putBack writes the template again that another user has changed.
@@ -127,7 +127,7 @@ func (s *subject) unseen() verdict {
 	return wait(Gate{Component: s.profile.Kind, Reason: SpecObserved, Want: "StatefulSet controller has seen the new spec"})
 }
 
-func (s *subject) lacking() verdict { return verdict{gates: s.missingObjects()} }
+func (s *subject) objectsMissing() verdict { return verdict{gates: s.missingObjects()} }
 
 // maintained waits for the end of a maintenance that a member is not part of and would be missed in.
 func (s *subject) maintained() verdict {

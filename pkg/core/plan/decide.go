@@ -88,7 +88,7 @@ func decideComponents(
 
 // conclude makes the plan out of all verdicts.
 func conclude(v verdict, policy Policy, w desired.State, s state.Snapshot) Plan {
-	p := Plan{Gates: once(v.gates), Steps: turn(v.steps, policy.Later)}
+	p := Plan{Gates: once(v.gates), Steps: chooseSteps(v.steps, policy.Later)}
 	if len(p.Steps) == 0 && allHeld(p.Gates) {
 		unhold(p.Gates)
 	}
@@ -225,7 +225,7 @@ func (sc Scope) candidate() (state.Member, bool) {
 }
 
 // rolls reports whether a rollout restarts a member: no canary holds the member.
-func (sc Scope) rolls(m state.Member) bool { return sc.Got.Outdated(m) && !sc.held(m) }
+func (sc Scope) rolls(m state.Member) bool { return sc.Got.Outdated(m) && !sc.isBeyondCanary(m) }
 
 // mayRestart reports whether a member is to be restarted when its turn comes.
 func (sc Scope) mayRestart(m state.Member) bool {

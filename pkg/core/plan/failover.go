@@ -293,7 +293,7 @@ func (sc Scope) lostMember(p Profile, m state.Member) (LostMember, bool) {
 	if p.Kind.Data() == topology.None {
 		c.Since = sc.unreadySince(m) // a server more takes nothing away
 	}
-	c.Spared = sc.spared(p, m, c.Since)
+	c.Spared = sc.whyNotGivenUp(p, m, c.Since)
 	if p.Failover != nil && !c.Since.IsZero() {
 		c.Known = sc.storesHeard(m)
 		c.Due = later(later(c.Since, sc.certified()).Add(p.Failover.Period(sc)), c.Known)
@@ -304,8 +304,8 @@ func (sc Scope) lostMember(p Profile, m state.Member) (LostMember, bool) {
 	return c, true
 }
 
-// spared returns the reason not to give a member up, "" when there is none.
-func (sc Scope) spared(p Profile, m state.Member, since time.Time) string {
+// whyNotGivenUp returns the reason not to give a member up, "" when there is none.
+func (sc Scope) whyNotGivenUp(p Profile, m state.Member, since time.Time) string {
 	s := sc.about(p, hold{}, m)
 	s.lost.Since = since
 	return objection(sparing, s)

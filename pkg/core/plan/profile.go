@@ -210,7 +210,7 @@ func (sc Scope) try(h Hook, m state.Member) (v verdict, open bool) {
 			return verdict{notes: []string{h.Want + " (" + why + ")"}}, true
 		}
 	}
-	if wait, unloaded := loading(*sc.Cluster, *sc.All); unloaded && h.Schedules {
+	if wait, unloaded := schedulersLoading(*sc.Cluster, *sc.All); unloaded && h.Schedules {
 		wait.Component = m.Kind
 		return verdict{gates: []Gate{wait}}, false
 	}

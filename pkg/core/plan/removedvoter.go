@@ -24,11 +24,11 @@ func (sc Scope) OfOtherCluster(m state.Member) bool {
 	return slices.ContainsFunc(m.Claims, func(c state.Claim) bool { return sc.All.PD.OfOtherCluster(c.Identity.Labels) })
 }
 
-// precedes reports whether a partition reaches another member, which needs the update
+// blocksRollout reports whether a partition reaches another member, which needs the update
 // revision, only after this one. A member that cannot serve loses nothing by a restart.
 // Without this rule the two would wait for each other: this one gets new data only when
 // all others serve.
-func (sc Scope) precedes(p Profile, m state.Member) bool {
+func (sc Scope) blocksRollout(p Profile, m state.Member) bool {
 	return slices.ContainsFunc(sc.Got.Running(), func(o state.Member) bool {
 		return o.Ordinal < m.Ordinal && sc.Got.Outdated(o) && sc.downOrNoQuorum(p, o) && sc.mayHelp(p, o)
 	})

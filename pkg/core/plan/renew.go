@@ -21,14 +21,14 @@ func removalIrreversible(m state.Member) bool {
 		m.Database.Presence == state.Absent && m.Marked()
 }
 
-// renew gives wanted members new data whose own data can never serve again. The claims are deleted
+// replaceLostData gives wanted members new data whose own data can never serve again. The claims are deleted
 // first, while the pods still use them. Kubernetes keeps a claim that is in use, but gives such a
 // claim to no other pod. Then the pods are deleted, and Kubernetes creates both again.
 //
 // A voter with new data is a new voter, so all others have to serve. A member that serves
 // and must get new data comes last: with OrderedReady, other members may wait for one
 // that is recreated before it.
-func (sc Scope) renew(p Profile) verdict {
+func (sc Scope) replaceLostData(p Profile) verdict {
 	var v verdict
 	members := sc.Got.Running()
 	if i := slices.IndexFunc(members, renewed); p.Kind.Data() == topology.Raft && i >= 0 {

@@ -136,7 +136,7 @@ func worthTrying() []condition {
 	return []condition{
 		{
 			want: "no canary holds the member", because: "a person decides when the member gets the new template", by: ByPerson,
-			unmet: func(s *subject) string { return unless(s.held(s.member), "the canary is not promoted") },
+			unmet: func(s *subject) string { return unless(s.isBeyondCanary(s.member), "the canary is not promoted") },
 		},
 		{
 			want: "pod not being deleted", because: "the next pod of the member has the new template anyway", by: ByKubernetes,
@@ -159,7 +159,7 @@ func worthTrying() []condition {
 		{
 			want: "no other cure next", because: "new data or the removal of the member needs no restart before", by: ByTool,
 			unmet: func(s *subject) string {
-				return unless(s.goesNext(s.profile, s.member), "it gets new data, or is removed, next")
+				return unless(s.mayBeRenewedOrRemoved(s.profile, s.member), "it gets new data, or is removed, next")
 			},
 		},
 		{
@@ -181,7 +181,7 @@ func (sc Scope) mayHelp(p Profile, m state.Member) bool {
 // failsAnyway reports whether PD has removed the member, so that the member fails with any template.
 func (s *subject) failsAnyway() bool {
 	p, m := s.profile, s.member
-	return s.removedFromPD(p, m) && !s.precedes(p, m) && !s.runsUnlisted(m)
+	return s.removedFromPD(p, m) && !s.blocksRollout(p, m) && !s.runsUnlisted(m)
 }
 
 // helpless returns why the update revision can hardly help the member, "" when it may.
@@ -216,9 +216,9 @@ func (sc Scope) cannotServe(m state.Member) bool {
 		m.Stopped() && (!m.Pod.Ran || sc.loops(m)) && sc.All.At.Sub(sc.unchangedSince(m)) >= patience
 }
 
-// goesNext reports whether nothing keeps a member from getting new data, or from
+// mayBeRenewedOrRemoved reports whether nothing keeps a member from getting new data, or from
 // being removed.
-func (sc Scope) goesNext(p Profile, m state.Member) bool {
+func (sc Scope) mayBeRenewedOrRemoved(p Profile, m state.Member) bool {
 	top := m.Ordinal == sc.Got.Set.Replicas-1
 	return sc.renewable(p, m) || removalIrreversible(m) && top && (!sc.Kept(m) || sc.storeForgotten(p, m))
 }

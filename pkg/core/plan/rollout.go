@@ -28,7 +28,7 @@ var beforeRollout = []condition{
 	{want: "configuration and pod template written", because: "a pod that is made now gets the new ones", by: ByTool, waits: (*subject).written},
 	{want: "all other members serving", because: "no member is restarted while another one is missing", by: ByKubernetes, waits: (*subject).peersServing},
 	{want: StoresElsewhereWanted, because: "stores of other clusters have copies of the same regions", by: ByPerson, waits: (*subject).storesOfOthers},
-	{want: "StatefulSet shows the finished rollout", because: "members that a user has named come after the rollout", by: ByKubernetes, waits: (*subject).ended},
+	{want: "StatefulSet shows the finished rollout", because: "members that a user has named come after the rollout", by: ByKubernetes, waits: (*subject).rolloutEnded},
 	{want: "canary promoted", because: "a person decides whether the other members follow", by: ByPerson, waits: (*subject).canary},
 	{want: "restart not left to a person", because: "with OnDelete only a person restarts members", by: ByPerson, waits: (*subject).manual},
 }
@@ -85,12 +85,12 @@ func (s *subject) storesOfOthers() verdict {
 	return s.storesElsewhere(s.profile)
 }
 
-// ended waits for the end of a rollout of which no pod is left to replace. Members that a user has named come then.
-func (s *subject) ended() verdict {
+// rolloutEnded waits for the end of a rollout of which no pod is left to replace. Members that a user has named come then.
+func (s *subject) rolloutEnded() verdict {
 	if _, outdated := s.outdated(); outdated {
 		return verdict{}
 	}
-	return s.finished(s.due)
+	return s.rolloutFinished(s.due)
 }
 
 // canary stops the rollout where only members are left that a canary holds.
@@ -99,7 +99,7 @@ func (s *subject) canary() verdict {
 	if s.due || !outdated {
 		return verdict{}
 	}
-	return s.Scope.hold(s.profile, last)
+	return s.Scope.stopAtCanary(s.profile, last)
 }
 
 func (s *subject) manual() verdict {
@@ -118,9 +118,9 @@ func (s *subject) underReplacement() verdict {
 	return wait(Gate{Component: m.Kind, Member: m.Name, Reason: PodReplaced, Want: "pod replaced", Observed: "it has the old revision"})
 }
 
-// finished waits until a rollout has ended in all that is reported of it. What members report cannot keep back a member
+// rolloutFinished waits until a rollout has ended in all that is reported of it. What members report cannot keep back a member
 // that a user has named: its restart may be what mends the report.
-func (sc Scope) finished(named bool) verdict {
+func (sc Scope) rolloutFinished(named bool) verdict {
 	if v := sc.finish(); named || !v.idle() {
 		return v
 	}

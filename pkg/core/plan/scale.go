@@ -19,7 +19,7 @@ func (sc Scope) scaleOut(p Profile) verdict {
 	var open verdict
 	ready := 0
 	for i := range min(sc.Want.Size()-have, sc.joiners(p)) {
-		v := sc.admit(p, sc.memberAt(have+i), i)
+		v := sc.prepareJoin(p, sc.memberAt(have+i), i)
 		if open = open.plus(v); open.idle() {
 			ready++
 		}
@@ -39,15 +39,15 @@ func (sc Scope) joiners(p Profile) int {
 	return max(sc.Want.ScaleOut, 1)
 }
 
-// admit returns what must be done or hold before a member can join. Others may join at the same
+// prepareJoin returns what must be done or hold before a member can join. Others may join at the same
 // time.
-func (sc Scope) admit(p Profile, m state.Member, others int) verdict {
+func (sc Scope) prepareJoin(p Profile, m state.Member, others int) verdict {
 	if !sc.comesBack(p, m) {
-		if v := sc.joined(p, others); !v.idle() {
+		if v := sc.waitForJoined(p, others); !v.idle() {
 			return v
 		}
 	}
-	return sc.vacate(p, m)
+	return sc.clearOrdinal(p, m)
 }
 
 // comesBack reports whether only the pod of the member was taken away, and the member was not
@@ -65,12 +65,12 @@ func countedOn(m state.Member) bool {
 	return m.Database.Presence == state.Present && !m.Database.Removed()
 }
 
-// joined waits for the members that must serve before another member may join. A voter waits for
+// waitForJoined waits for the members that must serve before another member may join. A voter waits for
 // all voters. Any other member waits until the last members have been seen to serve, where too many
 // would join at the same time. A member that is lost later, or never starts, does not prevent that
 // members are added, unless a rollout is under way. A partition reaches a member that fails only
 // while no member above it serves with another revision.
-func (sc Scope) joined(p Profile, coming int) verdict {
+func (sc Scope) waitForJoined(p Profile, coming int) verdict {
 	running := sc.Got.Running()
 	if p.Kind.Data() == topology.Raft && sc.All.PD.ClusterID == 0 {
 		return verdict{} // PD has nothing to vote on before most initial members are there
@@ -107,11 +107,11 @@ func (sc Scope) voting(members []state.Member) []state.Member {
 	return voters
 }
 
-// vacate makes an ordinal free for a new member. The pod and the data of the former member of that
+// clearOrdinal makes an ordinal free for a new member. The pod and the data of the former member of that
 // ordinal have to be deleted. Where nothing has to be deleted, a pod that is there stays, or
 // Kubernetes creates the next one after it. With OrderedReady that can be necessary, since
 // Kubernetes deletes no pod while a lower one is not Ready.
-func (sc Scope) vacate(p Profile, m state.Member) verdict {
+func (sc Scope) clearOrdinal(p Profile, m state.Member) verdict {
 	if p.Kind.Data() == topology.None {
 		return verdict{}
 	}

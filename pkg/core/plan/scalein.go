@@ -111,7 +111,7 @@ func (sc Scope) leavers(p Profile) int {
 
 // beforeScaleIn must hold before a scale-in takes a member, in this order.
 var beforeScaleIn = []condition{
-	{want: "member is not wanted", because: "only a person lowers the replicas", by: ByPerson, unmet: (*subject).wanted},
+	{want: "member is not wanted", because: "only a person lowers the replicas", by: ByPerson, unmet: (*subject).whyWanted},
 	{want: "its turn to leave", because: "a StatefulSet removes its pods from the highest ordinal down", by: ByTool, unmet: (*subject).notYetLeaving},
 	{want: "claims stay when their pods go", because: "data is deleted only if a person says so", by: ByPerson, waits: (*subject).claimsRetained},
 }
@@ -133,8 +133,8 @@ var (
 	}
 )
 
-// wanted returns by what a member is wanted, "" when it is to be removed.
-func (s *subject) wanted() string {
+// whyWanted returns by what a member is wanted, "" when it is to be removed.
+func (s *subject) whyWanted() string {
 	have := s.Got.Set.Replicas
 	is := s.member.Ordinal < have-s.surplus(s.profile)
 	return unless(is, fmt.Sprintf("%d members are wanted", s.Want.Size()))
@@ -228,7 +228,7 @@ func (sc Scope) missing(p Profile, except state.Member) verdict {
 	return membersDown(sc, peers, &except)
 }
 
-// recall brings back members whose pods others have taken away by lowering the replicas. Members
+// restoreScaledDown brings back members whose pods others have taken away by lowering the replicas. Members
 // come back one after the other, while the database counts on them and the data exists. Without
 // several such stores regions may have no quorum, and without such voters PD may have none. Nothing
 // can be moved off such members before they run again. Members that are not wanted leave afterwards
@@ -236,7 +236,7 @@ func (sc Scope) missing(p Profile, except state.Member) verdict {
 // deleted. So such a member is not brought back, unless PD counts on it nevertheless, because it
 // may have joined at the same time. A StatefulSet cannot skip an ordinal. So a store comes back
 // after all members below it, also after a member that has lost its data.
-func (sc Scope) recall(p Profile) verdict {
+func (sc Scope) restoreScaledDown(p Profile) verdict {
 	have := sc.Got.Set.Replicas
 	if have >= len(sc.Got.Members) {
 		return verdict{}
@@ -252,7 +252,7 @@ func (sc Scope) recall(p Profile) verdict {
 	case p.Kind.Data() == topology.Raft || !slices.ContainsFunc(above, counted):
 		return verdict{}
 	default:
-		if v := sc.vacate(p, above[0]); !v.idle() {
+		if v := sc.clearOrdinal(p, above[0]); !v.idle() {
 			return v
 		}
 	}

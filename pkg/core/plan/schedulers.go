@@ -12,10 +12,10 @@ import (
 // after its leader has changed.
 const loadTime = 6 * time.Minute
 
-// loading returns the gate of a step that creates or removes evict-leader schedulers. The gate is
+// schedulersLoading returns the gate of a step that creates or removes evict-leader schedulers. The gate is
 // closed while PD has not loaded its schedulers. A scheduler that is removed then comes back, and a
 // scheduler that is created then makes PD lose the others.
-func loading(c topology.Cluster, s state.Snapshot) (Gate, bool) {
+func schedulersLoading(c topology.Cluster, s state.Snapshot) (Gate, bool) {
 	if !s.PD.Known() || !s.PD.SchedulersUnknown {
 		return Gate{}, false
 	}
@@ -77,7 +77,7 @@ func storesOf(c topology.Cluster, member string) topology.Kind {
 func endEvictions(c topology.Cluster, s state.Snapshot, evictions []state.Eviction) verdict {
 	var v verdict
 	for _, e := range evictions {
-		if g, wait := loading(c, s); wait && e.Ended.IsZero() {
+		if g, wait := schedulersLoading(c, s); wait && e.Ended.IsZero() {
 			v.gates = []Gate{g}
 			continue
 		}
@@ -96,7 +96,7 @@ func adoptEvictions(c topology.Cluster, s state.Snapshot) verdict {
 		if m.Pod == nil || m.Pod.Terminating || m.Pod.EvictionBegun.IsZero() || m.Database.Presence != state.Present {
 			continue
 		}
-		if g, wait := loading(c, s); wait {
+		if g, wait := schedulersLoading(c, s); wait {
 			return verdict{gates: []Gate{g}}
 		}
 		_, ours := s.Eviction(m.Database.ID)

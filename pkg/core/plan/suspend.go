@@ -12,7 +12,7 @@ import (
 func (sc Scope) suspend(p Profile, earlier, later []desired.Group) verdict {
 	switch set := sc.Got.Set; {
 	case set.Terminating:
-		return sc.leaving()
+		return sc.setLeaving()
 	case !set.Exists && !suspended(*sc.Got):
 		return sc.adopt(p)
 	case !set.Exists && len(earlier) > 0 && !earlier[0].Suspend:
@@ -86,15 +86,15 @@ func suspended(got state.Group) bool {
 // with it. By themselves the pods would run for ever.
 func (sc Scope) adopt(p Profile) verdict {
 	if sc.Got.Extent() == 0 {
-		return sc.leaving()
+		return sc.setLeaving()
 	}
 	steps := applies(p.Kind, sc.Want.Config)
 	return verdict{steps: append(steps, Apply{Component: p.Kind, Object: sc.Want.Set, Replicas: sc.initialReplicas(p)})}
 }
 
-// leaving waits for a StatefulSet that is being deleted, and for its pods. A pod whose host is lost
+// setLeaving waits for a StatefulSet that is being deleted, and for its pods. A pod whose host is lost
 // stays until the host is back or a person deletes it by force.
-func (sc Scope) leaving() verdict {
+func (sc Scope) setLeaving() verdict {
 	var v verdict
 	for _, m := range sc.Got.Members {
 		if m.Pod == nil || !m.Pod.Terminating {

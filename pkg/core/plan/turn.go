@@ -6,13 +6,13 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// turn returns the steps to take now. Steps that are not disruptive come first, all of them. Only
+// chooseSteps returns the steps to take now. Steps that are not disruptive come first, all of them. Only
 // when there are none, a disruptive step is taken, alone, so that it follows directly on the live
 // observation that justified it.
 //
 // Components whose last step failed come after all others. What cannot be done for such a component
 // must not keep another from failover or scale-in. Such components alternate.
-func turn(steps []Step, later []topology.Kind) []Step {
+func chooseSteps(steps []Step, later []topology.Kind) []Step {
 	var calm []Step
 	for _, s := range steps {
 		if !s.Disruptive() {

@@ -195,7 +195,7 @@ func ofHelm(comp component, name string, use usage, have state.Existing, got sta
 // startScript returns the script in use as long as it fits, else our own. Pods of PD that ask an
 // operator's discovery server must keep the operator's script: ours does not ask that server.
 func startScript(comp component, used *corev1.ConfigMap) (string, field.ErrorList, error) {
-	if used != nil && comp.script.fits(used.Data[keyScript]) {
+	if used != nil && comp.script.startsAsWanted(used.Data[keyScript]) {
 		return used.Data[keyScript], nil, nil
 	}
 	text, err := comp.script.text()

@@ -75,7 +75,7 @@ func TestArgumentsTakenAway(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := comp.script.fits(tt.script); got != tt.fits {
+		if got := comp.script.startsAsWanted(tt.script); got != tt.fits {
 			t.Errorf("%s: fits %t", name, got)
 		}
 	}

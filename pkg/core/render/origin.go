@@ -28,7 +28,7 @@ func Origin(c topology.Cluster, k topology.Kind, object runtime.Object, path str
 	parts := segments(path)
 	switch {
 	case len(parts) == 0:
-		return joined("spec", o.kind)
+		return joinSegments("spec", o.kind)
 	case len(parts) > 2 && parts[0] == "spec" && parts[1] == "template":
 		return o.ofPod([]string{"spec", "template"}, parts[2:])
 	case len(parts) > 2 && parts[0] == "spec" && parts[1] == "volumeClaimTemplates":
@@ -75,8 +75,8 @@ func segments(path string) []string {
 	return parts
 }
 
-// joined is the reverse of segments.
-func joined(parts ...string) string {
+// joinSegments is the reverse of segments.
+func joinSegments(parts ...string) string {
 	var b strings.Builder
 	for _, p := range parts {
 		if b.Len() > 0 && !strings.HasPrefix(p, "[") {
@@ -145,9 +145,9 @@ func (o origin) ofPod(root, parts []string) string {
 	case first == "metadata" && len(parts) > 1:
 		return o.ofPod(root, parts[1:])
 	case first == "labels" || first == "annotations":
-		return joined(append(o.field(first), parts[1:]...)...)
+		return joinSegments(append(o.field(first), parts[1:]...)...)
 	case first != "spec" || len(parts) < 2:
-		return joined("spec", o.kind)
+		return joinSegments("spec", o.kind)
 	}
 	name, rest := parts[1], parts[2:]
 	at := append(slices.Clone(root), "spec", name)
@@ -159,32 +159,32 @@ func (o origin) ofPod(root, parts []string) string {
 	case "tolerations", "topologySpreadConstraints", "imagePullSecrets":
 		return o.ofElement(name, at, rest)
 	case "securityContext":
-		return joined(append(o.field("podSecurityContext"), rest...)...)
+		return joinSegments(append(o.field("podSecurityContext"), rest...)...)
 	case "serviceAccountName":
-		return joined(o.field("serviceAccount")...)
+		return joinSegments(o.field("serviceAccount")...)
 	case "affinity", "nodeSelector", "priorityClassName", "schedulerName", "hostNetwork", "dnsPolicy", "dnsConfig",
 		"terminationGracePeriodSeconds", "automountServiceAccountToken":
-		return joined(append(o.field(name), rest...)...)
+		return joinSegments(append(o.field(name), rest...)...)
 	}
-	return joined("spec", o.kind)
+	return joinSegments("spec", o.kind)
 }
 
 // ofElement returns the origin of a field of an element of a list, whose index comes first in rest.
 func (o origin) ofElement(list string, at, rest []string) string {
 	if len(rest) == 0 {
-		return joined(o.field(list)...)
+		return joinSegments(o.field(list)...)
 	}
 	entry, found := o.entry(list, o.valueAt(append(at, rest[0])...))
 	if !found {
-		return joined(entry...)
+		return joinSegments(entry...)
 	}
-	return joined(append(entry, rest[1:]...)...)
+	return joinSegments(append(entry, rest[1:]...)...)
 }
 
 // ofContainer returns the origin of a field of a container.
 func (o origin) ofContainer(at, rest []string) string {
 	if len(rest) == 0 {
-		return joined("spec", o.kind)
+		return joinSegments("spec", o.kind)
 	}
 	list := "initContainers"
 	if at[len(at)-1] == "containers" {
@@ -193,10 +193,10 @@ func (o origin) ofContainer(at, rest []string) string {
 	at, rest = append(at, rest[0]), rest[1:]
 	container := o.valueAt(at...)
 	if entry, found := o.entry(list, container); found && o.sets(list, entryName(container), rest) {
-		return joined(append(entry, rest...)...)
+		return joinSegments(append(entry, rest...)...)
 	}
 	if entryName(container) != o.kind || len(rest) == 0 {
-		return joined("spec", o.kind)
+		return joinSegments("spec", o.kind)
 	}
 	switch rest[0] {
 	case "env":
@@ -205,14 +205,14 @@ func (o origin) ofContainer(at, rest []string) string {
 		return o.ofElement("additionalVolumeMounts", append(at, "volumeMounts"), rest[1:])
 	case "resources":
 		if len(rest) > 1 {
-			return joined(append([]string{"spec", o.kind}, rest[1:]...)...)
+			return joinSegments(append([]string{"spec", o.kind}, rest[1:]...)...)
 		}
 	case "image":
-		return joined("spec", o.kind, "baseImage")
+		return joinSegments("spec", o.kind, "baseImage")
 	case "imagePullPolicy", "envFrom", "securityContext":
-		return joined(append(o.field(rest[0]), rest[1:]...)...)
+		return joinSegments(append(o.field(rest[0]), rest[1:]...)...)
 	}
-	return joined("spec", o.kind)
+	return joinSegments("spec", o.kind)
 }
 
 // sets reports whether the user's entry of a container has the field that an error is about. One with the name of a
@@ -236,20 +236,20 @@ func (o origin) sets(list, name string, rest []string) bool {
 // ofClaim returns the origin of a field of a claim template.
 func (o origin) ofClaim(parts []string) string {
 	if len(parts) < 3 {
-		return joined("spec", o.kind)
+		return joinSegments("spec", o.kind)
 	}
 	meta, _ := o.valueAt(append(parts[:3:3], "metadata")...).(map[string]any)
 	name, _ := meta["name"].(string)
 	entries, _ := o.own["storageVolumes"].([]any)
 	for i, e := range entries {
 		if o.kind+"-"+entryName(e) == name {
-			return joined("spec", o.kind, "storageVolumes", fmt.Sprintf("[%d]", i))
+			return joinSegments("spec", o.kind, "storageVolumes", fmt.Sprintf("[%d]", i))
 		}
 	}
 	if slices.Contains(parts, "storageClassName") {
-		return joined(o.field("storageClassName")...)
+		return joinSegments(o.field("storageClassName")...)
 	}
-	return joined("spec", o.kind, "requests", "storage")
+	return joinSegments("spec", o.kind, "requests", "storage")
 }
 
 func (o origin) isService() bool {
@@ -263,7 +263,7 @@ func (o origin) isService() bool {
 func (o origin) ofService(parts []string) string {
 	service, ok := o.own["service"].(map[string]any)
 	if !ok {
-		return joined("spec", o.kind)
+		return joinSegments("spec", o.kind)
 	}
 	last := parts[len(parts)-1]
 	for len(parts) > 0 && (parts[0] == "spec" || parts[0] == "metadata") {
@@ -271,11 +271,11 @@ func (o origin) ofService(parts []string) string {
 	}
 	switch {
 	case last == "nodePort" && service["mysqlNodePort"] != nil && len(parts) > 1 && entryName(o.valueAt("spec", parts[0], parts[1])) != "status":
-		return joined("spec", o.kind, "service", "mysqlNodePort")
+		return joinSegments("spec", o.kind, "service", "mysqlNodePort")
 	case last == "nodePort" && service["statusNodePort"] != nil:
-		return joined("spec", o.kind, "service", "statusNodePort")
+		return joinSegments("spec", o.kind, "service", "statusNodePort")
 	case len(parts) > 0 && service[parts[0]] != nil:
-		return joined(append([]string{"spec", o.kind, "service"}, parts...)...)
+		return joinSegments(append([]string{"spec", o.kind, "service"}, parts...)...)
 	}
-	return joined("spec", o.kind, "service")
+	return joinSegments("spec", o.kind, "service")
 }

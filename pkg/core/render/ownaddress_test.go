@@ -96,7 +96,7 @@ func TestBashShebang(t *testing.T) {
 	c := load(t, "basic", bash)
 	g, _ := c.Group(topology.PD)
 	comp, err := descriptionOf(topology.PD).objects(c, g, nothing())
-	if err != nil || !comp.script.fits(scriptOf(t, load(t, "basic"), topology.PD)) {
+	if err != nil || !comp.script.startsAsWanted(scriptOf(t, load(t, "basic"), topology.PD)) {
 		t.Errorf("the script in use is replaced (%v)", err)
 	}
 }
@@ -110,7 +110,7 @@ func TestOwnAddressAndScriptsInUse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if comp.script.fits(scriptOf(t, without, k)) || !comp.script.fits(scriptOf(t, with, k)) {
+		if comp.script.startsAsWanted(scriptOf(t, without, k)) || !comp.script.startsAsWanted(scriptOf(t, with, k)) {
 			t.Errorf("%s: the flag makes no difference", k)
 		}
 	}

@@ -49,7 +49,7 @@ func (comp component) command(container string, applied []corev1.Container) ([]s
 			continue
 		}
 		for _, c := range applied {
-			if c.Name == container && len(c.Command) == 3 && c.Command[1] == "-c" && in.script.fits(c.Command[2]) {
+			if c.Name == container && len(c.Command) == 3 && c.Command[1] == "-c" && in.script.startsAsWanted(c.Command[2]) {
 				return c.Command, nil
 			}
 		}
@@ -161,10 +161,10 @@ func (s script) text() (string, error) {
 	return b.String(), nil
 }
 
-// fits reports whether a script that is in use starts the component as the spec says. One of our
+// startsAsWanted reports whether a script that is in use starts the component as the spec says. One of our
 // scripts names the values that it was made for. In an operator's script, the words are searched
 // that every operator's script has.
-func (s script) fits(text string) bool {
+func (s script) startsAsWanted(text string) bool {
 	if strings.Contains(text, "# "+mark) {
 		return strings.Contains(text, fmt.Sprintf("# %s\n", s.data["Mark"]))
 	}

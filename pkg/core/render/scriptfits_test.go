@@ -57,7 +57,7 @@ func TestScriptFits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := comp.script.fits(tt.text); got != tt.fits {
+		if got := comp.script.startsAsWanted(tt.text); got != tt.fits {
 			t.Errorf("%s: fits %t", name, got)
 		}
 	}
@@ -82,7 +82,7 @@ func TestOwnScriptFits(t *testing.T) {
 			t.Fatal(err)
 		}
 		// The script was reworded.
-		if got := comp.script.fits(made + "\n# reworded\n"); got != tt.fits {
+		if got := comp.script.startsAsWanted(made + "\n# reworded\n"); got != tt.fits {
 			t.Errorf("%s: fits %t", name, got)
 		}
 	}

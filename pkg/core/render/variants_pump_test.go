@@ -90,7 +90,7 @@ func TestPumpCommand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return comp.inline[0].script.fits(text)
+		return comp.inline[0].script.startsAsWanted(text)
 	}
 	level := func(tc *v1alpha1.TidbCluster) { tc.Spec.Pump.Config.Set("log-level", "warn") }
 	const first = "set -euo pipefail\n\n/pump \\\n-pd-urls=http://basic-pd:2379 \\\n-L=info \\\n-log-file=\n"
@@ -122,13 +122,13 @@ func TestTiDBBinlog(t *testing.T) {
 		{reads, true, true}, {reads, false, true}, {writes, true, true}, {writes, false, false}, {without, true, false}, {without, false, true},
 	} {
 		c := load(t, "basic", func(tc *v1alpha1.TidbCluster) { tc.Spec.TiDB.BinlogEnabled = &tt.enabled })
-		if got := tidbScript(c, c.Source.Spec.TiDB).fits(tt.text); got != tt.fits {
+		if got := tidbScript(c, c.Source.Spec.TiDB).startsAsWanted(tt.text); got != tt.fits {
 			t.Errorf("with a binlog (%t) it fits: %t\n%s", tt.enabled, got, tt.text)
 		}
 		own, err := tidbScript(c, c.Source.Spec.TiDB).text()
 		other := !tt.enabled
 		c.Source.Spec.TiDB.BinlogEnabled = &other
-		if err != nil || !tidbScript(c, c.Source.Spec.TiDB).fits(own) {
+		if err != nil || !tidbScript(c, c.Source.Spec.TiDB).startsAsWanted(own) {
 			t.Errorf("our own script does not fit both ways: %v", err)
 		}
 	}

@@ -119,7 +119,7 @@ func TestTiCDCCommand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return comp.inline[0].script.fits(text)
+		return comp.inline[0].script.startsAsWanted(text)
 	}
 	set := func(key string, value any) func(*v1alpha1.TidbCluster) {
 		return func(tc *v1alpha1.TidbCluster) { tc.Spec.TiCDC.Config.Set(key, value) }

@@ -25,10 +25,10 @@ var notInPods = map[string][]string{
 	"volume": {"storageSize", "resources", "storageClassName", "volumeAttributesClassName"},
 }
 
-// asked returns a digest of what the user's spec says about each component's pods. It is
+// podDigests returns a digest of what the user's spec says about each component's pods. It is
 // made from what the user has written, without defaults, so that all versions of this
 // tool compute the same one.
-func asked(tc *v1alpha1.TidbCluster, c Cluster) map[Kind]string {
+func podDigests(tc *v1alpha1.TidbCluster, c Cluster) map[Kind]string {
 	data, err := json.Marshal(tc.Spec)
 	spec, ok := decoded(data).(map[string]any)
 	if err != nil || !ok {

@@ -53,11 +53,11 @@ func New(tc *v1alpha1.TidbCluster) Cluster {
 		}
 		if r.recovery != nil {
 			fields := r.recovery(tc)
-			g.FailoverUID, g.Recover = fields.uid, fields.asked()
+			g.FailoverUID, g.Recover = fields.uid, fields.isAsked()
 		}
 		c.Groups = append(c.Groups, g)
 	}
-	digests := asked(written, c)
+	digests := podDigests(written, c)
 	for i := range c.Groups {
 		c.Groups[i].Configured = given[c.Groups[i].Kind]
 		c.Groups[i].Asked = digests[c.Groups[i].Kind]

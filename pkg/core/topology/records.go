@@ -36,7 +36,7 @@ func AskRecovery(tc *v1alpha1.TidbCluster, k Kind) bool {
 		return false
 	}
 	fields := r.recovery(tc)
-	if fields.asked() {
+	if fields.isAsked() {
 		return false
 	}
 	*fields.failover = &v1alpha1.Failover{RecoverByUID: fields.uid}

@@ -45,9 +45,9 @@ var unsaid = []struct {
 // is merged into that container, and needs no image. Which names these are is known when the pod is rendered.
 var imageOfPatch = regexp.MustCompile(`\.additionalContainers\[\d+\]\.image$`)
 
-// restate returns errors of the API module with the right path, and with what to do about them. Its
+// withAdvice returns errors of the API module with the right path, and with what to do about them. Its
 // errors about volumes are left out: validateVolumes reports them with paths.
-func restate(errs field.ErrorList, tc *v1alpha1.TidbCluster) field.ErrorList {
+func withAdvice(errs field.ErrorList, tc *v1alpha1.TidbCluster) field.ErrorList {
 	var out field.ErrorList
 	for _, e := range errs {
 		if e.Field == "" || strings.HasSuffix(e.Field, ".volumeName") || imageOfPatch.MatchString(e.Field) {

@@ -53,10 +53,10 @@ type recovery struct {
 	uid      types.UID
 }
 
-// asked reports whether the user asks for the recovery of the failover that is
+// isAsked reports whether the user asks for the recovery of the failover that is
 // under way. A request by UID is for that failover only; without a failover the
 // empty UID asks for nothing.
-func (r recovery) asked() bool {
+func (r recovery) isAsked() bool {
 	return *r.now || *r.failover != nil && r.uid != "" && (*r.failover).RecoverByUID == r.uid
 }
 

@@ -17,7 +17,7 @@ import (
 // rendered is refused, never ignored.
 func Validate(c Cluster) field.ErrorList {
 	tc := c.Written
-	errs := restate(validation.ValidateTidbCluster(c.Source), c.Source)
+	errs := withAdvice(validation.ValidateTidbCluster(c.Source), c.Source)
 	errs = append(errs, validateName(c)...)
 	errs = append(errs, validateAnnotations(tc)...)
 	errs = append(errs, unsupported(c.Source)...)

@@ -30,7 +30,7 @@ func (a *Actor) replaceEnded(ctx context.Context, s plan.ReplaceEnded) error {
 		if err := a.keepsClaims(ctx, s.Component, s.Member, live); err != nil {
 			return err
 		}
-		heard, err := a.heard(ctx, live.Spec.NodeName)
+		heard, err := a.nodeIsHeard(ctx, live.Spec.NodeName)
 		if heard || err != nil {
 			return err
 		}
@@ -47,8 +47,8 @@ func runsAny(pod *corev1.Pod) bool {
 		func(c corev1.ContainerStatus) bool { return c.State.Running != nil })
 }
 
-// heard reports whether Kubernetes hears of a node. One that may not be read counts as not heard.
-func (a *Actor) heard(ctx context.Context, name string) (bool, error) {
+// nodeIsHeard reports whether Kubernetes hears of a node. One that may not be read counts as not heard.
+func (a *Actor) nodeIsHeard(ctx context.Context, name string) (bool, error) {
 	node, err := a.kube.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err), denial.Missing(err):

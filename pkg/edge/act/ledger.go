@@ -153,11 +153,11 @@ func (a *Actor) writeRecord(ctx context.Context, book *corev1.ConfigMap, key, va
 	if book != nil {
 		return a.patchLedger(ctx, map[string]any{"data": data})
 	}
-	return a.createLedger(ctx, data, a.owned())
+	return a.createLedger(ctx, data, a.ownerReferences())
 }
 
-// owned are the owner references of an object that is deleted with the TidbCluster.
-func (a *Actor) owned() []metav1.OwnerReference {
+// ownerReferences are the owner references of an object that is deleted with the TidbCluster.
+func (a *Actor) ownerReferences() []metav1.OwnerReference {
 	return []metav1.OwnerReference{{
 		APIVersion: "pingcap.com/v1alpha1", Kind: "TidbCluster", Name: a.cluster.Name, UID: a.cluster.UID, Controller: new(true),
 	}}
@@ -185,7 +185,7 @@ func (a *Actor) forget(ctx context.Context, book *corev1.ConfigMap, of state.Rec
 	key := ledger.Key(of, storeID)
 	patch := map[string]any{"data": map[string]any{key: nil}}
 	if book != nil && !ledger.Outlives(book, key) {
-		patch["metadata"] = map[string]any{"ownerReferences": a.owned()}
+		patch["metadata"] = map[string]any{"ownerReferences": a.ownerReferences()}
 	}
 	return a.patchLedger(ctx, patch)
 }

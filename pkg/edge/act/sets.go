@@ -152,7 +152,7 @@ func (a *Actor) mayRestart(ctx context.Context, s plan.Restart, pod *corev1.Pod)
 	if err := a.stillEvicting(ctx, s); err != nil {
 		return err
 	}
-	return a.spared(ctx, s, pod)
+	return a.quorumSpares(ctx, s, pod)
 }
 
 // readyMeanwhile fails if a pod that was stuck has become Ready since: it may serve by now.

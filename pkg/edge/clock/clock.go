@@ -44,9 +44,9 @@ func (c *Clock) when(local time.Time) time.Time {
 	return c.there.Add(local.Sub(c.at))
 }
 
-// heard takes the date of an answer, which was written between two local times. The clock is not
+// noteDate takes the date of an answer, which was written between two local times. The clock is not
 // changed where the answer does not show that it is wrong.
-func (c *Clock) heard(date, asked, answered time.Time) {
+func (c *Clock) noteDate(date, asked, answered time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	soonest, latest := date, date.Add(precision+answered.Sub(asked))
@@ -74,7 +74,7 @@ func (l listener) RoundTrip(r *http.Request) (*http.Response, error) {
 		return response, err // it may be the answer of a proxy, with the proxy's own time
 	}
 	if date, unread := http.ParseTime(response.Header.Get("Date")); unread == nil {
-		l.clock.heard(date, asked, l.clock.local())
+		l.clock.noteDate(date, asked, l.clock.local())
 	}
 	return response, nil
 }

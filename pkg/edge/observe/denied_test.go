@@ -17,7 +17,7 @@ func TestForbiddenReadIsTriedAgain(t *testing.T) {
 	m, asked := memory[*int]{fresh: Fresh}, 0
 	var answer error = apierrors.NewForbidden(schema.GroupResource{Resource: "persistentvolumes"}, "pv", errors.New(`User "ann" cannot get resource`))
 	read := func(at time.Duration) *int {
-		return m.recall(state.LongAgo.Add(at), "pv", func() (*int, *state.Gap, error) {
+		return m.readOnce(state.LongAgo.Add(at), "pv", func() (*int, *state.Gap, error) {
 			asked++
 			if answer != nil {
 				return nil, &state.Gap{What: "volumes"}, answer

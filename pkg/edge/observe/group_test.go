@@ -164,7 +164,7 @@ func TestRecall(t *testing.T) {
 	} {
 		// The first member has nothing in the status.
 		members := []state.Member{member(topology.TiDB, "x", func(d *state.Database) { d.Healthy = true }), tt.m}
-		readerOf(tt.m.Kind).recall(status, members)
+		readerOf(tt.m.Kind).fillInSince(status, members)
 		if got := members[1].Database.Since; !got.Equal(tt.want) {
 			t.Errorf("%s: %s", name, got)
 		}

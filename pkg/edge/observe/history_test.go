@@ -129,7 +129,7 @@ func TestLeadingAgain(t *testing.T) {
 		h := newHistory()
 		observe := func(heartbeats map[uint64]time.Time, now time.Time) time.Time {
 			seen := state.PD{Leader: "a"}
-			h.heard(heartbeats)
+			h.noteHeartbeats(heartbeats)
 			h.leading(&seen, time.Time{}, now)
 			return seen.LeaderSince
 		}
@@ -154,7 +154,7 @@ func TestLeadingAgainAfterNoAnswer(t *testing.T) {
 	var got state.PD
 	for i, heartbeats := range []map[uint64]time.Time{{1: noon}, nil, {1: noon.Add(-time.Minute)}} {
 		got = state.PD{Leader: "a"}
-		h.heard(heartbeats)
+		h.noteHeartbeats(heartbeats)
 		h.leading(&got, time.Time{}, noon.Add(time.Duration(i)*time.Second))
 	}
 	if want := noon.Add(2 * time.Second); !got.LeaderSince.Equal(want) {

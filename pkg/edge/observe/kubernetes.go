@@ -97,7 +97,7 @@ func podState(k topology.Kind, p *corev1.Pod) *state.Pod {
 	out.EvictionBegun, _ = time.Parse(time.RFC3339, p.Annotations[topology.AnnotationEvictionBegun])
 	out.DrainBegun = drainBegun(p.Annotations[topology.AnnotationDrainBegun])
 	if out.Terminating {
-		out.Since, out.Finalizers = asked(p), p.Finalizers
+		out.Since, out.Finalizers = deletionAsked(p), p.Finalizers
 	}
 	for _, c := range p.Status.ContainerStatuses {
 		if c.Name != string(k) {
@@ -176,9 +176,9 @@ func lastRun(c corev1.ContainerStatus, behind time.Duration) state.Run {
 	return state.Run{Started: corrected(ended.StartedAt, behind), Ended: corrected(ended.FinishedAt, behind)}
 }
 
-// asked returns when the deletion of a pod was requested: the deletion timestamp is
+// deletionAsked returns when the deletion of a pod was requested: the deletion timestamp is
 // the end of its grace period.
-func asked(p *corev1.Pod) time.Time {
+func deletionAsked(p *corev1.Pod) time.Time {
 	at := p.DeletionTimestamp.Time
 	if grace := p.DeletionGracePeriodSeconds; grace != nil {
 		at = at.Add(-time.Duration(*grace) * time.Second)

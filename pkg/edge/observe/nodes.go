@@ -42,7 +42,7 @@ func (n nodes) read(ctx context.Context, kube kubernetes.Interface, now time.Tim
 			continue
 		}
 		all.Go(func() error {
-			p.NodeState = n.said.recall(now, p.Node, func() (state.NodeState, *state.Gap, error) { return readNodeState(ctx, kube, p.Node) })
+			p.NodeState = n.said.readOnce(now, p.Node, func() (state.NodeState, *state.Gap, error) { return readNodeState(ctx, kube, p.Node) })
 			return nil
 		})
 	}

@@ -140,7 +140,7 @@ func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source)
 	_ = reads.Wait()
 	seen.give(volumes)
 	snap.PD = base.state
-	o.history.heard(base.heartbeats)
+	o.history.noteHeartbeats(base.heartbeats)
 	o.history.leading(&snap.PD, seen.started(c, snap.PD.Leader), snap.At)
 	if snap.PD.ClusterID == 0 {
 		snap.PD.ClusterID, _ = strconv.ParseUint(c.Source.Status.ClusterID, 10, 64)
@@ -211,7 +211,7 @@ func (o *Observer) group(ctx context.Context, c topology.Cluster, want topology.
 		reader.ask(o, ctx, c, g.Members)
 	}
 	base.heldByClaims(g.Members)
-	reader.recall(c.Source.Status, g.Members)
+	reader.fillInSince(c.Source.Status, g.Members)
 	o.nodes.read(ctx, o.kube, o.now(), g.Members)
 	for i := range g.Members {
 		m := &g.Members[i]

@@ -44,9 +44,9 @@ func readerOf(k topology.Kind) reader {
 	panic("observe: no reader of component " + string(k))
 }
 
-// recall fills in since when members are unhealthy where only the status says so. For a process that runs and does
+// fillInSince fills in since when members are unhealthy where only the status says so. For a process that runs and does
 // not serve, neither Kubernetes nor PD keeps that time.
-func (r reader) recall(status v1alpha1.TidbClusterStatus, members []state.Member) {
+func (r reader) fillInSince(status v1alpha1.TidbClusterStatus, members []state.Member) {
 	if r.unhealthySince == nil {
 		return
 	}

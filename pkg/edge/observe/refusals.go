@@ -31,7 +31,7 @@ func (o *Observer) explain(ctx context.Context, c topology.Cluster, k topology.K
 			continue
 		}
 		if refusals == nil {
-			refusals = o.refusals.recall(o.now(), c.SetName(k), func() (map[string]podRefusal, *state.Gap, error) {
+			refusals = o.refusals.readOnce(o.now(), c.SetName(k), func() (map[string]podRefusal, *state.Gap, error) {
 				return o.readRefusals(ctx, c.Namespace, c.SetName(k))
 			})
 		}

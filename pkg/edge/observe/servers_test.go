@@ -153,7 +153,7 @@ func TestProxiesAnswerThemselves(t *testing.T) {
 		"basic-tiproxy-0": {Name: "basic-tiproxy-0", LastTransitionTime: metav1.NewTime(noon)},
 	}}}
 	down := []state.Member{{Name: "basic-tiproxy-0", Database: state.Database{Presence: state.Present}}}
-	if readerOf(topology.TiProxy).recall(status, down); !down[0].Database.Since.Equal(noon) {
+	if readerOf(topology.TiProxy).fillInSince(status, down); !down[0].Database.Since.Equal(noon) {
 		t.Errorf("it is unhealthy since %s", down[0].Database.Since)
 	}
 }

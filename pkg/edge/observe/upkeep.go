@@ -60,9 +60,9 @@ func (o *Observer) ReadForUpkeep(fresh time.Duration) {
 	}
 }
 
-// recall returns a value from memory, else from the given read. After a read that failed for a
+// readOnce returns a value from memory, else from the given read. After a read that failed for a
 // passing reason the value is unknown, and nothing is remembered.
-func (m *memory[T]) recall(now time.Time, key string, get func() (T, *state.Gap, error)) T {
+func (m *memory[T]) readOnce(now time.Time, key string, get func() (T, *state.Gap, error)) T {
 	m.mu.Lock()
 	known, ok := m.read[key]
 	denied := m.denied != nil && now.Sub(m.since) < deniedFor
@@ -149,7 +149,7 @@ func (o *Observer) readVolumes(ctx context.Context, seen objects) map[string]*st
 				}
 				bound[c.UID] = true
 				all.Go(func() error {
-					v := o.extras.volumes.recall(now, c.UID, func() (*state.Volume, *state.Gap, error) {
+					v := o.extras.volumes.readOnce(now, c.UID, func() (*state.Volume, *state.Gap, error) {
 						return o.readVolume(ctx, name, c)
 					})
 					mu.Lock()
@@ -219,7 +219,7 @@ func (o *Observer) readNodes(ctx context.Context, c topology.Cluster, s *state.S
 			name := m.Pod.Node
 			read[name] = true
 			all.Go(func() error {
-				labels := o.extras.nodes.recall(now, name, func() (map[string]string, *state.Gap, error) {
+				labels := o.extras.nodes.readOnce(now, name, func() (map[string]string, *state.Gap, error) {
 					return o.readNode(ctx, name)
 				})
 				mu.Lock()

@@ -179,11 +179,11 @@ func (d *Daemon) stop(ctx context.Context) error {
 // listen puts a cluster on the queue whenever one of its objects changes.
 func (d *Daemon) listen() error {
 	_, err := d.mirror.clusters.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: d.wanted, DeleteFunc: d.wanted,
+		AddFunc: d.queueChanged, DeleteFunc: d.queueChanged,
 		UpdateFunc: func(old, obj any) {
 			switch {
 			case !recorded(old, obj):
-				d.wanted(obj)
+				d.queueChanged(obj)
 			case !d.isOwnWrite(old, obj):
 				d.changed(obj)
 			}
@@ -217,8 +217,8 @@ func (d *Daemon) isOwnWrite(old, obj any) bool {
 	return dr != nil && dr.ownWrite.matches(before, after)
 }
 
-// wanted puts a cluster on the queue whose spec has changed: at once, and first.
-func (d *Daemon) wanted(obj any) {
+// queueChanged puts a cluster on the queue whose spec has changed: at once, and first.
+func (d *Daemon) queueChanged(obj any) {
 	if isForeign(obj) && !d.drove(obj) {
 		return
 	}

@@ -168,7 +168,7 @@ type turn struct {
 func (e Engine) decide(ctx context.Context, live bool) (turn, error) {
 	t, err := e.observe(ctx, live)
 	if err == nil {
-		t.plan = plan.Decide(e.Profiles, e.Memory.recall(e.Policy), t.wanted, t.observed.Snapshot)
+		t.plan = plan.Decide(e.Profiles, e.Memory.withMemory(e.Policy), t.wanted, t.observed.Snapshot)
 	}
 	return t, err
 }

@@ -55,9 +55,9 @@ func (m *Memory) note(step plan.Step, err error) {
 	}
 }
 
-// recall returns the policy with what is remembered. That is the components whose last step failed, the component
+// withMemory returns the policy with what is remembered. That is the components whose last step failed, the component
 // that failed longest ago first, and what was waited for.
-func (m *Memory) recall(p plan.Policy) plan.Policy {
+func (m *Memory) withMemory(p plan.Policy) plan.Policy {
 	if m != nil {
 		p.Later, p.Waits, p.Limited, p.DDLAsked = slices.Clone(m.failed), m.waits, m.limited, m.ddlAsked
 	}

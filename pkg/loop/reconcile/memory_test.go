@@ -124,7 +124,7 @@ func TestDDLAskedOnce(t *testing.T) {
 		for _, s := range tt.steps {
 			m.note(s, tt.err)
 		}
-		if got := m.recall(plan.Policy{}).DDLAsked; got != tt.want {
+		if got := m.withMemory(plan.Policy{}).DDLAsked; got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}

@@ -89,7 +89,7 @@ func readResponse(resp *http.Response, out any) error {
 	case streamed:
 		from := json.NewDecoder(ask.Within(whole, limits))
 		if err = out.decode(from); err == nil {
-			err = ended(from)
+			err = endOfJSON(from)
 		}
 	default:
 		err = ask.Decode(resp.Request.Context(), whole, limits, out)
@@ -120,8 +120,8 @@ func (w *whole) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ended returns an error if there is more after a JSON text.
-func ended(from *json.Decoder) error {
+// endOfJSON returns an error if there is more after a JSON text.
+func endOfJSON(from *json.Decoder) error {
 	if _, err := from.Token(); err == io.EOF {
 		return nil
 	}

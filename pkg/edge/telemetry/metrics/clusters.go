@@ -57,7 +57,7 @@ func (c *clusters) named(name cache.ObjectName) *cluster {
 	return c.all[name]
 }
 
-func (c *clusters) turn(name cache.ObjectName, outcome string) {
+func (c *clusters) countTurn(name cache.ObjectName, outcome string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	of := c.named(name)
@@ -93,7 +93,7 @@ func (c *cluster) closedSince(g gate, known, now time.Time) time.Time {
 	return now
 }
 
-func (c *clusters) hold(name cache.ObjectName, held bool) {
+func (c *clusters) setHeld(name cache.ObjectName, held bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.named(name).held = held

@@ -69,14 +69,14 @@ func (m *Meter) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.handler.Se
 func (m *Meter) Turn(cluster cache.ObjectName, outcome string, took time.Duration) {
 	m.turns.WithLabelValues(outcome).Inc()
 	m.turnDuration.Observe(took.Seconds())
-	m.clusters.turn(cluster, outcome)
+	m.clusters.countTurn(cluster, outcome)
 }
 
 // Gates implements daemon.Meter.
 func (m *Meter) Gates(cluster cache.ObjectName, gates []plan.Gate) { m.clusters.wait(cluster, gates) }
 
 // Held implements daemon.Meter.
-func (m *Meter) Held(cluster cache.ObjectName, held bool) { m.clusters.hold(cluster, held) }
+func (m *Meter) Held(cluster cache.ObjectName, held bool) { m.clusters.setHeld(cluster, held) }
 
 // Gone implements daemon.Meter.
 func (m *Meter) Gone(cluster cache.ObjectName) { m.clusters.forget(cluster) }
