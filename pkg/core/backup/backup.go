@@ -14,7 +14,10 @@ import (
 	"time"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
@@ -58,17 +61,9 @@ func (f Found) Lacks(now time.Time, age time.Duration) string {
 		return fmt.Sprintf("the newest is %s, with the data of %s (%s ago)",
 			f.Newest, f.Data.UTC().Format(time.RFC3339), state.Age(now.Sub(f.Data)))
 	case len(f.Others) > 0:
-		return "none counts: " + shorten(f.Others)
+		return "none counts: " + remedy.FirstFew(f.Others, "; ")
 	}
 	return "it has none"
-}
-
-func shorten(lines []string) string {
-	const shown = 3
-	if len(lines) <= shown {
-		return strings.Join(lines, "; ")
-	}
-	return fmt.Sprintf("%s; and %d more", strings.Join(lines[:shown], "; "), len(lines)-shown)
 }
 
 func name(b *v1alpha1.Backup) string { return b.Namespace + "/" + b.Name }

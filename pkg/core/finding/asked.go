@@ -33,15 +33,7 @@ func notDriven(l Look) []Finding {
 }
 
 // some returns the first of several texts, and how many others there are.
-func some(all []string) string { return shorten(all, "; ") }
-
-func shorten(all []string, between string) string {
-	const shown = 3
-	if len(all) <= shown {
-		return strings.Join(all, between)
-	}
-	return fmt.Sprintf("%s%sand %d more", strings.Join(all[:shown], between), between, len(all)-shown)
-}
+func some(all []string) string { return remedy.FirstFew(all, "; ") }
 
 // driftedObjects are objects that differ from what the spec asks for, or are missing.
 func driftedObjects(l Look) []Finding {
@@ -108,7 +100,7 @@ func outdated(l Look) []Finding {
 			continue
 		}
 		f := Finding{Component: g.Kind, Remedy: remedy.Remedy{l.drive("restart them one after another")},
-			Seen: fmt.Sprintf("%s: not at revision %s yet", shorten(names, ", "), got.Set.UpdateRevision)}
+			Seen: fmt.Sprintf("%s: not at revision %s yet", remedy.FirstFew(names, ", "), got.Set.UpdateRevision)}
 		if got.Set.Manual {
 			f.Seen += "; with OnDelete they restart only when a person asks for it"
 			f.Remedy = l.restart(names)

@@ -13,3 +13,13 @@ func TestCount(t *testing.T) {
 		}
 	}
 }
+
+func TestFirstFew(t *testing.T) {
+	for want, all := range map[string][]string{
+		"": nil, "a": {"a"}, "a, b, c": {"a", "b", "c"}, "a, b, c, and 2 more": {"a", "b", "c", "d", "e"},
+	} {
+		if got := remedy.FirstFew(all, ", "); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
