@@ -99,7 +99,7 @@ func (s *subject) canary() verdict {
 	if s.due || !outdated {
 		return verdict{}
 	}
-	return s.Scope.stopAtCanary(s.profile, last)
+	return s.stopAtCanary(s.profile, last)
 }
 
 func (s *subject) manual() verdict {
