@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// outage is how long an API server may be away before a run that has begun ends.
-	outage = 5 * time.Minute
+	// Outage is how long an API server may be away before a run or a wait that has begun ends.
+	Outage = 5 * time.Minute
 	// again is the pause between two attempts to drive the cluster again.
 	again = 2 * time.Second
 	// heapGrowth is by how many percent the heap may grow before the garbage collector runs: a run may wait for hours.
@@ -55,7 +55,7 @@ func (s *Session) converge(ctx context.Context, f *factory.Factory, o flags.Opti
 
 // retry attempts until the API server answers again.
 func (s *Session) retry(ctx context.Context, f *factory.Factory, o flags.Options, policy plan.Policy, progress *reconcile.Progress) (plan.Plan, error) {
-	_ = wait.PollUntilContextTimeout(ctx, again, outage, true, func(context.Context) (bool, error) {
+	_ = wait.PollUntilContextTimeout(ctx, again, Outage, true, func(context.Context) (bool, error) {
 		_, err := s.Load(ctx)
 		return err == nil, nil
 	})

@@ -13,9 +13,6 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
-// outage is how long the API server may be away before a wait ends, as for a run that drives.
-const outage = 5 * time.Minute
-
 // Sight is what one look at a cluster has shown.
 type Sight struct {
 	Wanted   desired.State
@@ -69,7 +66,7 @@ func (o *Outages) Bearable(err error, now time.Time) bool {
 		o.Existed, o.seen = true, now
 		return false
 	}
-	return exit.Of(err) == exit.Failure && o.Seen() && now.Sub(o.seen) < outage
+	return exit.Of(err) == exit.Failure && o.Seen() && now.Sub(o.seen) < drive.Outage
 }
 
 // Lost returns the error of a wait that ends because the cluster could not be read.

@@ -131,7 +131,7 @@ func started(p *state.Pod) (time.Duration, bool) {
 		return 0, false
 	}
 	took := p.Since.Sub(p.Made)
-	if took <= 0 || took >= patience {
+	if took <= 0 || took >= plan.TimeToServe {
 		return 0, false
 	}
 	return took, true

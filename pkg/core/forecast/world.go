@@ -40,9 +40,6 @@ type world struct {
 // counts are numbers that PD reports of its members and stores.
 type counts struct{ members, healthy, stores, up int }
 
-// patience is how long a member may take to serve until nothing suggests that it will by itself.
-const patience = 10 * time.Minute
-
 func newWorld(profiles []plan.Profile, policy plan.Policy, want desired.State, now state.Snapshot) *world {
 	w := &world{
 		profiles: profiles, policy: policy, want: copyWanted(want), snap: copySnapshot(now), waits: policy.Waits,
@@ -72,7 +69,7 @@ func recovers(m state.Member, at time.Time) bool {
 	p := m.Pod
 	switch {
 	case p == nil:
-		return m.Gone.IsZero() || at.Sub(m.Gone) < patience
+		return m.Gone.IsZero() || at.Sub(m.Gone) < plan.TimeToServe
 	case !p.Last.Ended.IsZero() && p.Started.IsZero():
 		return false
 	}
@@ -80,7 +77,7 @@ func recovers(m state.Member, at time.Time) bool {
 	if since.IsZero() {
 		since = p.Made
 	}
-	return p.Terminating || at.Sub(since) < patience
+	return p.Terminating || at.Sub(since) < plan.TimeToServe
 }
 
 func copyWanted(w desired.State) desired.State {

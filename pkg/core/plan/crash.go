@@ -21,10 +21,10 @@ func (sc Scope) loops(m state.Member) bool {
 		return false
 	}
 	ran := p.Last.Ended.Sub(p.Last.Started)
-	if ran >= patience {
+	if ran >= TimeToServe {
 		return false
 	}
-	return p.Started.IsZero() || sc.All.At.Sub(p.Started) < max(proving, min(2*ran, patience))
+	return p.Started.IsZero() || sc.All.At.Sub(p.Started) < max(proving, min(2*ran, TimeToServe))
 }
 
 // loopingSince returns the latest time since when a member can have crashed again and again, by the

@@ -204,7 +204,7 @@ func (sc Scope) agreed(m state.Member) bool {
 
 // downForLong reports whether, in addition, one of the two has said so for long.
 func (sc Scope) downForLong(m state.Member) bool {
-	return sc.agreed(m) && sc.All.At.Sub(sc.reported(m).first) >= patience
+	return sc.agreed(m) && sc.All.At.Sub(sc.reported(m).first) >= TimeToServe
 }
 
 // freeAt returns when a restart of a member is free by evidence that agrees already and is not old
@@ -216,7 +216,7 @@ func (sc Scope) freeAt(p Profile, m state.Member) time.Time {
 	}
 	at := later(e.both.Add(settling), sc.storesHeard(m))
 	if p.Kind.Data() != topology.None && !sc.peersServe(p, m) {
-		at = later(at, e.first.Add(patience))
+		at = later(at, e.first.Add(TimeToServe))
 	}
 	return at
 }

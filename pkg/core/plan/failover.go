@@ -323,7 +323,7 @@ func (sc Scope) inRollout(m state.Member) string {
 		// More pods of a template that fails would fail as well. If another member serves with the
 		// template, it is not the cause.
 		return "its pod is of the revision that is being rolled out"
-	case m.Pod != nil && m.Pod.Terminating && sc.All.At.Sub(m.Pod.Since) < patience:
+	case m.Pod != nil && m.Pod.Terminating && sc.All.At.Sub(m.Pod.Since) < TimeToServe:
 		return "its pod is being replaced"
 	}
 	return ""

@@ -276,7 +276,7 @@ func (sc Scope) lapsed(h Hook, g *Gate) (over bool, v verdict) {
 	limit, limited := h.Timeout(sc)
 	end, why := g.Since.Add(limit), fmt.Sprintf(" after %s", limit)
 	if !limited {
-		g.patience = cmp.Or(h.Patience, patience) // so that the gate says until when
+		g.patience = cmp.Or(h.Patience, TimeToServe) // so that the gate says until when
 		if lapse != Proceed {
 			return false, verdict{}
 		}

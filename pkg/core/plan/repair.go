@@ -213,7 +213,7 @@ func (sc Scope) cannotServe(m state.Member) bool {
 		return sc.downForLong(m)
 	}
 	return m.Pod.Revision != sc.Got.Set.CurrentRevision &&
-		m.Stopped() && (!m.Pod.Ran || sc.loops(m)) && sc.All.At.Sub(sc.unchangedSince(m)) >= patience
+		m.Stopped() && (!m.Pod.Ran || sc.loops(m)) && sc.All.At.Sub(sc.unchangedSince(m)) >= TimeToServe
 }
 
 // mayBeRenewedOrRemoved reports whether nothing keeps a member from getting new data, or from
@@ -262,7 +262,7 @@ func (sc Scope) deadlocked(failing []state.Member) string {
 		case c.Pod == nil || !c.Pod.Ran:
 			return c.Name + " has yet to start with the new template"
 		case c.Pod.Started.IsZero():
-			wait = patience
+			wait = TimeToServe
 		case sc.All.At.Sub(c.Pod.Started) < proving:
 			return c.Name + " has just started with the new template"
 		}

@@ -11,9 +11,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// patience is how long a pod may be NotReady before a person is asked for help. A first start on a
+// TimeToServe is how long a pod may be NotReady before a person is asked for help. A first start on a
 // new node, with images to pull, takes minutes.
-const patience = 10 * time.Minute
+const TimeToServe = 10 * time.Minute
 
 // settling is how long a new state is given to change by itself.
 const settling = 2 * time.Minute
@@ -297,7 +297,7 @@ func (sc Scope) withinTimeToServe(g Gate, since time.Time, help remedy.Remedy) G
 	if since.IsZero() {
 		return g
 	}
-	g.Since, g.Deadline = since, since.Add(patience)
+	g.Since, g.Deadline = since, since.Add(TimeToServe)
 	electing := sc.Want.Kind.Data() == topology.Raft && sc.All.PD.Electing
 	g.Blocked = !electing && !sc.All.At.Before(g.Deadline)
 	return g

@@ -197,7 +197,7 @@ func (sc Scope) nothingLost(p Profile, m state.Member) bool {
 // members that wait to join must not be waited for.
 func (sc Scope) neverStarts(m state.Member) bool {
 	d := m.Database
-	return d.Unstarted && !d.Healthy && (m.Pod == nil || sc.All.At.Sub(sc.unchangedSince(m)) >= patience)
+	return d.Unstarted && !d.Healthy && (m.Pod == nil || sc.All.At.Sub(sc.unchangedSince(m)) >= TimeToServe)
 }
 
 // claimGone reports whether the claim with a member's data is gone. Without such a claim

@@ -102,8 +102,8 @@ func (sc Scope) setLeaving() verdict {
 		}
 		v.gates = append(v.gates, Gate{
 			Component: m.Kind, Member: m.Name, Reason: PodDeleted, Want: "pod deleted", Observed: m.Trouble(),
-			Since: m.Pod.Since, Deadline: m.Pod.Since.Add(patience), Remedy: sc.describe("pod", m.Name),
-			Blocked: !sc.All.At.Before(m.Pod.Since.Add(patience)),
+			Since: m.Pod.Since, Deadline: m.Pod.Since.Add(TimeToServe), Remedy: sc.describe("pod", m.Name),
+			Blocked: !sc.All.At.Before(m.Pod.Since.Add(TimeToServe)),
 		})
 	}
 	if len(v.gates) == 0 {

@@ -109,7 +109,7 @@ func bounded(gates []Gate, waits Waits, c *topology.Cluster, s *state.Snapshot) 
 			continue
 		}
 		since := waits.standsStillSince(g, s.At)
-		end := since.Add(cmp.Or(g.patience, patience))
+		end := since.Add(cmp.Or(g.patience, TimeToServe))
 		g.Blocked = !s.At.Before(end)
 		if !g.Blocked && g.patience == 0 {
 			continue
