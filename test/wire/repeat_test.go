@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-var repeats = flag.Int("repeats", 5, "how often TestRepeat does the same run")
+var repeats = flag.Int("repeats", 2, "how often TestRepeat does the same run")
 
 // TestRepeat: a seed gives the same run each time: the same requests with the same bodies, the same answers at the same
 // moments, and the same output. More of them: go test ./test/wire -run TestRepeat -repeats 100
