@@ -226,7 +226,7 @@ func (sc Scope) drifted() bool { return !sc.upload().idle() }
 // minReadyPassed waits until restarted pods have been Ready for as long as the user asks.
 func (sc Scope) minReadyPassed() verdict {
 	for _, m := range sc.Got.Running() {
-		if sc.Want.MinReady == 0 || sc.Got.Outdated(m) {
+		if sc.Want.MinReady == 0 || m.Pod == nil || sc.Got.Outdated(m) {
 			continue
 		}
 		ready := m.Pod.Since.Add(sc.Want.MinReady)

@@ -150,6 +150,16 @@ func TestWhySince(t *testing.T) {
 	t.Error("nothing waits for the member that is down")
 }
 
+// TestWhyWithoutPod: conditions are also asked where one before them does not hold, so that a member may have no pod.
+func TestWhyWithoutPod(t *testing.T) {
+	c := plantest.New(3, 3, 3)
+	c.Want(tidb).MinReady = 30 * time.Second
+	c.Member("t-tidb-0").Pod = nil
+	if all := c.Why("t-tidb-2"); len(all) == 0 {
+		t.Error("no answers")
+	}
+}
+
 // TestWhySinceWithoutGate: where no gate waits, the answer says since when what is observed lasts, and what a person
 // can do.
 func TestWhySinceWithoutGate(t *testing.T) {
