@@ -1,9 +1,9 @@
 package sim
 
-// A process stands still between two of its requests, as on a laptop that is suspended. The next request arrives
+// A process is suspended between two requests, as on a laptop that sleeps. The next request arrives
 // minutes or hours later, and nothing but the preconditions of the request protects the cluster.
 
-// Standing is a process that stands still before a request.
+// Standing is a process that is suspended before a request.
 type Standing struct {
 	seen        sighting
 	generations [components]int

@@ -20,7 +20,7 @@ type Faults struct {
 	Lost    float64 // the server does what it was asked, and the connection ends with the first bytes of the answer
 	Slow    float64 // the request takes up to ten seconds to arrive
 	Behind  float64 // the API server sends the events of a watch up to a minute late, as from a cache that is behind
-	// Asleep: the process stands still before a request that writes to the API server, for minutes or hours, and ends
+	// Asleep: the process is suspended before a request that writes to the API server, for minutes or hours, and ends
 	// then.
 	Asleep float64
 

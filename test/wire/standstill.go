@@ -18,7 +18,7 @@ type late struct {
 	send    func()
 }
 
-// Suspendable runs a command that stands still with the odds of the world's faults.
+// Suspendable runs a command that is suspended with the odds of the world's faults.
 func (w *World) Suspendable(ctx context.Context, args ...string) Result {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

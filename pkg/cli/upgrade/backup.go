@@ -23,8 +23,8 @@ import (
 
 const requireBackup = "require-backup-newer-than"
 
-// whyNotBackedUp returns why an upgrade must not begin without a newer backup. It is nil where the upgrade may begin, and
-// where no backup is required. An upgrade that has begun goes on: a cluster between two versions is not safer for
+// whyNotBackedUp returns why an upgrade must not begin without a newer backup. It is nil where the upgrade may begin,
+// and where no backup is required. An upgrade that has begun goes on: a cluster between two versions is not safer for
 // that.
 func (o options) whyNotBackedUp(ctx context.Context, f *factory.Factory, change intent.Change) error {
 	if o.backup == 0 || equality.Semantic.DeepEqual(change.Now.Spec, change.Want.Spec) {

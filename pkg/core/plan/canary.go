@@ -19,8 +19,8 @@ func (sc Scope) isBeyondCanary(m state.Member) bool {
 	return sc.Want.Held && m.Ordinal < max(sc.Want.Size()-sc.Want.Canary, 1)
 }
 
-// stopAtCanary stops a rollout before a member that a canary holds. First it does what belongs to the restarts before that
-// member.
+// stopAtCanary stops a rollout before a member that a canary holds. First it does what belongs to the restarts before
+// that member.
 func (sc Scope) stopAtCanary(p Profile, m state.Member) verdict {
 	if v := sc.minReadyPassed(); !v.idle() {
 		return v

@@ -167,9 +167,9 @@ func (v verdict) awaits() topology.Kind {
 	return v.gates[0].awaits
 }
 
-// holdOn returns what they mean for another component, by its index. A component that needs the other component, and
-// lacks what it needs, does not hold the other back. Nor does a component that waits for the rollout of the other. Each
-// would wait for the other.
+// holdOn returns what earlier components mean for another component, by the index of the latter. A component that needs
+// the other component, and lacks what it needs, does not hold the other back. Nor does a component that waits for the
+// rollout of the other. Each would wait for the other.
 func (h holds) holdOn(i int, k topology.Kind) hold {
 	var held hold
 	for _, o := range h {

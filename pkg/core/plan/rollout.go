@@ -85,7 +85,8 @@ func (s *subject) storesOfOthers() verdict {
 	return s.storesElsewhere(s.profile)
 }
 
-// rolloutEnded waits for the end of a rollout of which no pod is left to replace. Members that a user has named come then.
+// rolloutEnded waits for the end of a rollout of which no pod is left to replace. Members that a user has named come
+// then.
 func (s *subject) rolloutEnded() verdict {
 	if _, outdated := s.outdated(); outdated {
 		return verdict{}
@@ -118,8 +119,8 @@ func (s *subject) underReplacement() verdict {
 	return wait(Gate{Component: m.Kind, Member: m.Name, Reason: PodReplaced, Want: "pod replaced", Observed: "it has the old revision"})
 }
 
-// rolloutFinished waits until a rollout has ended in all that is reported of it. What members report cannot keep back a member
-// that a user has named: its restart may be what mends the report.
+// rolloutFinished waits until a rollout has ended in all that is reported of it. What members report cannot keep back a
+// member that a user has named: its restart may be what mends the report.
 func (sc Scope) rolloutFinished(named bool) verdict {
 	if v := sc.finish(); named || !v.idle() {
 		return v

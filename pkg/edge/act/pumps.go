@@ -69,7 +69,7 @@ func (a *Actor) notTheLast(ctx context.Context, object, node string, all []pd.Bi
 		case k == topology.TiDB && slices.ContainsFunc(pod.Spec.Containers, state.WritesBinlog):
 			writer = pod.Name
 		case k == topology.Pump:
-			closing[pod.Name] = pod.Annotations[topology.AnnotationClosing] != ""
+			closing[pod.Name] = pod.Annotations[topology.AnnotationClosing] != "" && pod.Annotations[topology.AnnotationClosing] == restarts(pod)
 		}
 	}
 	takes := func(n pd.BinlogNode) bool {
@@ -107,16 +107,21 @@ func (a *Actor) askToClose(ctx context.Context, ordinal int, s plan.ClosePump) e
 
 // markClosing notes on a pod that its Pump was asked to close. A Pump says so only when it is asked again.
 func (a *Actor) markClosing(ctx context.Context, pod *corev1.Pod) error {
-	restarts := ""
-	for _, c := range pod.Status.ContainerStatuses {
-		if c.Name == string(topology.Pump) {
-			restarts = strconv.Itoa(int(c.RestartCount))
-		}
-	}
 	return patched("pod "+pod.Name, func(body []byte) error {
 		_, err := a.kube.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: fieldManager})
 		return err
-	}, map[string]any{"uid": string(pod.UID), "annotations": map[string]any{topology.AnnotationClosing: restarts}}, nil)
+	}, map[string]any{"uid": string(pod.UID), "annotations": map[string]any{topology.AnnotationClosing: restarts(pod)}}, nil)
+}
+
+// restarts returns how often the container of a Pump has been restarted. A process that starts after the request to
+// close is online again.
+func restarts(pod *corev1.Pod) string {
+	for _, c := range pod.Status.ContainerStatuses {
+		if c.Name == string(topology.Pump) {
+			return strconv.Itoa(int(c.RestartCount))
+		}
+	}
+	return ""
 }
 
 // binlogNodes returns the Pumps and drainers that have registered in PD's etcd.

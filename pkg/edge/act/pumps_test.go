@@ -96,6 +96,9 @@ func TestClosePumpWhenItIsTheLast(t *testing.T) {
 	undated.Answered = time.Time{}
 	marked := pod(topology.Pump, 0)
 	marked.Annotations = map[string]string{topology.AnnotationClosing: "0"}
+	marked.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "pump"}}
+	restarted := marked.DeepCopy()
+	restarted.Status.ContainerStatuses[0].RestartCount = 1
 	for name, tt := range map[string]struct {
 		others []pd.BinlogNode
 		writes bool
@@ -108,6 +111,7 @@ func TestClosePumpWhenItIsTheLast(t *testing.T) {
 		"another one is offline":               {[]pd.BinlogNode{entry(0, "offline", time.Second)}, true, pod(topology.Pump, 0), false},
 		"another one is silent":                {[]pd.BinlogNode{entry(0, "online", time.Minute)}, true, pod(topology.Pump, 0), false},
 		"another one was asked to close":       {[]pd.BinlogNode{entry(0, "online", time.Second)}, true, marked, false},
+		"another one has started since then":   {[]pd.BinlogNode{entry(0, "online", time.Second)}, true, restarted, true},
 		"one of another Kubernetes cluster":    {[]pd.BinlogNode{elsewhere}, true, marked, true},
 		"PD does not say when it has answered": {[]pd.BinlogNode{undated}, true, marked, true},
 		"a drainer takes none":                 {[]pd.BinlogNode{drainer}, true, pod(topology.Pump, 0), false},

@@ -17,8 +17,8 @@ import (
 // pdAnswers is how long PD may take to say whether it can spare a member.
 const pdAnswers = 10 * time.Second
 
-// quorumSpares fails unless PD can spare the member that is to be restarted, by what PD's members say now. PD can spare a
-// member if a quorum is left without it, or if that member does not run. What was observed may have changed since,
+// quorumSpares fails unless PD can spare the member that is to be restarted, by what PD's members say now. PD can spare
+// a member if a quorum is left without it, or if that member does not run. What was observed may have changed since,
 // and a PD that cannot be asked may serve everybody but us. A restart that was decided because the member follows no
 // leader asks for that again. Such a restart has waited for no other member of PD and for no move of the leader.
 func (a *Actor) quorumSpares(ctx context.Context, s plan.Restart, pod *corev1.Pod) error {

@@ -79,8 +79,8 @@ func (m *history) endedSince(member string, p *state.Pod, now time.Time) time.Ti
 // something.
 const unobservedAfter = 45 * time.Second
 
-// noteHeartbeats notes the last heartbeats of stores. If one is earlier than before, PD's leader was elected again and has
-// loaded heartbeats that were saved minutes ago. So the leader counts as new, though the name may be the same. A
+// noteHeartbeats notes the last heartbeats of stores. If one is earlier than before, PD's leader was elected again and
+// has loaded heartbeats that were saved minutes ago. So the leader counts as new, though the name may be the same. A
 // member that resigns is often elected again before PD is asked.
 func (m *history) noteHeartbeats(heartbeats map[uint64]time.Time) {
 	for id, at := range heartbeats {
