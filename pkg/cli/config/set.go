@@ -66,7 +66,7 @@ have, or that is of another type there, is refused.`,
 			if err := o.parse(args); err != nil {
 				return err
 			}
-			if err := o.atOnce(cmd.Flags()); err != nil {
+			if err := o.validateAtOnce(); err != nil {
 				return err
 			}
 			return run(cmd.Context(), o)

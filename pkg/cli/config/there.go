@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/explain"
@@ -20,22 +18,12 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
 )
 
-// unused are flags of a run, which a change of what members keep themselves is not.
-var unused = []string{"report", "no-follow", "take-over", "evict-timeout", "on-evict-timeout", "max-leader-moves", "canary", "field-manager"}
-
-// atOnce refuses flags that have no effect on a change of what members keep themselves.
-func (o *setting) atOnce(flags *pflag.FlagSet) error {
+// validateAtOnce refuses flags that have no effect on a change of what members keep themselves.
+func (o *setting) validateAtOnce() error {
 	if !o.keptByMembers() {
 		return nil
 	}
-	given := slices.DeleteFunc(slices.Clone(unused), func(name string) bool { return !flags.Changed(name) })
-	if !o.Wait {
-		given = append(given, "wait=false")
-	}
-	if len(given) == 0 {
-		return nil
-	}
-	return exit.Usagef("what %s keeps itself is changed at once and without a run, so it does not go with --%s", o.kind.Title(), strings.Join(given, ", --"))
+	return o.ValidateAtOnce(fmt.Sprintf("what %s keeps itself is changed at once and without a run", o.kind.Title()))
 }
 
 // change is a setting that members keep themselves, as it is and as it is to be.

@@ -1,7 +1,6 @@
 package flags
 
 import (
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,7 +35,8 @@ type Options struct {
 	// Eviction has the values of the flags of BindEviction and BindStop; zero for verbs without them.
 	Eviction plan.Eviction
 
-	set *pflag.FlagSet // the flags of the command line; nil for options that no command line has given
+	table Table          // the rows of all flags that the command has
+	set   *pflag.FlagSet // the flags of the command line; nil for options that no command line has given
 }
 
 var (
@@ -48,17 +48,17 @@ var (
 // run is the table of flags that all driving verbs have.
 func (o *Options) run() Table {
 	return Table{
-		{Name: "timeout", Add: Duration(&o.Timeout, 0),
+		{Name: "timeout", AtOnce: true, Add: Duration(&o.Timeout, 0),
 			Usage: "Stop waiting after this long, e.g. 30m, at a safe point; the same command then goes on. Zero waits for ever."},
-		{Name: "output", Daemon: true, Add: func(cmd *cobra.Command, f Flag) { o.Output.Bind(cmd, f.Usage) },
+		{Name: "output", Daemon: true, AtOnce: true, Add: func(cmd *cobra.Command, f Flag) { o.Output.Bind(cmd, f.Usage) },
 			Usage: "With json, one event per line on stdout rather than progress on stderr."},
 		{Name: "report", Add: func(cmd *cobra.Command, f Flag) {
 			o.Reports = &output.Documents{}
 			o.Reports.Bind(cmd, f.Usage)
 		}, Usage: "Write to files what was done and waited for, e.g. junit=junit.xml,html=run.html, also if the command fails."},
-		{Name: "dry-run", Add: func(cmd *cobra.Command, _ Flag) { o.DryRun.Bind(cmd) }},
-		{Name: "exit-code", Needs: "dry-run", Add: Bool(&o.ExitCode, false), Usage: "exit with 10 when there is something to do."},
-		{Name: "yes", Short: "y", Add: Bool(&o.Yes, false),
+		{Name: "dry-run", AtOnce: true, Add: func(cmd *cobra.Command, _ Flag) { o.DryRun.Bind(cmd) }},
+		{Name: "exit-code", AtOnce: true, Needs: "dry-run", Add: Bool(&o.ExitCode, false), Usage: "exit with 10 when there is something to do."},
+		{Name: "yes", Short: "y", AtOnce: true, Add: Bool(&o.Yes, false),
 			Usage: "Do not ask: neither in a terminal, after what will be done is shown, nor before a service or data is taken away."},
 		{Name: "wait", Add: Bool(&o.Wait, true),
 			Usage: "Drive the cluster until it has converged. With --wait=false, leave that to a daemon or to another process that drives it, and end when that one begins."},
@@ -116,13 +116,9 @@ func (o *Options) manager() Table {
 	}}
 }
 
-// allFlags has the flags of all verbs: what does not go together does not depend on the verb.
-func (o *Options) allFlags() Table {
-	return slices.Concat(o.run(), o.eviction(), o.stop(), o.canary(), o.manager())
-}
-
 func (o *Options) bind(cmd *cobra.Command, t Table) {
 	o.set = cmd.Flags()
+	o.table = append(o.table, t...)
 	t.Bind(cmd)
 }
 
@@ -148,11 +144,14 @@ func (o *Options) Validate() error {
 	if o.Timeout < 0 {
 		return exit.Usagef("--timeout must not be negative")
 	}
-	return o.allFlags().Check(o.set)
+	return o.table.Check(o.set)
 }
 
 // ValidateDaemon refuses the flags that "sync --watch" has no use for.
-func (o *Options) ValidateDaemon() error { return o.allFlags().CheckDaemon(o.set) }
+func (o *Options) ValidateDaemon() error { return o.table.CheckDaemon(o.set) }
+
+// ValidateAtOnce refuses the flags that a change without a run has no use for. The text says what such a change is.
+func (o *Options) ValidateAtOnce(what string) error { return o.table.CheckAtOnce(o.set, what) }
 
 // Stay refuses --wait=false for a request that only this process knows of: it is not written down.
 func (o *Options) Stay(what string) error {

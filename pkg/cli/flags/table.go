@@ -28,6 +28,9 @@ type Flag struct {
 	// Daemon: the flag has a meaning for a daemon as well. "sync --watch" refuses each flag without this mark, so
 	// that a new flag is not accepted there without an effect.
 	Daemon bool
+	// AtOnce: the flag has a meaning also for a change that is made at once, without a run. Such a change refuses
+	// each flag without this mark, for the same reason.
+	AtOnce bool
 }
 
 // Setting is a value of a flag with which some other flags have no meaning.
@@ -91,6 +94,25 @@ func (t Table) CheckDaemon(set *pflag.FlagSet) error {
 	return nil
 }
 
+// CheckAtOnce refuses flags of a command line that have no meaning for a change without a run. The text says what
+// such a change is.
+func (t Table) CheckAtOnce(set *pflag.FlagSet, what string) error {
+	var given []string
+	for _, f := range t {
+		if !f.AtOnce && used(set, f.Name) {
+			name := "--" + f.Name
+			if set.Lookup(f.Name).Value.String() == "false" { // a switch that is on without the flag
+				name += "=false"
+			}
+			given = append(given, name)
+		}
+	}
+	if len(given) == 0 {
+		return nil
+	}
+	return exit.Usagef("%s, so it does not go with %s", what, strings.Join(given, ", "))
+}
+
 // missing returns the flag that a flag needs and that is not given; "" for none. A needed flag may need another
 // one, which is named first.
 func (t Table) missing(set *pflag.FlagSet, f Flag) string {
@@ -122,15 +144,11 @@ func (t Table) settings() []*Setting {
 	return all
 }
 
-// used reports whether a command line gives a flag. A switch that it turns off, as it is by default, does not
-// count: scripts write --take-over=$X.
+// used reports whether a command line gives a flag a value that is not its default. A default does not count
+// because scripts write --take-over=$X.
 func used(set *pflag.FlagSet, name string) bool {
 	f := set.Lookup(name)
-	if f == nil || !f.Changed {
-		return false
-	}
-	off := f.Value.Type() == "bool" && f.Value.String() == "false" && f.DefValue == "false"
-	return !off
+	return f != nil && f.Changed && f.Value.String() != f.DefValue
 }
 
 // list returns names as a text, with "and" before the last one.

@@ -79,6 +79,11 @@ func TestQuorum(t *testing.T) {
 				m.Pod.Ready, m.Database.Answer = false, state.Answered
 			}
 		})},
+		{Name: "restart of the leader, a member answers that does not run by the report of Kubernetes", Cluster: roll(pd, func(c *plantest.Cluster) {
+			lead(c, "t-pd-2")
+			m := c.Member("t-pd-0")
+			m.Pod.Ready, m.Pod.Started, m.Database.Answer = false, time.Time{}, state.Answered
+		})},
 		{Name: "restart of another one than the leader, one was restarted", Cluster: roll(pd, func(c *plantest.Cluster) {
 			c.Rolled(pd, 2)
 			lead(c, "t-pd-0")

@@ -272,9 +272,10 @@ func (sc Scope) podsRemoved(p Profile) []state.Member {
 // database and the member's own port must say so, and Kubernetes must have had time to notice. If a
 // readiness probe is wrong, this is true of all members, and they would wait for each other for
 // ever. A process that has just started answers before it serves, and its pod may have been
-// NotReady for a long time before.
+// NotReady for a long time before. Where Kubernetes reports that no process runs, the report is old,
+// and nobody knows when the process has started.
 func (sc Scope) servesUnready(m state.Member) bool {
-	return m.Database.Healthy && m.Database.Answer == state.Answered &&
+	return m.Database.Healthy && m.Database.Answer == state.Answered && !m.Pod.Started.IsZero() &&
 		sc.All.At.Sub(later(m.Pod.Since, m.Pod.Started)) >= settling
 }
 

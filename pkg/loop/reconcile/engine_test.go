@@ -95,6 +95,26 @@ func TestFailedStep(t *testing.T) {
 	}
 }
 
+// TestOldDecision: after a step that took long, or during which the process stood still, the later steps of the decision
+// are not begun. The next turn decides anew.
+func TestOldDecision(t *testing.T) {
+	for took, want := range map[time.Duration]string{
+		time.Minute:               "look, update Service t-pd-peer, scale TiDB from 2 to 3, record",
+		time.Minute + time.Second: "look, update Service t-pd-peer, record",
+	} {
+		c := out()
+		c.Want(topology.PD).Services[0].Drift = desired.Differs
+		s := &fakes{turns: []fakeTurn{{c: c}}}
+		e, now := s.engine(), plantest.Now
+		e.Progress.now = func() time.Time { return now }
+		s.did = func(plan.Step) { now = now.Add(took) }
+		_, err := e.Once(t.Context())
+		if got := strings.Join(s.log, ", "); err != nil || got != want {
+			t.Errorf("after a step of %s: got %q, %v; want %q", took, got, err, want)
+		}
+	}
+}
+
 // A step that always fails for one component does not delay another component, and is tried again.
 func TestFailureDelaysNoOtherComponent(t *testing.T) {
 	const fails, other = "restart t-pd-2", "scale TiDB from 2 to 1"
