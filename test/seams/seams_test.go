@@ -8,15 +8,18 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // own are the files in which a component may be distinguished from the others: those that are
 // about one component alone.
 var own = regexp.MustCompile(`/(pd|tiproxy|tikv|tiflash|tidb|ticdc|pump)[a-z]*\.go$`)
 
-// TestComponentsAreData: no code asks which component it has before it. What components
+// TestComponentsAreData: no code asks which component it has. What components
 // differ in are fields of their rows and of their Profile, so that to add a component
 // is to add rows.
 func TestComponentsAreData(t *testing.T) {
@@ -63,11 +66,12 @@ func f(k topology.Kind) {
 	_ = groups[topology.PD]
 	_ = k.Data() == topology.Raft
 	_ = k == tikv || w.pd == nil || w.pods[pd] == nil
+	_ = k == topology.TiProxy || k == ticdc || k != topology.Pump
 }`
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := asked(t, file); len(got) != 5 {
+	if got := asked(t, file); len(got) != 8 {
 		t.Errorf("got %q", got)
 	}
 }
@@ -82,7 +86,7 @@ func asked(t *testing.T, file string) []string {
 	}
 	var all []string
 	note := func(e ast.Expr) {
-		if named(e, parsed.Name.Name) {
+		if isComponent(e, parsed.Name.Name) {
 			all = append(all, set.Position(e.Pos()).String())
 		}
 	}
@@ -103,21 +107,19 @@ func asked(t *testing.T, file string) []string {
 	return all
 }
 
-// components are the names of constants of topology.Kind, and modelled are those of the
-// simulation, which indexes components by a number.
-var (
-	components = map[string]bool{"PD": true, "TiKV": true, "TiFlash": true, "TiDB": true}
-	modelled   = map[string]bool{"pd": true, "tikv": true, "tiflash": true, "tidb": true}
-)
-
-// named reports whether an expression in a package is a component by its name.
-func named(e ast.Expr, pkg string) bool {
+// isComponent reports whether an expression in a package is a component by its name: a constant of topology.Kind, whose
+// name is the component's title, or the number by which the simulation indexes the component.
+func isComponent(e ast.Expr, pkg string) bool {
+	has := func(name func(topology.Kind) string, in string) bool {
+		return slices.ContainsFunc(topology.Kinds(), func(k topology.Kind) bool { return name(k) == in })
+	}
 	switch e := e.(type) {
 	case *ast.Ident:
-		return pkg == "topology" && components[e.Name] || pkg == "sim" && modelled[e.Name]
+		return pkg == "topology" && has(topology.Kind.Title, e.Name) ||
+			pkg == "sim" && has(func(k topology.Kind) string { return string(k) }, e.Name)
 	case *ast.SelectorExpr:
 		from, ok := e.X.(*ast.Ident)
-		return ok && from.Name == "topology" && components[e.Sel.Name]
+		return ok && from.Name == "topology" && has(topology.Kind.Title, e.Sel.Name)
 	}
 	return false
 }

@@ -52,6 +52,10 @@ func (w *Model) tickOperator() {
 	}
 }
 
+// empties are the components from whose members the operator first takes what they have. Each function reports whether a
+// member is empty, and goes on with it where it is not.
+var empties = [components]func(*Model, int) bool{tikv: (*Model).evicted, ticdc: (*Model).drainedByOperator}
+
 // operate is one sync of the operator. It goes on with the rollout of the first component that has one. It takes a
 // member at a time from the top, as long as all members are Ready. It evicts leaders from a store first: it marks the
 // pod, and makes a scheduler. When the operator goes away, the mark, the scheduler and the partition stay as they are.
@@ -62,7 +66,8 @@ func (w *Model) operate() {
 		if !set.exists || set.leaving || set.spec.manual || i < 0 {
 			continue
 		}
-		if set.observed == set.generation && w.allReady(kind(k)) && (!kind(k).leads() || w.evicted(i)) && (kind(k) != ticdc || w.drainedByOperator(i)) {
+		empty := empties[k]
+		if set.observed == set.generation && w.allReady(kind(k)) && (empty == nil || empty(w, i)) {
 			w.note("tidb-operator: restarts %s", w.names[k][i])
 			spec := set.spec
 			spec.partition = i

@@ -33,12 +33,9 @@ func unknownTo(tc *v1alpha1.TidbCluster, k Kind) []string {
 	var fields []string
 	for _, path := range Unknown(tc) {
 		name, _, nested := strings.Cut(strings.TrimPrefix(path, "spec."), ".")
-		if !nested || name == string(k) || !slices.Contains(parts, name) {
+		if _, other := ParseKind(name); !nested || name == string(k) || !other {
 			fields = append(fields, path)
 		}
 	}
 	return fields
 }
-
-// parts are the fields of the spec that are about one component.
-var parts = []string{"pd", "tikv", "tidb", "tiflash", "ticdc", "tiproxy", "pump"}

@@ -35,7 +35,8 @@ type configuration struct {
 	read  *config.GenericConfig
 }
 
-// configs returns the configurations that are in the spec.
+// configs returns the configurations that are in the spec and of which keys may be dropped. The API types keep all keys
+// of Pump's configuration.
 func (m *Manifest) configs() []configuration {
 	spec := m.Cluster.Spec
 	var all []configuration
