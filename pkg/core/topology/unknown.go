@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
