@@ -17,6 +17,7 @@ func TestByHand(t *testing.T) {
 	s := newEnvironment(t, "e2e-by-hand")
 	s.tidb(t, 0, "create", cluster, "--version", from, "--storage", "1Gi", "--tikv", "4", "--tidb", "1")
 	p := s.person(t)
+	t.Run("answers of the list", p.answers)
 	t.Run("scheduler added", p.schedulerAdded)
 	t.Run("store deleted", p.storeDeleted)
 }

@@ -72,12 +72,17 @@ func (d *Database) hasStore(id uint64) bool {
 	return false
 }
 
-// removeScheduler ends the eviction from one store, by the name of the scheduler with the store's id.
+// removeScheduler ends the eviction from one store, by the name of the scheduler with the store's id. PD has one
+// scheduler for all stores, and says nothing where that scheduler does not know the store.
 func (d *Database) removeScheduler(w http.ResponseWriter, r *http.Request) {
 	text, ok := strings.CutPrefix(r.PathValue("name"), evictLeader+"-")
 	id, err := strconv.ParseUint(text, 10, 64)
-	if !ok || err != nil || !d.model.SchedulersLoaded() || !slices.Contains(d.model.Evicting(), id) {
+	switch stores := d.model.Evicting(); {
+	case !ok || err != nil || !d.model.SchedulersLoaded() || len(stores) == 0:
 		answer(w, http.StatusNotFound, noScheduler)
+		return
+	case !slices.Contains(stores, id):
+		answer(w, http.StatusNotFound, nil)
 		return
 	}
 	d.model.AllowLeaders(id)
