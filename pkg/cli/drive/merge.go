@@ -55,7 +55,7 @@ func restartAgain(now, next desired.State, snap state.Snapshot) []string {
 	for _, g := range next.Groups {
 		got := snap.Groups[g.Kind]
 		before, _ := now.Group(g.Kind)
-		rolling := slices.ContainsFunc(got.Running(), got.Outdated)
+		rolling := slices.ContainsFunc(got.BelowReplicas(), got.Outdated)
 		for _, m := range preview.Restarting(g, got) {
 			if rolling && before.Current(got, m) {
 				all = append(all, m.Name)

@@ -31,7 +31,7 @@ func upgradesStores(w desired.State, snap state.Snapshot) bool {
 			v := m.Version()
 			return m.Pod != nil && v != "" && !topology.SameRelease(v, g.Version)
 		}
-		if g.Kind.Data() == topology.Store && slices.ContainsFunc(snap.Groups[g.Kind].Running(), other) {
+		if g.Kind.Data() == topology.Store && slices.ContainsFunc(snap.Groups[g.Kind].BelowReplicas(), other) {
 			return true
 		}
 	}

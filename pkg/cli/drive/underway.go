@@ -65,7 +65,7 @@ func scaling(before map[topology.Kind]int, w desired.State, snap state.Snapshot)
 		was, changed := before[g.Kind]
 		got := snap.Groups[g.Kind]
 		waits := func(m state.Member) bool { return m.Ordinal >= was && !m.Up() }
-		if changed && (got.Set.Replicas != g.Size() || slices.ContainsFunc(got.Running(), waits)) {
+		if changed && (got.Set.Replicas != g.Size() || slices.ContainsFunc(got.BelowReplicas(), waits)) {
 			all = append(all, fmt.Sprintf("%s: %d to %s", g.Kind.Title(), was, preview.Members(g.Size())))
 		}
 	}

@@ -199,7 +199,7 @@ var leaderMoved = plan.Hook{
 func successor(sc plan.Scope, m state.Member) (state.Member, bool) {
 	var best state.Member
 	found := false
-	for _, c := range sc.Got.Running() {
+	for _, c := range sc.Got.BelowReplicas() {
 		if c.Ordinal == m.Ordinal || !canLead(c) || !sc.Kept(c) {
 			continue
 		}

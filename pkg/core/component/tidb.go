@@ -70,11 +70,11 @@ var firstPasswordSet = plan.Hook{
 
 // changes reports whether pods are to be replaced, other than by the user, or their number changes.
 func changes(sc plan.Scope) bool {
-	outdated := slices.ContainsFunc(sc.Got.Running(), sc.Got.Outdated)
+	outdated := slices.ContainsFunc(sc.Got.BelowReplicas(), sc.Got.Outdated)
 	return sc.Got.Set.Replicas != sc.Want.Size() || sc.Want.Set.Drift != desired.None || outdated && !sc.Got.Set.Manual
 }
 
 // firstUp reports whether a member is up, and none with a lower ordinal is.
 func firstUp(sc plan.Scope, m state.Member) bool {
-	return slices.IndexFunc(sc.Got.Running(), state.Member.Up) == m.Ordinal
+	return slices.IndexFunc(sc.Got.BelowReplicas(), state.Member.Up) == m.Ordinal
 }

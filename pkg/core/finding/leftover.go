@@ -70,7 +70,7 @@ func schedulersLeft(l Look) []Finding {
 // be restarted, the upgrade may go on.
 func ddlPaused(l Look) []Finding {
 	got := l.Snapshot.Groups[topology.TiDB]
-	if l.DDLPaused == "" || slices.ContainsFunc(got.Running(), got.Outdated) {
+	if l.DDLPaused == "" || slices.ContainsFunc(got.BelowReplicas(), got.Outdated) {
 		return nil
 	}
 	c := l.Wanted.Cluster

@@ -120,7 +120,7 @@ func (w *world) roll(k topology.Kind) {
 	if !g.Set.Exists || g.Set.Manual || g.Set.Terminating {
 		return
 	}
-	running := g.Running()
+	running := g.BelowReplicas()
 	current := true
 	for _, m := range running {
 		current = current && m.Pod != nil && m.Pod.Ready && !g.Outdated(m)

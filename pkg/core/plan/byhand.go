@@ -28,7 +28,7 @@ func (sc Scope) askForDeletion(p Profile, h hold, v verdict) verdict {
 			g.Blocked, g.Remedy = !g.resolves, sc.deletePod(m)
 		}
 	}
-	for _, m := range sc.Got.Running() {
+	for _, m := range sc.Got.BelowReplicas() {
 		// While a member is waited for, each other member that is down counts too. The first may need it for a quorum.
 		if (awaited && sc.Kept(m) || sc.mustServe(p, m)) && sc.needsNewRevision(p, m) {
 			g := serving(sc, m)
@@ -53,7 +53,7 @@ func (sc Scope) mustServe(p Profile, m state.Member) bool {
 // pdUnreachable reports whether no member of PD answers and none of those here is Ready.
 // They crash so fast that none of them can be asked whether there is a leader.
 func (sc Scope) pdUnreachable() bool {
-	for _, m := range sc.Got.Running() {
+	for _, m := range sc.Got.BelowReplicas() {
 		if m.Pod != nil && m.Pod.Ready {
 			return false
 		}

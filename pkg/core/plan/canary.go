@@ -49,7 +49,7 @@ func (sc Scope) addCanaryGate(_ Profile, _ hold, v verdict) verdict {
 // unpromoted returns the gate that a person opens by promoting the canary.
 func (sc Scope) unpromoted() Gate {
 	updated := 0
-	for _, m := range sc.Got.Running() {
+	for _, m := range sc.Got.BelowReplicas() {
 		if sc.Kept(m) && !sc.Got.Outdated(m) {
 			updated++
 		}

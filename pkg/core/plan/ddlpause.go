@@ -39,7 +39,7 @@ var DDLPaused = Hook{
 	Reason: DDLStatementsPaused, Want: "DDL statements paused",
 	Done: func(sc Scope, m state.Member) bool { return sc.Cluster.DDLPause.Recorded || !sc.pausesDDL(m) },
 	Step: func(sc Scope, m state.Member) Step {
-		by := sc.Got.Running()[slices.IndexFunc(sc.Got.Running(), state.Member.Up)]
+		by := sc.Got.BelowReplicas()[slices.IndexFunc(sc.Got.BelowReplicas(), state.Member.Up)]
 		return BeginDDLPause{
 			Component: m.Kind, Member: m.Name, By: by.Name, PodUID: by.Pod.UID,
 			From: m.Version(), To: sc.Want.Version, Revision: sc.Got.Set.UpdateRevision,
@@ -107,7 +107,7 @@ func endDDLPause(c topology.Cluster, s state.Snapshot) []Step {
 	if !c.DDLPause.Recorded {
 		return nil
 	}
-	for _, m := range s.Groups[topology.TiDB].Running() {
+	for _, m := range s.Groups[topology.TiDB].BelowReplicas() {
 		if m.Up() && m.Pod != nil {
 			return []Step{EndDDLPause{Component: m.Kind, Member: m.Name, PodUID: m.Pod.UID}}
 		}
@@ -119,7 +119,7 @@ func endDDLPause(c topology.Cluster, s state.Snapshot) []Step {
 // replaces the pods, which may be in weeks.
 func endIdleDDLPause(w desired.State, s state.Snapshot) verdict {
 	got := s.Groups[topology.TiDB]
-	if !got.Set.Manual && got.Set.Exists && (!got.Set.Observed || slices.ContainsFunc(got.Running(), got.Outdated)) {
+	if !got.Set.Manual && got.Set.Exists && (!got.Set.Observed || slices.ContainsFunc(got.BelowReplicas(), got.Outdated)) {
 		return verdict{}
 	}
 	return verdict{steps: endDDLPause(w.Cluster, s)}

@@ -237,7 +237,7 @@ func (sc Scope) outdated() (state.Member, bool) { return sc.highest(sc.Got.Outda
 
 // highest returns the running member with the highest ordinal of which something is true.
 func (sc Scope) highest(is func(state.Member) bool) (state.Member, bool) {
-	running := sc.Got.Running()
+	running := sc.Got.BelowReplicas()
 	for i := len(running) - 1; i >= 0; i-- {
 		if is(running[i]) {
 			return running[i], true
@@ -333,7 +333,7 @@ func (sc Scope) needs(p Profile) verdict {
 func (sc Scope) cancelObsolete(p Profile) verdict {
 	var v verdict
 	next, restarts := sc.nextToRestart()
-	for _, m := range sc.Got.Running() {
+	for _, m := range sc.Got.BelowReplicas() {
 		if !sc.Kept(m) || restarts && m.Ordinal == next.Ordinal || sc.gaveUp(p, m) || dataBeingDeleted(p, m) {
 			continue
 		}

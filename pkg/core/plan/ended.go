@@ -34,7 +34,7 @@ func (s ReplaceEnded) String() string {
 // which in some versions comes before the last container has ended. So a second kind of evidence is needed as well.
 func (sc Scope) replaceEnded(p Profile) verdict {
 	var v verdict
-	for _, m := range sc.Got.Running() {
+	for _, m := range sc.Got.BelowReplicas() {
 		if !sc.hasEnded(p, m) {
 			continue
 		}

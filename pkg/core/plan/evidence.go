@@ -247,7 +247,7 @@ func (sc Scope) runsUnlisted(m state.Member) bool {
 // away by others is a peer as well. PD counts on it, and regions may have no quorum without both
 // stores.
 func (sc Scope) peersMissing(p Profile, m state.Member) verdict {
-	v := membersDown(sc, slices.Concat(sc.Got.Running(), sc.podsRemoved(p)), &m)
+	v := membersDown(sc, slices.Concat(sc.Got.BelowReplicas(), sc.podsRemoved(p)), &m)
 	v.gates = slices.DeleteFunc(v.gates, func(g Gate) bool {
 		o, _ := sc.Got.Member(g.Member)
 		if o.Pod == nil || o.Pod.Terminating || sc.loops(o) {
@@ -264,7 +264,7 @@ func (sc Scope) podsRemoved(p Profile) []state.Member {
 	if p.Kind.Data() != topology.Store {
 		return nil
 	}
-	above := slices.Clone(sc.Got.Members[len(sc.Got.Running()):])
+	above := slices.Clone(sc.Got.Members[len(sc.Got.BelowReplicas()):])
 	return slices.DeleteFunc(above, func(m state.Member) bool { return !countedOn(m) })
 }
 
@@ -322,7 +322,7 @@ func (sc Scope) downOrNoQuorum(p Profile, m state.Member) bool {
 }
 
 func (sc Scope) anyDown(p Profile) bool {
-	for _, m := range sc.Got.Running() {
+	for _, m := range sc.Got.BelowReplicas() {
 		if sc.downOrNoQuorum(p, m) {
 			return true
 		}

@@ -153,7 +153,7 @@ func (sc Scope) gaveUpData(p Profile, m state.Member) bool {
 // when they are given up.
 func (sc Scope) giveUp(p Profile) verdict {
 	var v verdict
-	for _, m := range sc.Got.Running() {
+	for _, m := range sc.Got.BelowReplicas() {
 		c, ok := sc.lostMember(p, m)
 		policy := sc.Policy.Failover
 		switch {
@@ -268,7 +268,7 @@ func (c LostMember) due(policy Failing) time.Time {
 func LostMembers(profiles []Profile, policy Policy, w desired.State, s state.Snapshot) []LostMember {
 	var all []LostMember
 	for _, sc := range scopesOf(&policy, &w, &s) {
-		for _, m := range sc.Got.Running() {
+		for _, m := range sc.Got.BelowReplicas() {
 			if c, ok := sc.lostMember(profileOf(profiles, sc.Want.Kind), m); ok {
 				all = append(all, c)
 			}
@@ -337,7 +337,7 @@ func (sc Scope) replaced() bool {
 		return false
 	}
 	serve := 0
-	for _, m := range sc.Got.Running() {
+	for _, m := range sc.Got.BelowReplicas() {
 		if m.Up() && !sc.loops(m) {
 			serve++
 			continue

@@ -29,7 +29,7 @@ func (sc Scope) OfOtherCluster(m state.Member) bool {
 // Without this rule the two would wait for each other: this one gets new data only when
 // all others serve.
 func (sc Scope) blocksRollout(p Profile, m state.Member) bool {
-	return slices.ContainsFunc(sc.Got.Running(), func(o state.Member) bool {
+	return slices.ContainsFunc(sc.Got.BelowReplicas(), func(o state.Member) bool {
 		return o.Ordinal < m.Ordinal && sc.Got.Outdated(o) && sc.downOrNoQuorum(p, o) && sc.mayHelp(p, o)
 	})
 }
@@ -44,7 +44,7 @@ func wasKnown(p Profile, m state.Member) bool {
 // revisionServes reports whether another member serves with the revision of a member's
 // pod.
 func (sc Scope) revisionServes(m state.Member) bool {
-	for _, o := range sc.Got.Running() {
+	for _, o := range sc.Got.BelowReplicas() {
 		if o.Ordinal != m.Ordinal && o.Up() && !sc.loops(o) && o.Pod.Revision == m.Pod.Revision {
 			return true
 		}

@@ -30,7 +30,7 @@ func removalIrreversible(m state.Member) bool {
 // that is recreated before it.
 func (sc Scope) replaceLostData(p Profile) verdict {
 	var v verdict
-	members := sc.Got.Running()
+	members := sc.Got.BelowReplicas()
 	if i := slices.IndexFunc(members, renewed); p.Kind.Data() == topology.Raft && i >= 0 {
 		members = members[:i+1] // one at a time
 	}
@@ -124,7 +124,7 @@ func (sc Scope) renewable(p Profile, m state.Member) bool {
 // Ready. The database must count on the other member. Two stores that leave may have regions that
 // no other store has, and no third store gets these before one of the two runs.
 func (sc Scope) holdsUp(m state.Member) bool {
-	return slices.ContainsFunc(sc.Got.Running(), func(o state.Member) bool {
+	return slices.ContainsFunc(sc.Got.BelowReplicas(), func(o state.Member) bool {
 		return sc.WaitsFor(o, m) && countedOn(o)
 	})
 }

@@ -227,7 +227,7 @@ func (sc Scope) mayBeRenewedOrRemoved(p Profile, m state.Member) bool {
 // fail with the update revision for another reason. PD, for example, lets no member join while an added member has yet
 // to start.
 func (sc Scope) updateRevisionServes() bool {
-	for _, m := range sc.Got.Running() {
+	for _, m := range sc.Got.BelowReplicas() {
 		if !sc.Got.Outdated(m) && m.Up() && !sc.loops(m) &&
 			!m.Pod.Started.IsZero() && sc.All.At.Sub(m.Pod.Started) >= settling {
 			return true
@@ -240,7 +240,7 @@ func (sc Scope) updateRevisionServes() bool {
 // named is among them, because nobody knows yet whether the restart helps.
 func (sc Scope) failing(except state.Member) []state.Member {
 	var failing []state.Member
-	for _, m := range sc.Got.Running() {
+	for _, m := range sc.Got.BelowReplicas() {
 		removed := removalIrreversible(m) && m.Pod != nil && m.Pod.Ran // it fails for another reason
 		_, queued := sc.memberBefore(m)
 		if m.Ordinal != except.Ordinal && !sc.Got.Outdated(m) && (!m.Up() || sc.loops(m)) && !removed && !queued {
@@ -267,7 +267,7 @@ func (sc Scope) deadlocked(failing []state.Member) string {
 			return c.Name + " has just started with the new template"
 		}
 	}
-	for _, m := range sc.Got.Running() {
+	for _, m := range sc.Got.BelowReplicas() {
 		if m.Pod == nil || m.Pod.Revision != sc.Got.Set.CurrentRevision || !sc.Got.Outdated(m) {
 			continue // it has never served with its revision
 		}

@@ -62,7 +62,7 @@ func (s *subject) queued() verdict {
 		Observed: "rollout queued behind " + s.hold.by.Title(),
 	})
 	if s.hold.canary {
-		queued = membersDown(s.Scope, s.Got.Running(), nil).plus(queued)
+		queued = membersDown(s.Scope, s.Got.BelowReplicas(), nil).plus(queued)
 	}
 	return queued
 }
@@ -132,7 +132,7 @@ func (sc Scope) rolloutFinished(named bool) verdict {
 // next, which could prevent its own repair. If it waits for others, that member has a gate as well.
 // Where no member is next, next has no pod, and all are waited for.
 func (sc Scope) peersDown(p Profile, next state.Member) verdict {
-	all := membersDown(sc, sc.Got.Running(), nil)
+	all := membersDown(sc, sc.Got.BelowReplicas(), nil)
 	if !next.Up() && (sc.LeftToUser(next) || !sc.replaceable(p, next)) {
 		return all
 	}
@@ -226,7 +226,7 @@ func (sc Scope) drifted() bool { return !sc.upload().idle() }
 
 // minReadyPassed waits until restarted pods have been Ready for as long as the user asks.
 func (sc Scope) minReadyPassed() verdict {
-	for _, m := range sc.Got.Running() {
+	for _, m := range sc.Got.BelowReplicas() {
 		if sc.Want.MinReady == 0 || m.Pod == nil || sc.Got.Outdated(m) {
 			continue
 		}

@@ -71,7 +71,7 @@ func countedOn(m state.Member) bool {
 // members are added, unless a rollout is under way. A partition reaches a member that fails only
 // while no member above it serves with another revision.
 func (sc Scope) waitForJoined(p Profile, coming int) verdict {
-	running := sc.Got.Running()
+	running := sc.Got.BelowReplicas()
 	if p.Kind.Data() == topology.Raft && sc.All.PD.ClusterID == 0 {
 		return verdict{} // PD has nothing to vote on before most initial members are there
 	}

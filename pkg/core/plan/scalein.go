@@ -219,7 +219,7 @@ func (sc Scope) missing(p Profile, except state.Member) verdict {
 	pod := except.Pod
 	lasting := pod == nil || !pod.Ready && sc.All.At.Sub(pod.Since) >= settling
 	votes := except.Kind.Data() == topology.Raft && countedOn(except) && !sc.SurelyDown(except)
-	for _, m := range sc.voting(sc.Got.Running()) {
+	for _, m := range sc.voting(sc.Got.BelowReplicas()) {
 		removed := removalIrreversible(m) && (m.Database.Presence == state.Present || wasKnown(p, m))
 		if sc.Kept(m) && (votes || !removed) && (!sc.WaitsFor(m, except) || !lasting) {
 			peers = append(peers, m)
@@ -297,7 +297,7 @@ func (sc Scope) pdNeeds(p Profile, above []state.Member) bool {
 // elsewhere. Members that crash again and again, perhaps because they have no data, have had that
 // time.
 func (sc Scope) allTried() (all, running bool) {
-	for _, m := range sc.Got.Running() {
+	for _, m := range sc.Got.BelowReplicas() {
 		switch {
 		case sc.loops(m):
 		case m.Pod == nil || m.Pod.Started.IsZero() || sc.All.At.Sub(m.Pod.Started) < settling:

@@ -42,7 +42,7 @@ func (sc Scope) leaderUnreached(p Profile, h hold) verdict {
 // template.
 func (sc Scope) unledBelow(p Profile, next state.Member) []Gate {
 	var gates []Gate
-	for _, m := range sc.Got.Running() {
+	for _, m := range sc.Got.BelowReplicas() {
 		if !slices.Contains(sc.All.PD.Unled, m.Name) || !sc.Got.Outdated(m) || !sc.mayHelp(p, m) {
 			continue
 		}

@@ -131,7 +131,7 @@ func (sc Scope) busy() string {
 	case set.Replicas != sc.Want.Size(), sc.Got.Extent() > set.Replicas:
 		return "scaling"
 	}
-	for _, m := range sc.Got.Running() {
+	for _, m := range sc.Got.BelowReplicas() {
 		if m.Marked() || removalIrreversible(m) || m.Database.State == state.StoreOffline {
 			return "the removal of " + m.Name
 		}

@@ -72,15 +72,15 @@ func (g Group) Member(name string) (Member, bool) {
 	return Member{}, false
 }
 
-// Running returns the members below the replicas of the StatefulSet.
-func (g Group) Running() []Member {
+// BelowReplicas returns the members below the replicas of the StatefulSet.
+func (g Group) BelowReplicas() []Member {
 	return g.Members[:min(g.Set.Replicas, len(g.Members))]
 }
 
-// Up returns the number of running members that serve.
+// Up returns how many of these members serve.
 func (g Group) Up() int {
 	n := 0
-	for _, m := range g.Running() {
+	for _, m := range g.BelowReplicas() {
 		if m.Up() {
 			n++
 		}
@@ -91,7 +91,7 @@ func (g Group) Up() int {
 // Unknown returns the number of running members that may serve, and could not be asked.
 func (g Group) Unknown() int {
 	n := 0
-	for _, m := range g.Running() {
+	for _, m := range g.BelowReplicas() {
 		if m.Unknown() {
 			n++
 		}

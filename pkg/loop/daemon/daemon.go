@@ -179,29 +179,29 @@ func (d *Daemon) stop(ctx context.Context) error {
 // listen puts a cluster on the queue whenever one of its objects changes.
 func (d *Daemon) listen() error {
 	_, err := d.mirror.clusters.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: d.queueChanged, DeleteFunc: d.queueChanged,
+		AddFunc: d.queueAtOnce, DeleteFunc: d.queueAtOnce,
 		UpdateFunc: func(old, obj any) {
 			switch {
-			case !recorded(old, obj):
-				d.queueChanged(obj)
+			case !onlyStatusChanged(old, obj):
+				d.queueAtOnce(obj)
 			case !d.isOwnWrite(old, obj):
-				d.changed(obj)
+				d.queueForTurn(obj)
 			}
 		},
 	})
 	errs := []error{err}
 	for _, i := range d.mirror.objects() {
 		_, err := i.AddEventHandler(cache.ResourceEventHandlerFuncs{
-			AddFunc: d.changed, UpdateFunc: func(_, obj any) { d.changed(obj) }, DeleteFunc: d.changed,
+			AddFunc: d.queueForTurn, UpdateFunc: func(_, obj any) { d.queueForTurn(obj) }, DeleteFunc: d.queueForTurn,
 		})
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
 
-// recorded reports whether only the status has changed. This driver or another one writes it, and
+// onlyStatusChanged reports whether only the status has changed. This driver or another one writes it, and
 // users do not.
-func recorded(old, obj any) bool {
+func onlyStatusChanged(old, obj any) bool {
 	before, ok := old.(*wanted)
 	after, ok2 := obj.(*wanted)
 	return ok && ok2 && before.digest == after.digest
@@ -217,8 +217,8 @@ func (d *Daemon) isOwnWrite(old, obj any) bool {
 	return dr != nil && dr.ownWrite.matches(before, after)
 }
 
-// queueChanged puts a cluster on the queue whose spec has changed: at once, and first.
-func (d *Daemon) queueChanged(obj any) {
+// queueAtOnce puts a cluster on the queue whose spec has changed: at once, and first.
+func (d *Daemon) queueAtOnce(obj any) {
 	if isForeign(obj) && !d.drove(obj) {
 		return
 	}
@@ -237,9 +237,9 @@ func (d *Daemon) drove(obj any) bool {
 	return err == nil && d.drivers[key] != nil
 }
 
-// changed puts the cluster of a changed object on the queue, after a moment in which more changes
+// queueForTurn puts the cluster of a changed object on the queue for a turn, after a moment in which more changes
 // are collected.
-func (d *Daemon) changed(obj any) {
+func (d *Daemon) queueForTurn(obj any) {
 	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = gone.Obj
 	}

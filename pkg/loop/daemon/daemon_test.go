@@ -387,7 +387,7 @@ func TestChanged(t *testing.T) {
 			}}
 		}
 		for _, obj := range []any{set("basic"), cache.DeletedFinalStateUnknown{Key: "db/basic-pd", Obj: set("basic")}, set("other"), "nonsense"} {
-			d.changed(obj)
+			d.queueForTurn(obj)
 		}
 		pass(2 * gather)
 		if n := d.queue.Len(); n != 1 {

@@ -127,14 +127,14 @@ func TestForeignIsNotWanted(t *testing.T) {
 	if err != nil || !isForeign(moved) {
 		t.Fatalf("%T, %v", moved, err)
 	}
-	d.queueChanged(moved)
-	d.changed(moved)
-	d.changed(cache.DeletedFinalStateUnknown{Key: "db/basic-pd-0", Obj: moved})
+	d.queueAtOnce(moved)
+	d.queueForTurn(moved)
+	d.queueForTurn(cache.DeletedFinalStateUnknown{Key: "db/basic-pd-0", Obj: moved})
 	if n := d.queue.Len(); n != 0 {
 		t.Errorf("%d clusters are on the queue", n)
 	}
 	d.drivers[basic] = &driver{}
-	if d.queueChanged(moved); d.queue.Len() != 1 {
+	if d.queueAtOnce(moved); d.queue.Len() != 1 {
 		t.Error("a cluster that has moved is not dropped")
 	}
 }

@@ -14,7 +14,7 @@ func (sc Scope) memberBefore(m state.Member) (state.Member, bool) {
 	if !sc.Got.Set.Ordered || m.Pod != nil {
 		return state.Member{}, false
 	}
-	for _, o := range sc.Got.Running() {
+	for _, o := range sc.Got.BelowReplicas() {
 		if o.Ordinal < m.Ordinal && (o.Pod == nil || !o.Pod.Ready || o.Pod.Terminating) {
 			return o, true
 		}
@@ -35,7 +35,7 @@ func (sc Scope) WaitsFor(m, other state.Member) bool {
 // does not answer, a member with marked data may be needed as well. The mark may be from a removal
 // that never happened.
 func (sc Scope) adviseParallel(_ Profile, _ hold, v verdict) verdict {
-	for _, m := range sc.Got.Running() {
+	for _, m := range sc.Got.BelowReplicas() {
 		first, queued := sc.memberBefore(m)
 		noData := len(m.Claims) == len(markedClaims(m)) && (len(m.Claims) == 0 || m.Database.Presence != state.Unknown)
 		if !queued || noData && !m.Database.Unstarted {
@@ -78,7 +78,7 @@ func (sc Scope) removedPod(m state.Member) Gate {
 	if !sc.Got.Set.Ordered {
 		return g
 	}
-	for _, o := range sc.Got.Running() {
+	for _, o := range sc.Got.BelowReplicas() {
 		if o.Pod == nil || o.Pod.Ready && !o.Pod.Terminating && !sc.loops(o) {
 			continue
 		}
