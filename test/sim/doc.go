@@ -156,11 +156,12 @@
 // what is repaired in between does no harm. Each of two engines has its own first moment: its last call of Observe,
 // live or not. So a step that was decided on a cache that was too old counts as wrong.
 //
-// A member that crashes half a minute after each start does not serve, from the third time on. A member is missing if
-// it serves at neither moment, and the reports at the first moment did not say that it does. The reports count because
-// for some seconds a host that was just lost cannot be known. A peer is another member of the same component, within
-// its StatefulSet's replicas. The user wanted the peer at both moments, and the database has not removed it. Where a
-// voter that serves is taken away, a voter that PD has removed and that has no replacement is a peer too.
+// A member that crashes half a minute after each start does not serve, from the third time on. For failover it has
+// then been down since the first crash of the row. A member is missing if it serves at neither moment, and the reports
+// at the first moment did not say that it does. The reports count because for some seconds a host that was just lost
+// cannot be known. A peer is another member of the same component, within its StatefulSet's replicas. The user wanted
+// the peer at both moments, and the database has not removed it. Where a voter that serves is taken away, a voter that
+// PD has removed and that has no replacement is a peer too.
 //
 // Then, at every step:
 //

@@ -124,6 +124,9 @@ func (w *Model) judgeFailure(s plan.RecordFailure, say sayer) {
 	// This is the time at the observation: no engine could know what came back later. PD may not
 	// have heard of the last minutes in which a store served.
 	ago := w.seen.at - w.seen.lastUp[k][i]
+	if p := w.pods[k][i]; p != nil && p.crashLoops() { // its first runs of half a minute are a part of that
+		ago = max(ago, w.seen.at-p.firstCrash)
+	}
 	if s := w.storeOf(k, i); k.data() == topology.Store && s != nil {
 		ago += min(max(0, w.seen.lastUp[k][i]-s.heartbeat), savedEvery)
 	}

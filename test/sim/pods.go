@@ -64,6 +64,7 @@ type pod struct {
 	since       int64 // when ready last changed
 	goneAt      int64 // never unless it is terminating
 	crashes     int64 // in a row; the kubelet waits longer and longer
+	firstCrash  int64 // when the first one of the row was
 	made        int64
 	restarts    int
 	last        [2]int64 // when the run before this one began and ended
@@ -313,11 +314,17 @@ func (w *Model) run(k kind) {
 		case !p.ready && w.t >= p.readyAt && p.unreported <= w.t:
 			w.setReady(p, true, "")
 		case w.exits(p):
+			if p.crashes == 0 {
+				p.firstCrash = w.t
+			}
 			p.crashes++
 			w.halt(p, min(300, int64(10)<<min(p.crashes, 6)))
 		}
 	}
 }
+
+// crashLoops reports whether a process ends half a minute after each start, and has done so three times.
+func (p *pod) crashLoops() bool { return p.flaw == frail && p.crashes >= 3 }
 
 // exits reports whether the process ends by itself now.
 func (w *Model) exits(p *pod) bool {

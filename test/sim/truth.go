@@ -14,7 +14,7 @@ import (
 // that ends half a minute after each start does not serve, from the third time on.
 func (w *Model) serves(k kind, i int) bool {
 	p := w.pods[k][i]
-	if !w.works(p) || w.t < p.readyAt || p.flaw == frail && p.crashes >= 3 {
+	if !w.works(p) || w.t < p.readyAt || p.crashLoops() {
 		return false
 	}
 	switch k.data() {

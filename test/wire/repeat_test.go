@@ -36,7 +36,7 @@ func recordOf(t *testing.T, seed uint64) []string {
 	Run(t, o, func(t *testing.T, w *World) {
 		w.record = r
 		defer func() { r.lines = append(r.lines, strings.Split(strings.Join(w.printed, "\n"), "\n")...) }()
-		play(t, w, o, all, Faults{Refused: .02, Lost: .01, Slow: .02, Behind: .05, Asleep: .03})
+		play(t, w, all, Faults{Refused: .02, Lost: .01, Slow: .02, Behind: .05, Asleep: .03})
 	})
 	return r.lines
 }

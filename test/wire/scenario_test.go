@@ -14,12 +14,23 @@ import (
 // A scenario is a fault that was mended, shown to a whole command. docs/testing.md says for each what was put back in
 // the code, and how the scenario fails then.
 
-// created makes the cluster of the world's options, and gives PD time to move regions and leaders to all stores.
-func (w *World) created(t *testing.T) {
+// create makes the cluster of the world's options.
+func (w *World) create(t *testing.T) {
 	t.Helper()
 	o := w.Model.Options
-	w.Must(t, 0, "create", "basic", "--version", "v8.1.0", "--storage", "1Gi",
-		"--pd", fmt.Sprint(o.PD), "--tikv", fmt.Sprint(o.TiKV), "--tidb", fmt.Sprint(o.TiDB), "--ticdc", fmt.Sprint(o.TiCDC))
+	args := []string{"create", "basic", "--version", "v8.1.0", "--storage", "1Gi"}
+	for flag, members := range map[string]int{
+		"pd": o.PD, "tikv": o.TiKV, "tidb": o.TiDB, "tiflash": o.TiFlash, "tiproxy": o.TiProxy, "ticdc": o.TiCDC,
+	} {
+		args = append(args, fmt.Sprintf("--%s=%d", flag, members))
+	}
+	w.Must(t, 0, args...)
+}
+
+// created makes the cluster, and gives PD time to move regions and leaders to all stores.
+func (w *World) created(t *testing.T) {
+	t.Helper()
+	w.create(t)
 	w.Sleep(2 * time.Minute)
 }
 

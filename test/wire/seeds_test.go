@@ -12,7 +12,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
-	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
 
 var (
@@ -41,63 +40,6 @@ func TestSeeds(t *testing.T) {
 	t.Logf("%d runs, %.2f a second", *seeds, float64(*seeds)/time.Since(begun).Seconds())
 }
 
-// operation is a command, and how long it runs at most.
-type operation struct {
-	args   []string
-	within time.Duration
-}
-
-// drawn returns the cluster of a seed, and what is done to it.
-func drawn(seed uint64) (sim.Options, []operation) {
-	rng := rand.New(rand.NewPCG(seed, 21))
-	o := sim.Options{
-		Seed: seed, PD: pick(rng, 1, 3, 3, 5), TiKV: pick(rng, 3, 3, 4), TiDB: pick(rng, 1, 2, 2), KeepStuck: rng.IntN(2) == 0,
-	}
-	some := func(odds float64) float64 { return pick(rng, 0, odds) }
-	o.Faults = sim.Faults{
-		Crash: some(1. / 100), Lose: some(1. / 400), PDSilent: some(1. / 200), Forget: some(1. / 60), EvictByHand: some(1. / 300),
-		Delete: some(1. / 150), Resign: some(1. / 100), Ping: some(1. / 100), KubeletAway: some(1. / 200), Port: some(1. / 200),
-		Late: some(1. / 200), OldReport: some(1. / 200), Hide: some(1. / 300), Saved: rng.IntN(2) == 0,
-	}
-	more(seed, &o)
-	all := []operation{
-		{[]string{"upgrade", "basic", "v8.1.1"}, 0},
-		{[]string{"restart", "basic", "tikv"}, 0},
-		{[]string{"restart", "basic", "pd"}, 0},
-		{[]string{"scale", "basic", fmt.Sprintf("tikv=%d", o.TiKV+1)}, 0},
-		{[]string{"scale", "basic", fmt.Sprintf("tidb=%d", o.TiDB+1)}, 0},
-		{[]string{"scale", "basic", fmt.Sprintf("tikv=%d", o.TiKV)}, 0},
-	}
-	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	all = all[:1+rng.IntN(3)]
-	for i := range all {
-		all[i].within = time.Duration(2+rng.IntN(20)) * time.Minute
-	}
-	return o, all
-}
-
-// more draws faults that need a person, Kubernetes or PD to do something rare. They have numbers of their own, so that
-// the rest of a run stays as it is when a family is added here.
-func more(seed uint64, o *sim.Options) {
-	rng := rand.New(rand.NewPCG(seed, 23))
-	some := func(odds float64) float64 { return pick(rng, 0, 0, odds) }
-	f := &o.Faults
-	f.LoseLong, f.Kubectl, f.DeleteClaim = some(1./800), some(1./400), some(1./600)
-	f.TakeOffline, f.Standstill, f.Stall, f.Unlist = some(1./400), some(1./400), some(1./400), some(1./400)
-	f.Template, f.StoreElsewhere, f.EndPod, f.LoseForGood = some(1./400), some(1./200), some(1./200), some(1./800)
-	if f.StoreElsewhere > 0 {
-		o.StoresElsewhere = 1 + rng.IntN(3)
-	}
-}
-
-// underway draws the faults on the way.
-func underway(seed uint64) Faults {
-	rng := rand.New(rand.NewPCG(seed, 22))
-	return Faults{Refused: pick(rng, 0, .02), Lost: pick(rng, 0, .01), Slow: pick(rng, 0, .02)}
-}
-
-func pick[T any](rng *rand.Rand, from ...T) T { return from[rng.IntN(len(from))] }
-
 // settled is how long a cluster may take to converge after the faults.
 const settled = time.Hour
 
@@ -111,14 +53,13 @@ func runSeed(t *testing.T, seed uint64) {
 		}
 		rng := rand.New(rand.NewPCG(seed, 24))
 		faults.Behind, faults.Asleep = pick(rng, 0, .05), pick(rng, 0, 0, .01, .03)
-		play(t, w, o, all, faults)
+		play(t, w, all, faults)
 	})
 }
 
 // play creates a cluster, and does something to it while things fail.
-func play(t *testing.T, w *World, o sim.Options, all []operation, faults Faults) {
-	w.Must(t, 0, "create", "basic", "--version", "v8.1.0", "--storage", "1Gi",
-		"--pd", fmt.Sprint(o.PD), "--tikv", fmt.Sprint(o.TiKV), "--tidb", fmt.Sprint(o.TiDB))
+func play(t *testing.T, w *World, all []operation, faults Faults) {
+	w.create(t)
 	w.Model.BeginFaults()
 	w.Faults = faults
 	for _, op := range all {
