@@ -18,11 +18,12 @@ import (
 func (w *World) create(t *testing.T) {
 	t.Helper()
 	o := w.Model.Options
-	args := []string{"create", "basic", "--version", "v8.1.0", "--storage", "1Gi"}
-	for flag, members := range map[string]int{
-		"pd": o.PD, "tikv": o.TiKV, "tidb": o.TiDB, "tiflash": o.TiFlash, "tiproxy": o.TiProxy, "ticdc": o.TiCDC,
-	} {
-		args = append(args, fmt.Sprintf("--%s=%d", flag, members))
+	args := []string{
+		"create", "basic", "--version", "v8.1.0", "--storage", "1Gi", "--pd", fmt.Sprint(o.PD), "--tikv", fmt.Sprint(o.TiKV),
+		"--tidb", fmt.Sprint(o.TiDB), "--tiflash", fmt.Sprint(o.TiFlash), "--ticdc", fmt.Sprint(o.TiCDC),
+	}
+	if o.TiProxy > 0 { // releases of TiProxy have numbers of their own
+		args = append(args, "--tiproxy", fmt.Sprint(o.TiProxy), "--tiproxy-version", "v1.3.0")
 	}
 	w.Must(t, 0, args...)
 }
