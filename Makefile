@@ -47,7 +47,7 @@ release-manifest: ## write dist/krew/tidb.yaml: krew/tidb.yaml with the version 
 		-version "v$$(sed -E 's/.*"version":"([^"]*)".*/\1/' ../../dist/metadata.json)" -o ../../dist/krew/tidb.yaml
 
 test: SEED ?= 1
-test: lint unit sim e2e ## everything that proves the project works
+test: lint unit sim wire e2e ## everything that proves the project works
 	@echo "make test: all passed"
 
 browser: ## install chromium, where no browser is there, for the tests that open pages
@@ -72,6 +72,9 @@ sim: ## the simulation: make sim SEEDS=50000, seeds from the clock unless SEED=1
 
 sim-wire: ## the simulation that ends at the wire, with the real commands: make sim-wire SEEDS=100, seeds from the clock unless SEED=1 says
 	go test ./test/wire -run TestSeeds -count=1 -v -timeout 0 -seeds $(SEEDS) -seed $(or $(SEED),0)
+
+wire: ## 60 runs of the simulation that ends at the wire, the same each time, and some of them again
+	go test ./test/wire -run 'TestSeeds|TestRepeat' -count=1 -timeout 0 -seeds 60 -seed 1
 
 sim-exhaustive: ## every golden scenario of the simulation with every fault at every step: FAULTS=2 for pairs as well, which takes half an hour
 	go test ./test/sim -run 'TestExhaustive|TestMendAfterKill' -count=1 -v -timeout 0 -exhaustive $(or $(FAULTS),1)

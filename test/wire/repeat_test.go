@@ -10,6 +10,9 @@ import (
 
 var repeats = flag.Int("repeats", 2, "how often TestRepeat does the same run")
 
+// repeated are the seeds whose run is done again.
+var repeated = []uint64{3, 10, 15}
+
 // TestRepeat: a seed gives the same run each time: the same requests with the same bodies, the same answers at the same
 // moments, and the same output. More of them: go test ./test/wire -run TestRepeat -repeats 100
 //
@@ -17,7 +20,7 @@ var repeats = flag.Int("repeats", 2, "how often TestRepeat does the same run")
 // made: both depend on the order in which Go's scheduler runs goroutines, and nothing that a run does depends on them.
 // What client-go draws for several pauses that begin at the same moment can be given to them in another order.
 func TestRepeat(t *testing.T) {
-	for _, seed := range []uint64{3, 10, 15} {
+	for _, seed := range repeated {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			first := recordOf(t, seed)
 			for i := range *repeats - 1 {

@@ -30,11 +30,14 @@ func offlineUnless(stuck func(plan.Scope, state.Member) string) plan.Hook {
 		Since:    leavingSince,
 		Patience: plan.Moving,
 		Help: func(sc plan.Scope, m state.Member) remedy.Remedy {
-			return append(remedy.Remedy{
-				remedy.Run("to keep the store", sc.PDCtl(fmt.Sprintf("store cancel-delete %d", m.Database.ID))),
-				remedy.Run("to let it go, wait: its member gets a new store when this one is a tombstone; to look at it",
-					sc.PDCtl(fmt.Sprintf("store %d", m.Database.ID))),
-			}, findRoom(sc, m)...)
+			letGo := remedy.Run("to let it go, wait: its member gets a new store when this one is a tombstone; to look at it",
+				sc.PDCtl(fmt.Sprintf("store %d", m.Database.ID)))
+			if stuck(sc, m) != "" {
+				letGo = remedy.Run("to let it go, ask for more replicas, so that its regions have a place; its member gets a new store when this one is a tombstone",
+					sc.Cluster.Plugin("scale", fmt.Sprintf("%s=%d", m.Kind, sc.Want.Replicas+1)))
+			}
+			keep := remedy.Run("to keep the store", sc.PDCtl(fmt.Sprintf("store cancel-delete %d", m.Database.ID)))
+			return append(remedy.Remedy{keep, letGo}, findRoom(sc, m)...)
 		},
 	}
 }

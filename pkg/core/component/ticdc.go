@@ -195,9 +195,9 @@ func tooOld(version string) bool {
 
 // draining returns our record of a drain of the present capture that is under way.
 func draining(sc plan.Scope, m state.Member) (state.Drain, bool) {
-	d, ours := sc.All.Drain(m.Name)
+	d, _ := sc.All.Drain(m.Name) // a record that is missing names no pod
 	id := m.Database.Capture.ID
-	if !ours || m.Pod == nil || d.PodUID != m.Pod.UID || id != "" && d.Capture != "" && d.Capture != id || sc.All.At.Sub(d.Asked) >= plan.DrainEnds {
+	if m.Pod == nil || d.PodUID != m.Pod.UID || id != "" && d.Capture != "" && d.Capture != id || sc.All.At.Sub(d.Asked) >= plan.DrainEnds {
 		return state.Drain{}, false
 	}
 	return d, true

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
@@ -51,6 +52,7 @@ func (sc Scope) explainRemoval(p Profile, _ hold, v verdict) verdict {
 		case open:
 		case m.Pod == nil || !m.Pod.Ready || m.Pod.Terminating:
 			g.Observed += "; " + leaving.gates[0].Observed // what is wrong with the pod comes first
+			g.Remedy = append(slices.Clone(g.Remedy), leaving.gates[0].Remedy...)
 		default:
 			*g = leaving.gates[0]
 		}

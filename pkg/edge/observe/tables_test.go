@@ -8,12 +8,14 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
 
 // server returns a pod of TiDB.
@@ -82,5 +84,30 @@ func TestNameTables(t *testing.T) {
 		if text := strings.Join(got, " "); text != c.want || asked != c.asked {
 			t.Errorf("%s: %q, asked %d times; want %q, %d", name, text, asked, c.want, c.asked)
 		}
+	}
+}
+
+// TestTablesOfRulesThatAreRead: the tables of rules have names as soon as the rules are read.
+func TestTablesOfRulesThatAreRead(t *testing.T) {
+	o := through(func(r *http.Request) (*http.Response, error) {
+		body := io.NopCloser(strings.NewReader(`{"db_info":{"db_name":{"O":"db"}},"table_info":{"name":{"O":"orders"}}}`))
+		return &http.Response{Request: r, StatusCode: http.StatusOK, Body: body}, nil
+	})
+	o.now = func() time.Time { return noon }
+	f := spread()
+	f.Update(func(s *pd.FakeState) {
+		s.Rules = []pd.RuleGroup{{ID: tiflashGroup, Rules: []pd.PlacementRule{{ID: "table-104-r", Role: "learner", Count: 1}}}}
+	})
+	seen := objects{pods: map[topology.Kind]map[int]*corev1.Pod{topology.TiDB: {0: server(true, false)}}}
+	var got []string
+	for _, set := range look(t, o, f, scaled(3), seen).state.Placement.Rules {
+		for _, r := range set {
+			for _, table := range r.Tables {
+				got = append(got, table.Name)
+			}
+		}
+	}
+	if len(got) == 0 || got[0] != "db.orders" {
+		t.Errorf("got names %q, want db.orders", got)
 	}
 }
