@@ -314,13 +314,18 @@ func (w *Model) run(k kind) {
 		case !p.ready && w.t >= p.readyAt && p.unreported <= w.t:
 			w.setReady(p, true, "")
 		case w.exits(p):
-			if p.crashes == 0 {
-				p.firstCrash = w.t
-			}
-			p.crashes++
-			w.halt(p, min(300, int64(10)<<min(p.crashes, 6)))
+			w.exit(p)
 		}
 	}
+}
+
+// exit ends a process that the kubelet starts again, after a wait that grows with each crash of a row.
+func (w *Model) exit(p *pod) {
+	if p.crashes == 0 {
+		p.firstCrash = w.t
+	}
+	p.crashes++
+	w.halt(p, min(300, int64(10)<<min(p.crashes, 6)))
 }
 
 // crashLoops reports whether a process ends half a minute after each start, and has done so three times.
