@@ -8,7 +8,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 )
 
-// completeFlags completes those of kubectl's flags that name something, as kubectl does.
+// completeFlags completes the flags of kubectl that name something, as kubectl does.
 func completeFlags(root *cobra.Command, f *factory.Factory) {
 	kubectl := f.Kubectl()
 	completion.SetFactoryForCompletion(kubectl)

@@ -52,8 +52,8 @@ func (w *Model) tickOperator() {
 	}
 }
 
-// empties are the components from whose members the operator first takes what they have. Each function reports whether a
-// member is empty, and goes on with it where it is not.
+// empties are the components from whose members the operator first takes what they have. Each function reports whether
+// a member is empty, and goes on with it where it is not.
 var empties = [components]func(*Model, int) bool{tikv: (*Model).evicted, ticdc: (*Model).drainedByOperator}
 
 // operate is one sync of the operator. It goes on with the rollout of the first component that has one. It takes a

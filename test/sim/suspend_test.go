@@ -168,3 +168,45 @@ func TestSuspendedBeforeAStoreIsATombstone(t *testing.T) {
 	w.Suspend()
 	fine(t, w)
 }
+
+// While our own members are suspended, those in another Kubernetes cluster run, but cannot be asked
+// from here. (seed 17498)
+func TestSuspendedBesideMembersElsewhere(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Elsewhere: 2, Reclaims: true})
+	w.Scale(topology.PD, 1)
+	w.When(func(w *Model) bool { return w.sets[pd].spec.replicas == 1 }, func() { w.Suspend(kinds[:]...) })
+	w.When(func(w *Model) bool { return !w.there(tidb) }, func() { w.pd.elsewhere = never })
+	w.When(func(w *Model) bool { return !w.there(pd) }, func() { w.pd.elsewhere = w.t + 100 })
+	fine(t, w)
+	w.Suspend()
+	fine(t, w)
+}
+
+// PD is back after an outage and has yet to elect a leader, so that it cannot report its stores. A
+// suspension does not end before it has. (seeds 70054655, 70119931)
+func TestSuspensionDoesNotEndBeforePDAnswers(t *testing.T) {
+	w := settled(Options{Seed: 1, PD: 1, TiKV: 4, TiDB: 1})
+	w.Scale(topology.TiKV, 3)
+	w.OnStep("mark tikv-basic-tikv-3", func() {
+		w.lose(w.pods[pd][0], 400)
+		w.Suspend(topology.TiKV, topology.TiDB)
+		w.kill()
+	})
+	_, _ = w.Drive(time.Hour)
+	fine(t, w)
+	w.Suspend()
+	fine(t, w)
+}
+
+// A component is suspended after a removal was recorded and before PD was asked for it. The record
+// is deleted then. (seed 1795338475408)
+func TestSuspendedBetweenRecordAndRemoval(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1})
+	w.Scale(topology.TiKV, 3)
+	w.removals = append(w.removals, state.Removal{StoreID: w.ownStore(3).id, Member: w.names[tikv][3], Since: w.Now()})
+	w.Suspend(topology.TiKV, topology.TiDB)
+	_, _ = w.Drive(time.Hour)
+	fine(t, w)
+	w.Suspend()
+	fine(t, w)
+}

@@ -59,10 +59,10 @@ func TestNamesOfFunctions(t *testing.T) {
 	}
 }
 
-// The most sentences of comments that may be longer than longest, or have more pronouns than most.
+// The most words, and the most pronouns, of a sentence in a comment.
 const (
-	longest, mayBeLong = 25, 10
-	most, mayRefer     = 2, 10
+	mostWords    = 25
+	mostPronouns = 2
 )
 
 var (
@@ -72,29 +72,22 @@ var (
 
 // TestSentences: comments are short sentences that name what they are about.
 func TestSentences(t *testing.T) {
-	var long, refer []string
 	for _, s := range sources(t) {
 		for _, group := range s.file.Comments {
 			for _, sentence := range sentences(group.Text()) {
-				at := s.fset.Position(group.Pos()).String() + ": " + sentence
-				if len(strings.Fields(sentence)) > longest {
-					long = append(long, at)
+				at := s.fset.Position(group.Pos())
+				if n := len(strings.Fields(sentence)); n > mostWords {
+					t.Errorf("%s: %d words, at most %d: %s", at, n, mostWords, sentence)
 				}
-				if len(pronouns.FindAllString(sentence, -1)) > most {
-					refer = append(refer, at)
+				if n := len(pronouns.FindAllString(sentence, -1)); n > mostPronouns {
+					t.Errorf("%s: %d pronouns, at most %d: %s", at, n, mostPronouns, sentence)
 				}
 			}
 		}
 	}
-	if len(long) > mayBeLong {
-		t.Errorf("%d sentences have more than %d words, %d may, e.g.\n%s", len(long), longest, mayBeLong, strings.Join(long, "\n"))
-	}
-	if len(refer) > mayRefer {
-		t.Errorf("%d sentences have more than %d pronouns, %d may, e.g.\n%s", len(refer), most, mayRefer, strings.Join(refer, "\n"))
-	}
 }
 
-// sentences are those of a comment. Lists and examples, which are indented, are none.
+// sentences returns the sentences of a comment, without lists and examples, which are indented.
 func sentences(comment string) []string {
 	var all []string
 	for paragraph := range strings.SplitSeq(comment, "\n\n") {

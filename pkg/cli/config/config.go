@@ -56,12 +56,12 @@ type member struct {
 	name    string
 }
 
-// choose returns the members that an argument names, which are those of a component, or a single member. For "" it
+// choose returns the members that an argument names: all members of a component, or a single member. For "" it
 // returns all members that show their configuration. ok is false for an argument that names no member.
 func (s session) choose(arg string) (all []member, ok bool) {
 	kind, ordinal, named := s.cluster.Named(arg)
 	for _, g := range s.cluster.Groups {
-		for n := range g.Size() { // with those that a failover has added
+		for n := range g.Size() { // with the members that a failover has added
 			if named && kind == g.Kind && (ordinal == topology.Every || ordinal == n) || arg == "" && running.Shown(g.Kind) {
 				all = append(all, member{g.Kind, n, s.cluster.PodName(g.Kind, n)})
 			}

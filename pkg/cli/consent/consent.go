@@ -14,7 +14,7 @@ import (
 
 // Question is what the user has to agree to.
 type Question struct {
-	// Namespace and Name are those of the cluster.
+	// Namespace and Name are the names of the cluster.
 	Namespace, Name string
 	// Doing is what is about to be done, e.g. "upgrade to v8.1.1 of cluster db/basic".
 	Doing string

@@ -49,7 +49,7 @@ func (o *options) applyFixes(ctx context.Context, f *factory.Factory, s *drive.S
 	return all, err
 }
 
-// agreedSteps returns those of the steps that the user has agreed to.
+// agreedSteps returns the steps that the user has agreed to.
 func agreedSteps(agreed map[string]bool, steps []plan.Step) []plan.Step {
 	var all []plan.Step
 	for _, s := range steps {

@@ -45,7 +45,7 @@ func (r *result) summary() string {
 	return cmp.Or(strings.Join(parts, ", "), "nothing found")
 }
 
-// indent is that of the lines about a finding.
+// indent comes before the lines about a finding.
 const indent = "    "
 
 // print writes the findings for people. Sentences are folded to the width, 0 for as long as they are;

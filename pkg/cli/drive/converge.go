@@ -26,10 +26,10 @@ const (
 	heapGrowth = 25
 )
 
-// converge runs the engine until it has nothing left to do. Without the API server a run can do nothing and loses
-// its lease, but the run does not end for that. No other process could do anything either. The run drives the
-// cluster again later, or follows if another process drives it by then. Nor does it end when a tidb-operator begins
-// to drive the cluster, or stops.
+// converge runs the engine until the engine has nothing left to do. Without the API server a run loses its lease. The
+// run does not end then, because no other process can do anything either. When the API server answers again, the run
+// drives the cluster, or follows the process that drives the cluster then. The run also goes on when a tidb-operator
+// begins to drive the cluster, and when a tidb-operator stops.
 func (s *Session) converge(ctx context.Context, f *factory.Factory, o flags.Options, policy plan.Policy, progress *reconcile.Progress) (plan.Plan, error) {
 	defer resident.Waits(heapGrowth)()
 	p, err := s.attempt(ctx, f, o, policy, progress)

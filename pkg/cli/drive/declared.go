@@ -31,7 +31,7 @@ func (p proposal) setBack() []warning {
 	return all
 }
 
-// ownedOf returns those of the paths that a manager owns, as the API server records it.
+// ownedOf returns the paths that a manager owns, out of a list, as the API server records owners.
 func ownedOf(paths []string, m metav1.ManagedFieldsEntry) []string {
 	var all map[string]any
 	if m.FieldsV1 == nil || json.Unmarshal(m.FieldsV1.GetRawBytes(), &all) != nil {

@@ -97,7 +97,7 @@ func (f *findings) storage(ctx context.Context, kube kubernetes.Interface) {
 	}
 }
 
-// judge returns the findings for which a request must be refused, and those that the user should
+// judge returns the findings for which a request must be refused, and the findings that the user should
 // only know. A claim of a class that does not exist waits for ever; a ConfigMap or a Secret may
 // come later.
 func (f findings) judge(p proposal, snap state.Snapshot) (field.ErrorList, []warning) {
@@ -180,7 +180,7 @@ func (w warning) line(context string) string {
 	return w.text + "; " + w.remedy.Line(context)
 }
 
-// warnings are those about the request alone.
+// warnings are about the request alone.
 func (p proposal) warnings() []warning {
 	var all []warning
 	for _, text := range p.Warnings {

@@ -91,7 +91,7 @@ func marksIn(s state.Snapshot) marks {
 }
 
 // undone returns the first step of a plan that the operator should take, nil when there is none. A
-// step that takes over an eviction or a drain does not count: the operator continues those itself.
+// step that takes over an eviction or a drain does not count: the operator continues them itself.
 func (k marks) undone(p plan.Plan) plan.Step {
 	if p.Outcome != plan.Act {
 		return nil

@@ -16,8 +16,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
-// write writes what the request wants, and returns the TidbCluster as the API server has it then.
-// It is nil if nothing was written, or nothing could be read.
+// write writes what the request wants, and returns the TidbCluster as the API server has it after the write. The
+// TidbCluster is nil if nothing was written, or if the API server could not be read.
 func (s *Session) write(ctx context.Context, r Request, o flags.Options) (*v1alpha1.TidbCluster, error) {
 	if r.Write == nil || o.DryRun == flags.ClientDryRun {
 		return nil, nil

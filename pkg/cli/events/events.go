@@ -128,7 +128,7 @@ const page = 500
 // again is the pause before events are read again after a watch has ended.
 const again = time.Second
 
-// print prints the events that there are, and with -w those that come. A watch ends from time to
+// print prints the events that there are, and with -w also the events that come. A watch ends from time to
 // time; the events are read again then, and only new ones are printed.
 func (p *printer) print(ctx context.Context) error {
 	for {

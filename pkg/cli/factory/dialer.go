@@ -25,7 +25,7 @@ const (
 
 var ways = []string{string(auto), string(direct), string(portForward)}
 
-// BindDial adds the flag --dial to a command and those below it.
+// BindDial adds the flag --dial to a command and the commands below it.
 func (f *Factory) BindDial(cmd *cobra.Command) {
 	cmd.PersistentFlags().Var(&f.dial, "dial", "How to reach members: direct connects to the addresses of their pods, "+
 		"port-forward goes through the API server, auto is direct in a pod of the cluster that has no kubeconfig.")

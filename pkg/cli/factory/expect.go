@@ -14,7 +14,7 @@ import (
 // after a cluster was deleted and made again, would change the wrong cluster.
 type expected struct{ context, uid string }
 
-// BindExpect adds the flags to a command and those below it.
+// BindExpect adds the flags to a command and the commands below it.
 func (f *Factory) BindExpect(cmd *cobra.Command) {
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&f.expected.context, "expect-context", "", "Do nothing unless this is the context of the kubeconfig that is used.")

@@ -34,7 +34,7 @@ type Factory struct {
 	Env func(string) string
 	// Clock has the time of the API server.
 	Clock *clock.Clock
-	// Connect makes the connections to the API server, and those to members where they are reached directly. It is nil
+	// Connect makes the connections to the API server, and the connections to members that are reached directly. It is nil
 	// for the network; a test with a clock of its own (testing/synctest) cannot wait for that.
 	Connect dial.Connect
 

@@ -178,7 +178,7 @@ func (o *options) concerns(k topology.Kind) bool {
 	return len(o.components) == 0 || slices.Contains(o.only(), k)
 }
 
-// concerned returns those of some components that the command is about.
+// concerned returns the components that the command is about, out of a list.
 func (o *options) concerned(kinds []topology.Kind) []topology.Kind {
 	return slices.DeleteFunc(kinds, func(k topology.Kind) bool { return !o.concerns(k) })
 }

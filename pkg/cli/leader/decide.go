@@ -63,9 +63,9 @@ func because(m state.Member) string {
 	return ""
 }
 
-// warnOfStoresElsewhere warns of stores of other clusters that are missing, "" where none is. Leaders that leave a
-// store take nothing away, so the eviction goes on. But a user evicts a store to take it down: with both down, regions
-// have no quorum. A restart waits for such stores by the same rule.
+// warnOfStoresElsewhere returns a warning if stores of other clusters are missing, and "" if none is missing. An
+// eviction alone takes no copy of a region away, so the eviction goes on. But a user evicts a store to take the store
+// down, and with two stores down regions have no quorum. A restart waits for such stores by the same rule.
 func warnOfStoresElsewhere(c topology.Cluster, s state.Snapshot, m state.Member, context string) string {
 	missing := state.MissingElsewhere(s)
 	if missing == "" {

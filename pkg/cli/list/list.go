@@ -192,7 +192,7 @@ func (o options) table(out io.Writer, clusters []v1alpha1.TidbCluster, now time.
 	return report.Table(out, headers, rows)
 }
 
-// columns returns the components that have a column: those that each cluster needs, and others that a
+// columns returns the components that have a column: components that each cluster needs, and others that a
 // cluster has.
 func columns(all []view) []topology.Kind {
 	return slices.DeleteFunc(topology.Kinds(), func(k topology.Kind) bool {

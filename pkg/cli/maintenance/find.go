@@ -19,7 +19,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
 )
 
-// find returns the clusters with members on a node: of all namespaces, or of that of -n. It also
+// find returns the clusters with members on a node: of all namespaces, or of the namespace of -n. It also
 // returns pods that look like members of a cluster that does not exist.
 func find(ctx context.Context, f *factory.Factory, kube kubernetes.Interface, name string) (found []hosts.Cluster, others []string, err error) {
 	namespace, clusters, err := listed(ctx, f)
@@ -56,7 +56,7 @@ func find(ctx context.Context, f *factory.Factory, kube kubernetes.Interface, na
 	return found, others, nil
 }
 
-// listed returns the clusters of all namespaces, or of that of -n, and which namespace that is.
+// listed returns the clusters of all namespaces, or of the namespace of -n, and that namespace.
 func listed(ctx context.Context, f *factory.Factory) (namespace string, all []topology.Cluster, err error) {
 	given := f.Flags.Namespace != nil && *f.Flags.Namespace != ""
 	namespace, clusters, err := (&target.Found{AllNamespaces: !given}).List(ctx, f)

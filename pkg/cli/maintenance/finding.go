@@ -64,13 +64,13 @@ func Notices(ctx context.Context, kube kubernetes.Interface, s hosts.Sight) []de
 
 const (
 	// oneByOne is up to how many nodes are read by their names. The client holds back more requests, and
-	// all nodes of Kubernetes come in one; but that may be many more than those with members.
+	// all nodes of Kubernetes come in one; but that may be many more than the nodes with members.
 	oneByOne = 100
 	// nodesAtOnce is how many requests for nodes are under way at the same time.
 	nodesAtOnce = 8
 )
 
-// readNodes returns those of the nodes that exist and may be read. A node that is gone, as that of a lost
+// readNodes returns the nodes that exist and may be read. A node that is gone, as the node of a lost
 // host, hides no others.
 func readNodes(ctx context.Context, kube kubernetes.Interface, names []string) map[string]*corev1.Node {
 	found := map[string]*corev1.Node{}

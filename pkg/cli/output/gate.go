@@ -17,8 +17,8 @@ type Gate struct {
 	Remedy    []remedy.Advice `json:"remedy,omitempty"`
 }
 
-// Gates returns those of a plan, an empty list for none: a consumer need not check for null. The context
-// is that of the commands in remedies.
+// Gates returns the gates of a plan, an empty list for none: a consumer need not check for null. The context
+// is the context of the commands in remedies.
 func Gates(p plan.Plan, context string) []Gate {
 	all := []Gate{}
 	for _, g := range p.Gates {

@@ -40,7 +40,7 @@ type Objects struct {
 	printed bool                     // a document was written, so that the next one needs a separator
 }
 
-// Bind adds the flag, and those of templates, to a command.
+// Bind adds the flag, and the flags of templates, to a command.
 func (o *Objects) Bind(cmd *cobra.Command) {
 	o.flags, o.columns = genericclioptions.NewPrintFlags(""), get.NewCustomColumnsPrintFlags()
 	o.flags.JSONYamlPrintFlags.AddFlags(cmd)

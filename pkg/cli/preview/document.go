@@ -19,7 +19,7 @@ type document struct {
 	Notes    []string   `json:"notes,omitempty"`
 	Changes  []changed  `json:"changes"`
 	Phases   []phaseDoc `json:"phases"`
-	// Gates are those that are closed now, and EndGates those after all steps.
+	// Gates are the gates that are closed now, and EndGates the gates that are closed after all steps.
 	Gates    []output.Gate `json:"gates"`
 	EndGates []output.Gate `json:"endGates"`
 	Totals   totals        `json:"totals"`
@@ -74,7 +74,7 @@ type totals struct {
 	Leaders       number         `json:"leaders"`
 	Regions       number         `json:"regions"`
 	PDLeaderMoves int            `json:"pdLeaderMoves"`
-	// Starting is what pods took last time to be ready, of all but StartingUnknown of those that restart.
+	// Starting is what pods took last time to be ready, of all pods that restart but StartingUnknown.
 	Starting        float64  `json:"startingSeconds"`
 	StartingUnknown int      `json:"startingUnknown"`
 	Made            []string `json:"claimsMade"`

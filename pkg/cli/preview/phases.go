@@ -101,7 +101,7 @@ func (p phase) byMember() []work {
 			about = []string{member}
 		}
 		at := slices.IndexFunc(all, func(w work) bool { return slices.Equal(w.members, about) })
-		// Members that leave, or whose volumes grow, may do so at the same time. Restarts have an order.
+		// Several members may leave at the same time, and several volumes may grow. Restarts come one after another.
 		if at < 0 || at != len(all)-1 && (member == "" || p.Name == forecast.Rollout) {
 			at, all = len(all), append(all, work{members: about})
 		}

@@ -39,7 +39,7 @@ type change struct {
 	Has, Wants int
 	Suspended  bool
 	Restarts   int
-	// Promoted is how many of those a canary holds back until it is promoted.
+	// Promoted is how many of these members a canary holds back until the canary is promoted.
 	Promoted int
 	Volumes  []string
 	Manual   bool

@@ -18,7 +18,7 @@ import (
 // writer writes lines of a width, and remembers which gates it has written.
 type writer struct {
 	out   report.Paper
-	gates map[plan.GateKey]bool // those that were printed
+	gates map[plan.GateKey]bool // the gates that were printed
 }
 
 func (w writer) line(indent, format string, args ...any) {
@@ -76,7 +76,7 @@ func field(f render.Field) string {
 	return fmt.Sprintf("%s: %s -> %s", f.Path, f.Old, f.New)
 }
 
-// blockedGates are those of which a person should know before anything begins, although other steps can
+// blockedGates are the gates of which a person should know before anything begins, although other steps can
 // be taken.
 func blockedGates(p plan.Plan) []plan.Gate {
 	var all []plan.Gate

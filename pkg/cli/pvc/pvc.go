@@ -1,4 +1,4 @@
-// Package pvc is the verb that shows the claims of clusters, and deletes those that nothing keeps.
+// Package pvc is the verb that shows the claims of clusters, and deletes claims that nothing keeps.
 package pvc
 
 import (
@@ -41,7 +41,7 @@ func stub(namespace, name string) topology.Cluster {
 	return topology.New(&v1alpha1.TidbCluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}})
 }
 
-// ofCluster reads the claims of one cluster, which may be gone. The error is that of the missing
+// ofCluster reads the claims of one cluster, which may be gone. The error is the error of the missing
 // TidbCluster where it has no claims either.
 func ofCluster(ctx context.Context, f *factory.Factory, s *drive.Session) (all []claim.Claim, gone bool, err error) {
 	seen, err := status.Look(ctx, s, f.Context())

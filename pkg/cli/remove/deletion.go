@@ -34,7 +34,7 @@ func (d *deletion) title() string {
 }
 
 // prepare reads a cluster, and refuses to delete it where data that is to stay would go. If the TidbCluster is gone,
-// prepare completes what an earlier run began. If nothing is left to do, the error is that of the missing
+// prepare completes what an earlier run began. If nothing is left to do, the error is the error of the missing
 // TidbCluster.
 func (o options) prepare(ctx context.Context, f *factory.Factory, n cache.ObjectName) (*deletion, error) {
 	s, err := drive.Open(f, n.Namespace, n.Name)

@@ -16,7 +16,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 )
 
-// goals are the states that can be awaited: those that stay until somebody does something.
+// goals are the states that can be awaited. Such a state stays until somebody does something.
 var goals = []string{plan.Converged.String(), plan.Blocked.String(), plan.Paused.String(), plan.Canary.String()}
 
 // until has the flags of a command that waits for a state, and only looks.

@@ -55,7 +55,7 @@ type member struct {
 	Regions   *int   `json:"regions,omitempty"`
 	Version   string `json:"version,omitempty"`
 	Node      string `json:"node,omitempty"`
-	// Made is when the pod was created; Restarts counts those of its main container.
+	// Made is when the pod was created; Restarts counts the restarts of its main container.
 	Made     *time.Time `json:"made,omitempty"`
 	Restarts *int       `json:"restarts,omitempty"`
 	Claims   []claim    `json:"claims,omitempty"`
@@ -168,7 +168,7 @@ func (l sight) members() []member {
 	return out
 }
 
-// version returns what a member says it is, as releases are written, else that of the image of its pod.
+// version returns the version that a member reports, as releases are written, else the version of the image of its pod.
 func version(m state.Member) string {
 	v := m.Database.Version
 	if v == "" && m.Pod != nil {

@@ -67,7 +67,7 @@ func (o *Found) Watch(ctx context.Context, f *factory.Factory) (<-chan struct{},
 	return client.Watch(ctx, namespace, o.Selector)
 }
 
-// Several says which clusters a command is meant for: those that are named, or those that are found.
+// Several says which clusters a command is meant for: clusters that are named, or clusters that are found.
 type Several struct {
 	Names []string
 	All   bool

@@ -184,7 +184,7 @@ func replaceAuthorities(ctx context.Context, f *factory.Factory, s *drive.Sessio
 			kinds = append(kinds, g.Kind)
 		}
 		r := drive.Request{Action: fmt.Sprintf("replace authorities, stage %d of %d (%s)", i+1, len(stages), stages[i]), Unrecorded: true}
-		// The time is that of the stage: if all members have restarted since, nothing restarts again.
+		// The time is when the stage began. If all members have restarted since, nothing restarts again.
 		r.Change, r.Refusal = s.Intent.Restart(now, kinds, nil, at.Since)
 		if err := s.Run(ctx, f, o.Options, r); err != nil {
 			return err

@@ -211,8 +211,8 @@ type waiting struct {
 	outages  Outages
 }
 
-// wait looks until the goal is reached, or waiting does not help. Both are read live before they
-// end it: what a copy shows may be over.
+// wait looks until the goal is reached, or until waiting does not help any more. Before the command ends for one of
+// these reasons, the cluster is read live, because a copy may show an old state.
 func (w *waiting) wait(ctx context.Context) error {
 	for {
 		s, err := w.look(ctx, false)

@@ -38,7 +38,7 @@ func summary(q plan.Question) string {
 	return fmt.Sprintf("%d of %s not met", open, remedy.Count(len(q.Answers), "condition", "conditions"))
 }
 
-// indent is that of what is said about a condition.
+// indent comes before what is said about a condition.
 const indent = "      "
 
 // print writes the conditions for people. Sentences are folded to the width, 0 for as long as they are; commands never

@@ -118,7 +118,7 @@ func takers(sc plan.Scope, m state.Member) int {
 }
 
 // leadersStranded reports, with the reason, that other stores are up, but evict-leader schedulers
-// keep leaders off all of them. Only a person knows why those were created. A wait would not help.
+// keep leaders off all of them. Only a person knows why the schedulers were created. A wait would not help.
 func leadersStranded(sc plan.Scope, m state.Member) string {
 	if m.Database.Leaders == 0 || sc.All.PD.UpStores < 2 || takers(sc, m) > 0 {
 		return ""
@@ -262,7 +262,7 @@ var evictionForgotten = plan.Hook{
 // rolling reports whether there are members that this process is to restart.
 func rolling(sc plan.Scope) bool {
 	for _, m := range sc.Got.BelowReplicas() {
-		if sc.ToReplace(m) && !sc.LeftToUser(m) {
+		if sc.IsToRestart(m) && !sc.LeftToUser(m) {
 			return true
 		}
 	}

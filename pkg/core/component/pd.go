@@ -142,7 +142,7 @@ var leaderAhead = plan.Hook{
 	Done: func(sc plan.Scope, m state.Member) bool {
 		from, led := leading(sc)
 		to, ok := successor(sc, m)
-		return !led || !ok || !sc.ToReplace(from) || sc.ToReplace(to) || from.Ordinal < m.Ordinal && to.Ordinal == sc.Want.Size()-1
+		return !led || !ok || !sc.IsToRestart(from) || sc.IsToRestart(to) || from.Ordinal < m.Ordinal && to.Ordinal == sc.Want.Size()-1
 	},
 	Step: func(sc plan.Scope, _ state.Member) plan.Step {
 		from, _ := leading(sc)
@@ -203,7 +203,7 @@ func successor(sc plan.Scope, m state.Member) (state.Member, bool) {
 		if c.Ordinal == m.Ordinal || !canLead(c) || !sc.Kept(c) {
 			continue
 		}
-		if !found || !sc.ToReplace(c) && sc.ToReplace(best) {
+		if !found || !sc.IsToRestart(c) && sc.IsToRestart(best) {
 			best, found = c, true
 		}
 	}
@@ -211,7 +211,7 @@ func successor(sc plan.Scope, m state.Member) (state.Member, bool) {
 }
 
 // canLead reports whether a member can become PD's leader. If a readiness probe is wrong, the
-// reports of PD and of the member's own port are better evidence than that of Kubernetes.
+// reports of PD and of the member's own port are better evidence than the report of Kubernetes.
 func canLead(m state.Member) bool {
 	return m.Up() || m.Pod != nil && !m.Pod.Terminating && m.Database.Healthy && m.Database.Answer == state.Answered
 }

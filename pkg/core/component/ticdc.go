@@ -117,8 +117,8 @@ var feedsServed = plan.Hook{
 	},
 }
 
-// othersTake reports whether another capture can continue what this one does. TiCDC lists a capture for some seconds
-// after its process has ended. So the members here count only where another member serves.
+// othersTake reports whether another capture can take the tables of this capture. TiCDC lists a capture for some
+// seconds after its process has ended. So what TiCDC lists counts only if another member serves.
 func othersTake(sc plan.Scope, m state.Member) bool {
 	c, old := m.Database.Capture, m.Database.Capture.Drains == state.CannotDrain
 	for _, o := range sc.Got.Members {
@@ -257,7 +257,7 @@ var drainForgotten = plan.Hook{
 	Reason: plan.DrainForgotten, Want: "drain record deleted",
 	Done: func(sc plan.Scope, m state.Member) bool {
 		d, ours := sc.All.Drain(m.Name)
-		return !ours || m.Pod == nil || d.PodUID != m.Pod.UID || sc.ToReplace(m) && !sc.LeftToUser(m)
+		return !ours || m.Pod == nil || d.PodUID != m.Pod.UID || sc.IsToRestart(m) && !sc.LeftToUser(m)
 	},
 	Step: func(_ plan.Scope, m state.Member) plan.Step {
 		return plan.ForgetDrain{Component: m.Kind, Member: m.Name, PodUID: m.Pod.UID}

@@ -23,8 +23,8 @@ const (
 	enoughSpace = 8 << 30
 )
 
-// Room returns what is to be known about the disks of stores before they restart one after another.
-// Each rule comes once for each component.
+// Room returns findings about the disks of stores, which a user needs before stores restart one after another. Each
+// rule gives at most one finding for each component.
 func Room(w desired.State, s state.Snapshot) []Finding {
 	var all []Finding
 	for _, g := range w.Groups {

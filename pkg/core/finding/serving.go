@@ -65,7 +65,7 @@ func (l Look) lookAt(m state.Member) remedy.Remedy {
 	return append(see, remedy.Run("see when it may be replaced", c.Plugin("failover")))
 }
 
-// unserving returns those that do not serve of the members that pass a filter.
+// unserving returns the members that pass a filter and do not serve.
 func unserving(l Look, filter func(state.Member) bool) []Finding {
 	var all []Finding
 	l.members(func(g desired.Group, got state.Group, m state.Member) {

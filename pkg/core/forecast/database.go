@@ -174,7 +174,7 @@ func (w *world) elect() {
 	w.changed = w.changed || pd.Leader != before
 }
 
-// named reports whether a name is that of a member here.
+// named reports whether a member here has a name.
 func (w *world) named(name string) bool {
 	for _, m := range w.members(topology.Raft) {
 		if m.Database.Name == name || m.Name == name {

@@ -64,7 +64,7 @@ const (
 // turnTime is how long a turn takes. Real ones differ: no decision here depends on more than their order.
 const turnTime = 5 * time.Second
 
-// Of returns the forecast for a cluster. The policy is that of the run.
+// Of returns the forecast for a cluster. The policy is the policy of the run.
 func Of(profiles []plan.Profile, policy plan.Policy, want desired.State, now state.Snapshot) Forecast {
 	w := newWorld(profiles, policy, want, now)
 	var f Forecast

@@ -60,7 +60,7 @@ func (h Host) Check(all []Sight, others []Host) []Refusal {
 	return found
 }
 
-// sharing returns the clusters with the same PD: a TidbCluster may use that of another one.
+// sharing returns the clusters with the same PD. A TidbCluster may use the PD of another TidbCluster.
 func sharing(all []Sight, s Sight) []Sight {
 	var same []Sight
 	for _, o := range all {

@@ -34,7 +34,7 @@ type Record struct {
 type Cluster struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// UID is that of the TidbCluster: one that is deleted and created again with the same name has other stores.
+	// UID is the UID of the TidbCluster. A TidbCluster that is created again with the same name has other stores.
 	UID string `json:"uid,omitempty"`
 	// Members are the names of the pods.
 	Members []string `json:"members"`
@@ -98,7 +98,7 @@ func (r *Record) recordOf(c topology.Cluster) Cluster {
 	return Cluster{Namespace: c.Namespace, Name: c.Name, UID: uid(c)}
 }
 
-// set returns the record with that of a cluster replaced.
+// set returns the record with the record of one cluster replaced.
 func (r Record) set(c Cluster) Record {
 	r.Clusters = slices.Clone(r.Clusters)
 	i := slices.IndexFunc(r.Clusters, func(o Cluster) bool { return o.String() == c.String() })

@@ -144,7 +144,7 @@ var (
 	isToRestart = condition{
 		want: "pod is to be replaced", because: "the pod has an old template, or a user has named the member", by: ByPerson,
 		unmet: func(s *subject) string {
-			return unless(!s.ToReplace(s.member), "it has the template that is wanted, and nobody has named it")
+			return unless(!s.IsToRestart(s.member), "it has the template that is wanted, and nobody has named it")
 		},
 	}
 	comesNext = condition{

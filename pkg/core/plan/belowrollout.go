@@ -7,11 +7,12 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// adviseBelowRollout adds what a person can do about failing members with an old revision that the rollout does not
-// reach. A partition reaches a member only after all members with a higher ordinal. If these may serve, their restart
-// would take a second member away. The next member is not restarted where another member fails with the update
-// revision. Nor is it where its claim is being deleted and PD cannot be asked. A wait for such a member would last for
-// ever.
+// adviseBelowRollout adds advice about members that fail with an old revision and that the rollout does not reach. A
+// partition reaches a member only after all members with a higher ordinal. If a member with a higher ordinal may
+// serve, its restart would take a second member away, so the rollout stops before that restart. The rollout also stops
+// if another member fails with the update revision. It also stops if the claim of the next member is being deleted
+// while PD cannot be asked. In each case only a person can mend the member below, and without the advice the wait
+// would last for ever.
 func (sc Scope) adviseBelowRollout(p Profile, h hold, v verdict) verdict {
 	next, ok := sc.candidate()
 	if !ok || h.rolling || sc.Got.Set.Manual {

@@ -50,7 +50,7 @@ func (sc Scope) mustServe(p Profile, m state.Member) bool {
 	return p.Kind.Data() != topology.None && !sc.Kept(m) && countedOn(m)
 }
 
-// pdUnreachable reports whether no member of PD answers and none of those here is Ready.
+// pdUnreachable reports whether no member of PD answers and no member of PD here is Ready.
 // They crash so fast that none of them can be asked whether there is a leader.
 func (sc Scope) pdUnreachable() bool {
 	for _, m := range sc.Got.BelowReplicas() {

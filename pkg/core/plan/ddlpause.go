@@ -33,8 +33,8 @@ func (s BeginDDLPause) String() string {
 }
 
 // DDLPaused is the goal that DDL statements of users are paused before a TiDB server is restarted onto another version.
-// A server that does not serve is restarted without the pause, since its restart may be the cure. Nor is there a pause
-// while a rollout stops at a canary: tables could not be changed for days.
+// A server that does not serve is restarted without the pause, because its restart may be the cure. While a rollout
+// stops at a canary there is no pause either, because tables could not be changed for days.
 var DDLPaused = Hook{
 	Reason: DDLStatementsPaused, Want: "DDL statements paused",
 	Done: func(sc Scope, m state.Member) bool { return sc.Cluster.DDLPause.Recorded || !sc.pausesDDL(m) },

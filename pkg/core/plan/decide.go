@@ -136,10 +136,9 @@ func allBlocked(gates []Gate) bool {
 // hold is what other components mean for the rollout of one.
 type hold struct {
 	by topology.Kind // one with an earlier rollout that has not converged
-	// rolling: a component that this component needs has an earlier rollout to finish. A component
-	// that needs this component may wait for its repair. So the rollout of the former does not hold
-	// back the repair, unless the rollout has a canary. With a canary a person decides when other
-	// components follow.
+	// rolling: a component that this component needs has an earlier rollout to finish. The earlier
+	// rollout does not hold back a repair of this component, because a third component may wait for
+	// the repair. With a canary it does, because a person decides when other components follow.
 	rolling bool
 	// canary: an earlier rollout stops until a person promotes it, which may take days.
 	canary bool
@@ -167,9 +166,9 @@ func (v verdict) awaits() topology.Kind {
 	return v.gates[0].awaits
 }
 
-// holdOn returns what earlier components mean for another component, by the index of the latter. A component that needs
-// the other component, and lacks what it needs, does not hold the other back. Nor does a component that waits for the
-// rollout of the other. Each would wait for the other.
+// holdOn returns what earlier components mean for the component with an index. Two kinds of earlier components do not
+// hold that component back. One kind lacks what that component provides, the other kind waits for the rollout of that
+// component. Otherwise the two components would wait for each other.
 func (h holds) holdOn(i int, k topology.Kind) hold {
 	var held hold
 	for _, o := range h {
@@ -208,8 +207,8 @@ func (sc Scope) rolling() bool {
 // these, a store whose leaders have begun to leave comes first. Otherwise a member that is named later would make a
 // second store without leaders. With OnDelete named members come first, since only a person restarts the others.
 func (sc Scope) candidate() (state.Member, bool) {
-	rolls := sc.rolls
-	if m, ok := sc.highest(rolls); ok && !sc.Got.Set.Manual {
+	inOrder := sc.rolloutRestarts
+	if m, ok := sc.highest(inOrder); ok && !sc.Got.Set.Manual {
 		return m, true
 	}
 	begun := func(m state.Member) bool {
@@ -221,15 +220,20 @@ func (sc Scope) candidate() (state.Member, bool) {
 			return m, true
 		}
 	}
-	return sc.highest(rolls)
+	return sc.highest(inOrder)
 }
 
-// rolls reports whether a rollout restarts a member: no canary holds the member.
-func (sc Scope) rolls(m state.Member) bool { return sc.Got.Outdated(m) && !sc.isBeyondCanary(m) }
+// The predicates about a restart, each of which needs more than the one before. Group.Outdated: the pod has an old
+// revision. IsToRestart: or a user has named the member. waitsForRestart: and no canary holds the member. candidate:
+// and the member is the next one. Whether the next member may be restarted now is in beforeRollout and beforeRestart.
 
-// mayRestart reports whether a member is to be restarted when its turn comes.
-func (sc Scope) mayRestart(m state.Member) bool {
-	return m.Name != "" && (sc.rolls(m) || sc.restartsOutsideRollout(m))
+// rolloutRestarts reports whether a rollout restarts a member. The pod has an old revision, and no canary holds the member.
+func (sc Scope) rolloutRestarts(m state.Member) bool { return sc.Got.Outdated(m) && !sc.isBeyondCanary(m) }
+
+// waitsForRestart reports whether a member is restarted when the member is the next one, by a rollout or outside of
+// one.
+func (sc Scope) waitsForRestart(m state.Member) bool {
+	return m.Name != "" && (sc.rolloutRestarts(m) || sc.restartsOutsideRollout(m))
 }
 
 // outdated returns the highest ordinal that does not have the update revision.

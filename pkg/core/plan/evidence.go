@@ -286,10 +286,10 @@ func (sc Scope) refuses(m state.Member) bool {
 	return m.Pod != nil && m.Pod.Ready && !m.Refusing.IsZero() && sc.All.At.Sub(m.Refusing) >= settling
 }
 
-// replaceable reports whether a member may be restarted by the ordinary path. That is after its
-// peers serve and what it leads has moved. It need not serve itself. If it had to, a template that
-// breaks a status port could never be taken back.
-func (sc Scope) replaceable(p Profile, m state.Member) bool {
+// restartsInOrder reports whether a member may be restarted in the ordinary order: after its peers
+// serve, and after its leaders have moved. The member itself need not serve. Otherwise a template
+// that breaks a status port could never be taken back.
+func (sc Scope) restartsInOrder(p Profile, m state.Member) bool {
 	switch {
 	case m.Up():
 		return true

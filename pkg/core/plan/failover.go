@@ -13,7 +13,7 @@ import (
 // the component larger, so that scaling out adds the replacements. When a record is
 // gone, scaling in removes the replacement.
 
-// failover continues failovers that are recorded, ends those that are over, and gives up
+// failover continues failovers that are recorded, ends failovers that are over, and gives up
 // members as the run's policy allows. Its gates hold nothing back.
 func (sc Scope) failover(p Profile) verdict {
 	if p.Failover == nil {
@@ -192,7 +192,7 @@ func (sc Scope) untilDeadline(m state.Member, then string, since, due time.Time)
 	return g
 }
 
-// mergeGates joins the gates of failover with those of the other phases, so that each member has
+// mergeGates joins the gates of failover with the gates of the other phases, so that each member has
 // one line. The line says what is waited for, and what happens when. A member that only other
 // phases wait for keeps its gate.
 func mergeGates(failing, gates []Gate) []Gate {

@@ -46,8 +46,9 @@ func (d KeptData) Some() string {
 	}
 }
 
-// Kept returns the data that components would start on. For each component that is data on which
-// releases have run, data of each version that is no release, and data without a record.
+// Kept returns the data on which components would start. For each component the list has one entry for data on which
+// releases have run. Each version that is no release has an entry of its own, and so has data of which no version is
+// recorded.
 func Kept(profiles []Profile, w desired.State, s state.Snapshot) []KeptData {
 	var all []KeptData
 	for _, sc := range scopesOf(&Policy{}, &w, &s) {

@@ -2,9 +2,9 @@ package plan
 
 import "github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 
-// ToReplace reports whether a member's pod is to be replaced. Either the pod does not have the update revision, or a
+// IsToRestart reports whether a member's pod is to be replaced. Either the pod does not have the update revision, or a
 // user has named the member.
-func (sc Scope) ToReplace(m state.Member) bool { return sc.Got.Outdated(m) || sc.Want.Named(m) }
+func (sc Scope) IsToRestart(m state.Member) bool { return sc.Got.Outdated(m) || sc.Want.Named(m) }
 
 // LeftToUser reports whether, with OnDelete, the user is to delete the pod of a member that is to be replaced. A user
 // who names a member has asked for its restart.

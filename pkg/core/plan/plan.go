@@ -73,8 +73,8 @@ type Gate struct {
 	Blocked bool
 	// Approval: nothing is wrong, and a person decides when it opens. The wait has no end.
 	Approval bool
-	// held: the gate opens when something else happens with an earlier component or a member that
-	// is down. The gates of the latter report whether that can happen.
+	// held: the gate waits for an earlier component, or for a member that is down. Their own gates
+	// say whether a person has to help.
 	held bool
 	// awaits is a component whose rollout may be what is waited for; "" for none.
 	awaits topology.Kind
@@ -138,8 +138,8 @@ type Plan struct {
 
 // MustBeLive reports whether the plan has to be decided again on a live observation before it is carried out. A change
 // between the observation and a disruptive step can make a correct decision wrong. An eviction does no harm that lasts.
-// But decided on a cache that stands still, it is begun beside that of another store, again and again. A pause of DDL
-// that is decided on such a cache may be begun after the rollout.
+// But on a cache that stands still, an eviction would be begun while leaders leave another store, again and again. A
+// pause of DDL that is decided on such a cache may be begun after the rollout.
 func (p Plan) MustBeLive() bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool {
 		switch s.(type) {

@@ -25,12 +25,12 @@ type Policy struct {
 
 // Failing says which members a run may give up and replace.
 type Failing struct {
-	// Members: those that are down for longer than their component's period. Without it a
-	// run only continues what is recorded.
+	// Members: a run may give up members that are down for longer than the period of their component. Otherwise a run
+	// only continues failovers that are recorded.
 	Members bool
-	// Only limits that to some components; all when empty.
+	// Only names the components whose members may be given up; empty for all components.
 	Only []topology.Kind
-	// Now: without waiting for the period.
+	// Now: the period need not be over.
 	Now bool
 	// Discard names members whose data is given up for good.
 	Discard []string

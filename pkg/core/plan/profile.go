@@ -263,7 +263,7 @@ func (sc Scope) help(h Hook, m state.Member) remedy.Remedy {
 
 // lapsed reports whether the time for a goal is over, and what follows; else it sets the gate's
 // deadline. Without a time limit only a run that is to proceed ends the wait here, when there is no
-// progress. Each other such wait is bounded like those without a Timeout.
+// progress. Each other wait for a goal is bounded like a wait without a Timeout.
 func (sc Scope) lapsed(h Hook, g *Gate) (over bool, v verdict) {
 	lapse := Default
 	if h.Lapse != nil {

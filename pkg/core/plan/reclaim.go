@@ -49,10 +49,10 @@ func (sc Scope) storesNotListed(p Profile) []Gate {
 	return []Gate{{Component: p.Kind, Reason: StoresListed, Want: "PD lists its stores", Source: FromDatabase}}
 }
 
-// abandoned reports whether the member is not wanted, nothing of it runs, and the
-// database has removed it for good. The mark alone is no proof: after a scale-in that was
-// cancelled it stays until the member serves again. Nor is it a proof that PD does not list
-// a member of another cluster.
+// abandoned reports whether the member is not wanted, nothing of the member runs, and the database
+// has removed the member for good. The mark of a claim alone is no proof, because the mark stays
+// after a scale-in that was cancelled, until the member serves again. That PD does not list the
+// member is no proof either, because the data may be of another cluster.
 func (sc Scope) abandoned(p Profile, m state.Member) bool {
 	if sc.Kept(m) || m.Pod != nil {
 		return false

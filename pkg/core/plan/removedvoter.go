@@ -7,12 +7,12 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// removedFromPD reports whether a voter does not serve because it was removed from PD. That is so
-// if PD answers and does not list the voter, the voter has run, and there is one more sign. The
-// sign may be that another member serves with the same template, so that the template works. Or a
-// claim of the voter is labelled with its id in PD. Such a member needs new data. A member whose
-// claim is being deleted gets new data with the next pod. A member with data of another cluster was
-// not removed from the PD that answers.
+// removedFromPD reports whether a voter does not serve because it was removed from PD. Such a member needs new data.
+// Three things must be true: PD answers and does not list the voter; the voter has run; and there is one more sign.
+// One sign is that another member serves with the same template, so that the template is not at fault. The other sign
+// is that a claim of the voter has a label with its id in PD. The answer is false for a member whose claim is being
+// deleted, because its next pod gets new data anyway. The answer is false for a member with data of another cluster
+// too, because this PD has never listed that member.
 func (sc Scope) removedFromPD(p Profile, m state.Member) bool {
 	return p.Kind.Data() == topology.Raft && m.Database.Presence == state.Absent && m.Pod != nil && m.Pod.Ran && claimBeingDeleted(m) == "" &&
 		!sc.OfOtherCluster(m) && (sc.revisionServes(m) || wasKnown(p, m))

@@ -26,7 +26,7 @@ var beforeRepair = []condition{
 	{
 		want: "wanted template not tried yet", because: "another pod of the same template would fail as well", by: ByPerson,
 		unmet: func(s *subject) string {
-			return unless(!s.mayRestart(s.member), "no restart would change its template")
+			return unless(!s.waitsForRestart(s.member), "no restart would change its template")
 		},
 	},
 	{
@@ -52,7 +52,7 @@ var beforeHarmfulRepair = []condition{
 	{
 		want: "membership known", because: "otherwise nobody knows what the cluster would lose", by: ByDatabase,
 		unmet: func(s *subject) string {
-			return unless(!s.replaceable(s.profile, s.member), "its part in the database is not known")
+			return unless(!s.restartsInOrder(s.profile, s.member), "its part in the database is not known")
 		},
 	},
 	{

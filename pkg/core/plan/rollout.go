@@ -69,8 +69,8 @@ func (s *subject) queued() verdict {
 
 func (s *subject) written() verdict { return s.upload() }
 
-// peersServing waits for members that do not serve. A component of which all members are replaced, and nothing is to be
-// rolled out, does not wait for those that were given up.
+// peersServing waits for members that do not serve. It does not wait for members that were given up if all of them are
+// replaced and nothing is to be rolled out.
 func (s *subject) peersServing() verdict {
 	if _, outdated := s.outdated(); !s.due && !outdated && s.replaced() {
 		return verdict{}
@@ -133,7 +133,7 @@ func (sc Scope) rolloutFinished(named bool) verdict {
 // Where no member is next, next has no pod, and all are waited for.
 func (sc Scope) peersDown(p Profile, next state.Member) verdict {
 	all := membersDown(sc, sc.Got.BelowReplicas(), nil)
-	if !next.Up() && (sc.LeftToUser(next) || !sc.replaceable(p, next)) {
+	if !next.Up() && (sc.LeftToUser(next) || !sc.restartsInOrder(p, next)) {
 		return all
 	}
 	peers := sc.peersMissing(p, next)
@@ -290,9 +290,9 @@ func (sc Scope) readyNotServing(m state.Member, g Gate) Gate {
 	return g
 }
 
-// withinTimeToServe gives a gate the time that a member may take to serve, where the beginning is
-// known. A member of PD does not call for a person while PD may be in an election: what is done for a PD without a
-// leader, such as to bring back members whose pods were taken away, is decided after the election.
+// withinTimeToServe gives a gate the time that a member may take to serve, where the beginning is known. A member of
+// PD does not call for a person while PD may be in an election. After the election the engine decides what a PD
+// without a leader needs, such as members whose pods were taken away.
 func (sc Scope) withinTimeToServe(g Gate, since time.Time, help remedy.Remedy) Gate {
 	g.Remedy = help
 	if since.IsZero() {

@@ -95,8 +95,8 @@ func (sc Scope) waitForJoined(p Profile, coming int) verdict {
 	return joining
 }
 
-// voting returns the members without those that were given up and removed from PD: these have no
-// vote.
+// voting returns the members that have a vote. Members that were given up and removed from PD have
+// none.
 func (sc Scope) voting(members []state.Member) []state.Member {
 	var voters []state.Member
 	for _, m := range members {

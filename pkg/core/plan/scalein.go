@@ -209,11 +209,11 @@ func (sc Scope) claimGone(m state.Member) bool {
 
 // missing waits for the peers of a member. It does not wait for peers whose pods Kubernetes creates
 // only after the member is Ready. A pod that was Ready a moment ago may be Ready again, however
-// often it has crashed, and then they are created. Nor does it wait for peers that the database has
-// removed, except where a voter is to go that may serve. Until the removed voter has joined again,
-// PD has one vote less than the user wants, and would have two less. A voter that was given up has
-// a replacement. A member that has never joined was not removed: its claims may be marked since the
-// user did not want it for a moment.
+// often the pod has crashed, and then the peers are created. It does not wait either for peers that
+// the database has removed, except where a voter is to go that may serve. Until the removed voter
+// has joined again, PD has one vote less than the user wants, and two less without the voter to go. A voter that was
+// given up has a replacement. A member that has never joined was not removed: its claims may be marked since the user
+// did not want it for a moment.
 func (sc Scope) missing(p Profile, except state.Member) verdict {
 	var peers []state.Member
 	pod := except.Pod

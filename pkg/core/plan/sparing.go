@@ -42,9 +42,9 @@ var beforeFailover = []condition{
 	},
 }
 
-// sparing must hold, in this order, of a member that does not serve before it is given up. What the user allows comes
-// first, then what explains that the member is down, last the evidence. A voter that PD has removed gets new data
-// whatever the user allows, because nothing else helps it.
+// sparing has the conditions for giving up a member that does not serve, in their order. First comes what the user
+// allows, then other reasons why the member may be down, and last the evidence that the member is down. A voter that PD
+// has removed gets new data whatever the user allows, because nothing else helps it.
 var sparing = []condition{
 	{
 		want: "failover switched on", because: "spec.maxFailoverCount allows that", by: ByPerson,

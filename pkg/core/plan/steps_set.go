@@ -14,9 +14,9 @@ import (
 type Apply struct {
 	Component topology.Kind
 	Object    desired.Object
-	// Replicas are those of a StatefulSet that is created. There are as many as pods and members
-	// with data, which can differ from the wanted number. Kubernetes would delete pods above them
-	// at once.
+	// Replicas is how many replicas a StatefulSet that is created has. It covers all pods and members
+	// with data, which can differ from the wanted number, because Kubernetes would delete pods above
+	// that number at once.
 	Replicas int
 }
 

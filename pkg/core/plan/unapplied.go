@@ -34,7 +34,7 @@ func (u Unapplied) String() string {
 	return fmt.Sprintf("%s (configUpdateStrategy InPlace): %s", u.Component.Title(), strings.Join(parts, "; "))
 }
 
-// unapplied returns those of all components.
+// unapplied returns the configurations of all components that members have not applied.
 func unapplied(w desired.State, s state.Snapshot) []Unapplied {
 	var all []Unapplied
 	for _, g := range w.Groups {

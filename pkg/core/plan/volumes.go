@@ -122,7 +122,7 @@ func (sc Scope) outgrown() bool {
 // that is about to be removed would be brought back.
 func (sc Scope) busy() string {
 	set := sc.Got.Set
-	_, outdated := sc.highest(sc.ToReplace)
+	_, outdated := sc.highest(sc.IsToRestart)
 	switch {
 	case !set.Observed, sc.Want.PutBack.Drift != desired.None:
 		return "its last change"

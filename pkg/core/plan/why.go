@@ -53,7 +53,7 @@ type Answer struct {
 	Because  string // why the condition is there
 	Met      bool
 	Observed string // what is observed instead, "" when the condition holds
-	Reason   Reason // that of the gate which a run shows, "" where a run shows none
+	Reason   Reason // the reason of the gate that a run shows, "" where a run shows none
 	// Since is when the wait began, and Deadline when the wait ends by itself; zero where that is not known.
 	Since, Deadline time.Time
 	By              Changer // who can change what does not hold; "" when the condition holds
@@ -67,8 +67,7 @@ type answer struct {
 }
 
 // topics returns the topics in order, with what must hold for the cluster as a whole. Of a member that serves there is
-// nothing more to ask about its repair and its failover, and a restart that takes nothing away need not wait for
-// others.
+// nothing more to ask about its repair and its failover. A restart that takes nothing away need not wait for others.
 func (s *subject) topics(cluster []condition) []answer {
 	repair, failover := [][]condition{beforeRepair}, [][]condition{beforeFailover}
 	if !s.member.Up() {
@@ -146,8 +145,9 @@ func (c *condition) judged(a Answer, s *subject) Answer {
 	return a
 }
 
-// ofGoals returns the answers of goals, each of which is pursued whatever the others are. What a goal after an open one
-// with a step finds is true of the time before that step: a store that is not offline has no regions to move away.
+// ofGoals returns the answers of goals, each of which is pursued whatever the others are. A goal with a step changes
+// what later goals find. They say what is true before that step: a store that is not offline has no regions to move
+// away.
 func (c *condition) ofGoals(s *subject) []Answer {
 	var all []Answer
 	after := "" // a goal for which a step is to be taken first

@@ -9,7 +9,7 @@ import (
 type Command struct {
 	// Args are the words after kubectl, without namespace and context.
 	Args []string
-	// Namespace is that of the objects, "" for objects that have none.
+	// Namespace is the namespace of the objects, "" for objects that have none.
 	Namespace string
 	// Edits is a file to be changed by hand; then there are no words.
 	Edits string

@@ -11,7 +11,7 @@ import (
 )
 
 // invalid returns what the pods of a component lack because of certificates that cannot be used. These are
-// the certificates that the pods mount, and that of this program, without which this program cannot ask PD.
+// the certificates that the pods mount, and the certificate without which this program cannot ask PD.
 func invalid(c topology.Cluster, k topology.Kind, faults []certificate.Fault) []desired.Lack {
 	var lacks []desired.Lack
 	for _, f := range faults {

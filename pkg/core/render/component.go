@@ -39,7 +39,7 @@ type component struct {
 	mounts []corev1.VolumeMount // all of the main container, in order
 	// shared returns the first volumes, of which some have the ConfigMap of the given name.
 	shared  func(comp component, configMap string) []corev1.Volume
-	volumes []corev1.Volume // those between the shared and the user's own
+	volumes []corev1.Volume // between the shared volumes and the user's own
 	// ownVolumes: the pods have no volumes of the user, as with tidb-operator.
 	ownVolumes bool
 	// last returns the volumes after the user's own; nil for none.
@@ -52,7 +52,7 @@ type component struct {
 	logs      []tailer           // before the main container, or after it with logsLast
 	logsLast  bool
 	sysctl    string // name of the init container that sets kernel parameters, "" for none
-	claimsAt  string // field of the component's spec with its claims, but for that of requests
+	claimsAt  string // field of the component's spec with its claims, besides the claim of requests
 	live      *appsv1.StatefulSet
 	kept      *corev1.PodTemplateSpec // of a newer version; nil if ours is wanted
 	founding  founding

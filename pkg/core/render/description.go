@@ -16,7 +16,7 @@ type description struct {
 	status  statusPart
 }
 
-// descriptions are those of all components, in the order in which their pods are replaced.
+// descriptions has the descriptions of all components, in the order in which their pods are replaced.
 var descriptions = []description{
 	{topology.PD, describePD, pdStatus},
 	{topology.TiProxy, describeTiProxy, tiproxyStatus},

@@ -16,7 +16,7 @@ import (
 // server. Labels and annotations that others have added are never a reason to write. The tool's own
 // are no reason either, because otherwise every StatefulSet would be written in every turn.
 
-// setDrift compares everything but the replicas and the partition: those have
+// setDrift compares everything but the replicas and the partition, because these have
 // steps of their own.
 func setDrift(live, wanted *appsv1.StatefulSet) desired.Drift {
 	if live == nil {

@@ -26,7 +26,7 @@ func Template(set *appsv1.StatefulSet) string {
 }
 
 // fingerprint is the same for two pod templates exactly if they mean the same. An empty list or map
-// is none, and quantities count by their value. The order of lists matters, that of maps does not.
+// is none, and quantities count by their value. The order of lists matters, the order of maps does not.
 // It covers labels, annotations and the spec. It is not stored, so another release may compute
 // another fingerprint.
 func fingerprint(t corev1.PodTemplateSpec) string {

@@ -95,7 +95,7 @@ func (r projection) phase(k topology.Kind) v1alpha1.MemberPhase {
 	return v1alpha1.NormalPhase
 }
 
-// image returns the image in the StatefulSet's template, not that of running pods.
+// image returns the image in the StatefulSet's template, not the image of running pods.
 func (r projection) image(k topology.Kind) string {
 	for _, c := range r.have.Sets[k].Spec.Template.Spec.Containers {
 		if c.Name == string(k) {

@@ -16,7 +16,7 @@ import (
 const (
 	tiflashData      = "/data0" // the first disk
 	tiflashConfigDir = "/etc/tiflash"
-	// The keys of the ConfigMap: the configuration of TiFlash, and that of its part that copies
+	// The keys of the ConfigMap: the configuration of TiFlash, and the configuration of its part that copies
 	// regions. Both have the ordinal's place as POD_NUM.
 	keyTiFlash      = "config_templ.toml"
 	keyTiFlashProxy = "proxy_templ.toml"

@@ -104,7 +104,7 @@ func tiflashHost(c topology.Cluster, port int) string {
 	return fmt.Sprintf("%s-POD_NUM.%s:%d", c.SetName(topology.TiFlash), peers(c, topology.TiFlash), port)
 }
 
-// commonDefaults are those of TiFlash itself.
+// commonDefaults are the settings of TiFlash itself.
 func commonDefaults(comp component) []setting {
 	c, user := comp.cluster, comp.cluster.Source.Spec.TiFlash.Config.Common.MP
 	all := []setting{
@@ -193,7 +193,7 @@ func before54(comp component) []setting {
 	return all
 }
 
-// proxyDefaults are those of the part that copies regions.
+// proxyDefaults are the settings of the part that copies regions.
 func proxyDefaults(comp component) []setting {
 	c := comp.cluster
 	all := []setting{

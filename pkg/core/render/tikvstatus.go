@@ -43,7 +43,7 @@ func storesUp(stores map[string]v1alpha1.TiKVStore) []bool {
 	return all
 }
 
-// stores returns the stores of a component as they are now, given those of before.
+// stores returns the stores of a component as they are now, given the stores of before.
 func (r projection) stores(k topology.Kind, known map[string]v1alpha1.TiKVStore) map[string]v1alpha1.TiKVStore {
 	stores := map[string]v1alpha1.TiKVStore{}
 	for _, m := range r.snap.Groups[k].Members {

@@ -8,7 +8,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Volumes of certificates, besides that of the component itself. A volume "x-tls" is mounted at
+// Volumes of certificates, besides the volume of the component itself. A volume "x-tls" is mounted at
 // "/var/lib/x-tls".
 const (
 	clientTLS    = "cluster-client-tls" // of clients of members

@@ -34,7 +34,7 @@ func (r projection) volumes(k topology.Kind) volumeStatuses {
 }
 
 // volumeStatus counts claims with the wanted size as modified, and other claims as current. The
-// current size is that of the last other claim. When all claims have the wanted size, all count as
+// current size is the size of the last other claim. When all claims have the wanted size, all count as
 // both. Classes are never changed, so the class of a claim is the wanted one.
 func volumeStatus(want topology.Volume, claims []state.Claim) *v1alpha1.StorageVolumeStatus {
 	s := &v1alpha1.StorageVolumeStatus{Name: v1alpha1.StorageVolumeName(want.Name)}

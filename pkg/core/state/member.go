@@ -87,8 +87,8 @@ type Pod struct {
 	// Controller is what controls the pod where that is no StatefulSet of apps/v1,
 	// e.g. "StatefulSet basic-tikv of apps.pingcap.com/v1"; else "".
 	Controller string
-	// Behind is how far the clock of its host is known to be behind that of the API
-	// server. The times above are by the latter.
+	// Behind is how far the clock of its host is known to be behind the clock of the API
+	// server, which gives the times above.
 	Behind time.Duration
 	// EvictionBegun is when tidb-operator began to evict region leaders from the store of this pod. The pod's
 	// annotation evictLeaderBeginTime says so; zero when the pod has none.

@@ -14,7 +14,7 @@ type Observation struct {
 	Snapshot Snapshot
 }
 
-// Existing has those objects of a cluster that exist, by name.
+// Existing has the objects of a cluster that exist, by name.
 type Existing struct {
 	Services   map[string]*corev1.Service
 	ConfigMaps map[string]*corev1.ConfigMap

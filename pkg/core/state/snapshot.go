@@ -56,8 +56,8 @@ type PD struct {
 	// know it say so, see Voters.Leaderless. Problem is set too. Leaderless is false where members that may be
 	// a quorum were not reached, because PD may then serve others.
 	Leaderless bool
-	// Electing is true while voters say that they follow no leader, or that there is none, and have said so for no longer
-	// than an election takes. Problem is set too.
+	// Electing is true while voters say that they follow no leader, or that there is none, for no longer than an
+	// election takes. Problem is set too.
 	Electing bool
 	// Unreached are the members, as Voter.Name has them, that cannot be asked from here and may serve everybody
 	// else. It is the leader that other members name, or so many members that they may be a quorum. Problem is
@@ -83,7 +83,7 @@ type PD struct {
 	// Stores and UpStores count TiKV stores, also those of other Kubernetes
 	// clusters. Tombstones do not count.
 	Stores, UpStores int
-	// Elsewhere are those of Stores that are no members of this TidbCluster, and that PD does not call Up.
+	// Elsewhere are the stores that are no members of this TidbCluster, and that PD does not call Up.
 	Elsewhere   []StoreElsewhere
 	MaxReplicas int // replication.max-replicas
 	// LocationLabels are the labels of stores that PD spreads replicas by, the

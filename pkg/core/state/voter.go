@@ -21,7 +21,7 @@ type Voter struct {
 	Stopped bool
 }
 
-// Voters are all voters of PD, as those that answer list them.
+// Voters are all voters of PD, as the members that answer list them.
 type Voters []Voter
 
 // Quorum returns how many voters are enough to elect a leader.

@@ -7,7 +7,7 @@ import "time"
 // has begun.
 type Failure struct {
 	Member  string   // the pod's name
-	Key     string   // of the record, among those of its component
+	Key     string   // of the record, among the records of its component
 	ID      uint64   // of the PD member or the store, 0 for TiDB
 	Claims  []string // UIDs of the claims that the member had
 	Created time.Time

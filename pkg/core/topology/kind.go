@@ -68,7 +68,7 @@ type traits struct {
 	ownReleases bool
 	// without: see Without.
 	without string
-	// prefix is that of the annotation with MinReady, where it is not the usual one.
+	// prefix is the prefix of the annotation with MinReady, where it is not the usual prefix.
 	prefix  string
 	records records // of failovers
 	status  func(*v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus

@@ -15,7 +15,7 @@ import (
 // node. The reason is that a driver reads the TidbCluster anyway, and may have no right to read nodes.
 const AnnotationMaintenance = "kubectl-tidb/maintenance"
 
-// Maintenance is that of a node with members of a cluster: the node may go down at any time.
+// Maintenance is the maintenance of a node with members of a cluster. The node may go down at any time.
 type Maintenance struct {
 	Node  string    `json:"-"`
 	By    string    `json:"by"` // a person

@@ -34,7 +34,7 @@ type disk struct {
 	requests corev1.ResourceList
 	// at is the field of the component's spec that has requests.
 	at *field.Path
-	// class is its own storage class, nil where it has that of the component.
+	// class is its own storage class, nil where it has the storage class of the component.
 	class   *string
 	classAt *field.Path
 }
@@ -108,7 +108,7 @@ type reading struct {
 	instead string
 }
 
-// readings has those of all components, in dependency order.
+// readings has the readings of all components, in dependency order.
 var readings = []reading{readPD, readTiKV, readTiFlash, readPump, readTiDB, readTiProxy, readTiCDC}
 
 // readingOf returns the row of a component, one that reads nothing for an unknown one.

@@ -35,14 +35,14 @@ func (c Cluster) PDSuspended() bool {
 }
 
 // suspends reports whether a component is to be suspended. Its own field, also if it is false, counts
-// before that of the cluster.
+// before the suspension of the cluster.
 func suspends(spec v1alpha1.ComponentAccessor) bool {
 	a := spec.SuspendAction()
 	return a != nil && a.SuspendStatefulSet
 }
 
 // validateSuspension refuses to suspend a component while others that need it are to run. An
-// operator allows that, and those components then fail.
+// operator allows that, and the other components then fail.
 func validateSuspension(c Cluster) field.ErrorList {
 	var errs field.ErrorList
 	for i, g := range c.Groups {

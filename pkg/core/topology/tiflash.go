@@ -67,8 +67,8 @@ var readTiFlash = reading{
 	instead:  "to have no TiFlash stores set its replicas to 0",
 }
 
-// commonOf returns the configuration of TiFlash itself, proxyOf that of the part that copies regions. Both are
-// empty where the user gives none.
+// commonOf returns the configuration of TiFlash itself, proxyOf the configuration of the part that copies regions. Both
+// are empty where the user gives none.
 func commonOf(c *v1alpha1.TiFlashConfigWraper) *config.GenericConfig {
 	if c.Common == nil || c.Common.GenericConfig == nil {
 		return config.New(map[string]any{})

@@ -8,10 +8,10 @@ import (
 
 // TLS says which connections of a cluster use TLS.
 type TLS struct {
-	// Members: those between members, and ours to them; both sides show a certificate
+	// Members: connections between members, and ours to them; both sides show a certificate
 	// (spec.tlsCluster.enabled).
 	Members bool
-	// SQL: those of SQL clients, who may use it (spec.tidb.tlsClient.enabled).
+	// SQL: connections of SQL clients, who may use TLS (spec.tidb.tlsClient.enabled).
 	SQL bool
 }
 

@@ -166,7 +166,7 @@ func (a *Actor) database() (pd.Client, error) {
 	return nil, errors.New("ask PD: no member of it is known yet")
 }
 
-// hosts reports whether an address in PD is that of a member's pod.
+// hosts reports whether an address in PD is the address of a member's pod.
 func (a *Actor) hosts(member, host string) bool {
 	k, n, ok := a.cluster.Member(member)
 	if !ok {

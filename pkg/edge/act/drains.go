@@ -54,8 +54,8 @@ func (a *Actor) drainCapture(ctx context.Context, s plan.DrainCapture) error {
 	return a.rememberDrain(ctx, d)
 }
 
-// askedDrain records that a drain is asked for now, and returns the record. The start of the same drain is kept, but
-// not that of one which another run has left behind.
+// askedDrain records that a drain is asked for now, and returns the record. The record keeps the start of the same
+// drain, but not the start of a drain that another run has left behind.
 func (a *Actor) askedDrain(ctx context.Context, s plan.DrainCapture) (state.Drain, error) {
 	now := a.now()
 	d := state.Drain{Member: s.Member, PodUID: s.PodUID, Capture: s.Capture, Since: now, Asked: now, Tables: state.TablesUnknown}
@@ -115,8 +115,8 @@ func (a *Actor) rememberDrain(ctx context.Context, d state.Drain) error {
 	return a.writeRecord(ctx, book, ledger.DrainKey(d.Member), value)
 }
 
-// adoptDrain writes the record before it takes tidb-operator's mark off the pod. A record of a drain of this
-// pod that is there by now stays.
+// adoptDrain writes the record before it takes tidb-operator's mark off the pod. If another process has written a
+// record of a drain of this pod meanwhile, that record stays.
 func (a *Actor) adoptDrain(ctx context.Context, s plan.AdoptDrain) error {
 	pod, err := a.samePod(ctx, s.Member, s.PodUID)
 	if err != nil || pod.Annotations[topology.AnnotationDrainBegun] == "" {

@@ -59,7 +59,7 @@ func (a *Actor) nodeIsHeard(ctx context.Context, name string) (bool, error) {
 	return state.NodeStateOf(node) == state.NodeReady, nil
 }
 
-// silent fails unless PD says that a member does not serve.
+// silent returns an error if PD does not say that a member is down, because the member may serve then.
 func (a *Actor) silent(ctx context.Context, s plan.ReplaceEnded) error {
 	client, err := a.database()
 	if err != nil {

@@ -127,11 +127,11 @@ func (a *Actor) moveLeadersAgain(ctx context.Context, client pd.Client, storeID 
 	return nil
 }
 
-// record returns the record to write, given the old one. The start of the same eviction is kept, because PD may lose
-// the scheduler more than once. With a new start each time the timeout would never pass. But the start of an
-// eviction that another run left behind, and that has ended since, is not kept. Its timeout would pass before this
-// eviction begins. The number of leaders before the eviction is kept too: an interrupted eviction has already
-// reduced it.
+// record returns the record to write, given the old record. The new record keeps the start of the same eviction. PD
+// may lose the scheduler more than once, and with a new start each time the timeout would never pass. The new record
+// does not keep the start of an eviction that another run left behind and that has ended since. With that start the
+// timeout would pass before this eviction begins. The new record also keeps the number of leaders before the eviction,
+// because an interrupted eviction has already reduced the number.
 func (a *Actor) record(s plan.EvictLeaders, old ledger.Record, known, evicting bool) ledger.Record {
 	r := ledger.Record{Member: s.Member, Since: a.now(), Owner: a.owner, Leaders: max(s.Leaders, 0)}
 	same := known && old.Member == s.Member && old.Ended.IsZero()

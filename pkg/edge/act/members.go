@@ -44,8 +44,8 @@ func (a *Actor) moveLeader(ctx context.Context, s plan.MoveLeader) error {
 	return nil
 }
 
-// removeMember removes a member by its id. The name can be that of a pod or of a host, and is empty while the member
-// has not started.
+// removeMember removes a member by its id. The name can be the name of a pod or of a host, and is empty while the
+// member has not started.
 func (a *Actor) removeMember(ctx context.Context, s plan.RemoveMember) error {
 	client, err := a.database()
 	if err != nil {

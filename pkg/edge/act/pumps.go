@@ -83,7 +83,7 @@ func (a *Actor) notTheLast(ctx context.Context, object, node string, all []pd.Bi
 	return stale(object, "is the only Pump that is online by now, and %s writes a binlog", writer)
 }
 
-// online reports whether an entry of PD's etcd is that of a Pump that is online, and renews the entry.
+// online reports whether an entry of PD's etcd is of a Pump that is online, and renews the entry.
 func (a *Actor) online(n pd.BinlogNode) bool {
 	answered := n.Answered
 	if answered.IsZero() {

@@ -17,8 +17,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// edit changes the StatefulSet of a component if it is still the one that the step was decided on. That is
-// asked of the very object that is written: this process may have stopped for hours since it began the step.
+// edit changes the StatefulSet of a component if the step was decided on this StatefulSet. The object that is written
+// is compared with the step, and not an object that was read before. This process may have stood still for hours in
+// between, and another process may have begun another rollout.
 func (a *Actor) edit(ctx context.Context, k topology.Kind, on plan.Basis, edit func(object string, live *appsv1.StatefulSet) (*appsv1.StatefulSet, error)) error {
 	name := a.cluster.SetName(k)
 	object := "statefulset " + name
@@ -141,7 +142,7 @@ func (a *Actor) restart(ctx context.Context, s plan.Restart) error {
 	return a.replacePod(ctx, s.Member, s.PodUID, func(live *corev1.Pod) error { return readyMeanwhile(s, live) })
 }
 
-// mayRestart fails if a pod must not be taken away by now.
+// mayRestart returns an error if a pod must not be taken away any more.
 func (a *Actor) mayRestart(ctx context.Context, s plan.Restart, pod *corev1.Pod) error {
 	if err := readyMeanwhile(s, pod); err != nil {
 		return err
@@ -155,7 +156,7 @@ func (a *Actor) mayRestart(ctx context.Context, s plan.Restart, pod *corev1.Pod)
 	return a.quorumSpares(ctx, s, pod)
 }
 
-// readyMeanwhile fails if a pod that was stuck has become Ready since: it may serve by now.
+// readyMeanwhile returns an error if a pod that was stuck has become Ready since, because the member may serve now.
 func readyMeanwhile(s plan.Restart, pod *corev1.Pod) error {
 	if s.Stuck && !s.Ready && state.Ready(pod) {
 		return stale("pod "+s.Member, "is Ready by now")
@@ -163,8 +164,8 @@ func readyMeanwhile(s plan.Restart, pod *corev1.Pod) error {
 	return nil
 }
 
-// comesBack fails unless Kubernetes makes another pod of the revision that was decided on. A user who has named a
-// member has not asked for a change of that member.
+// comesBack returns an error if Kubernetes would make no new pod for a member, or a pod of another revision than was
+// decided on. A user who has named a member has not asked for a change of that member.
 func (a *Actor) comesBack(ctx context.Context, s plan.Restart) error {
 	name := a.cluster.SetName(s.Component)
 	object := "statefulset " + name

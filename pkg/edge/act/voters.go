@@ -17,10 +17,11 @@ import (
 // pdAnswers is how long PD may take to say whether it can spare a member.
 const pdAnswers = 10 * time.Second
 
-// quorumSpares fails unless PD can spare the member that is to be restarted, by what PD's members say now. PD can spare
-// a member if a quorum is left without it, or if that member does not run. What was observed may have changed since,
-// and a PD that cannot be asked may serve everybody but us. A restart that was decided because the member follows no
-// leader asks for that again. Such a restart has waited for no other member of PD and for no move of the leader.
+// quorumSpares returns an error if PD would lose its quorum by the restart of a member, by what PD's members say now.
+// PD keeps its quorum if enough other members serve, or if the member to restart does not run. The members are asked
+// because the observation may be old, and because a PD that this process cannot reach may serve everybody else. A
+// restart may have been decided because the member follows no leader. Then the member must still follow no leader.
+// Such a restart has waited neither for other members of PD nor for a move of the leader.
 func (a *Actor) quorumSpares(ctx context.Context, s plan.Restart, pod *corev1.Pod) error {
 	if s.Component.Data() != topology.Raft {
 		return nil
@@ -48,7 +49,8 @@ func (a *Actor) quorumSpares(ctx context.Context, s plan.Restart, pod *corev1.Po
 	return a.idle(ctx, s, read, pod, say, err)
 }
 
-// idle fails unless it is known that the member does not serve. err is that of a Read that no member has answered.
+// idle returns an error if the member may serve. err is the error of a read that no member has answered, nil if a
+// member has answered.
 func (a *Actor) idle(ctx context.Context, s plan.Restart, read voters.Reader, pod *corev1.Pod, say state.Voters, err error) error {
 	v, listed := say.Of(s.Member)
 	switch {

@@ -171,7 +171,7 @@ func write[T object](ctx context.Context, q *question, client objects[T], wanted
 // firstPod returns the first pod of a StatefulSet as its controller makes it.
 func firstPod(set *appsv1.StatefulSet) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: *set.Spec.Template.ObjectMeta.DeepCopy(), Spec: *set.Spec.Template.Spec.DeepCopy()}
-	// A name of its own, since there may be a pod with that of the first member.
+	// A name of its own, because the first member may have a pod.
 	pod.Name, pod.GenerateName, pod.Namespace = "", set.Name+"-", set.Namespace
 	pod.Spec.Hostname, pod.Spec.Subdomain = set.Name+"-0", set.Spec.ServiceName
 	for _, claim := range set.Spec.VolumeClaimTemplates {
@@ -229,7 +229,7 @@ func (q *question) invalid(kind string, o runtime.Object, status metav1.Status) 
 	for _, c := range causes {
 		field := render.Origin(q.cluster, q.component, o, c.Field)
 		if field == "spec" || field == "spec."+string(q.component) {
-			// No field of the TidbCluster is known for it, so the user needs that of the object.
+			// No field of the TidbCluster is known for it, so the user needs the field of the object.
 			q.Refused = append(q.Refused, fmt.Errorf("%s: the API server takes no such %s: %s: %s", field, kind, c.Field, c.Message))
 			continue
 		}

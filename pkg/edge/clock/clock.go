@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// precision is that of the date in an answer, which is truncated.
+// precision is the precision of the date in an answer, which is truncated.
 const precision = time.Second
 
 // Clock has the time of an API server. It uses the process's own clock until an answer shows that

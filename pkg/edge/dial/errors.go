@@ -9,7 +9,7 @@ type Reason string
 const (
 	// BadAddress: the address does not name a pod.
 	BadAddress Reason = "address does not name a pod"
-	// Foreign: the address is not that of a member of the cluster that is asked.
+	// Foreign: no member of the cluster that is asked has the address.
 	Foreign Reason = "no member of the cluster"
 	// PodNotFound: there is no pod of that name.
 	PodNotFound Reason = "pod not found"

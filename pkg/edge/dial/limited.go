@@ -16,7 +16,7 @@ type limited struct {
 	limit time.Duration
 }
 
-// RoundTrip implements http.RoundTripper. The limit is also that of reading the body.
+// RoundTrip implements http.RoundTripper. The limit also holds for reading the body.
 func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, end := r.Context(), func() {}
 	if l.limit > 0 {

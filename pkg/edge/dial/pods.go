@@ -101,7 +101,7 @@ func (p *Pods) Tell(pods []*corev1.Pod) (over func()) {
 	return p.told.Tell(pods)
 }
 
-// Close ends every connection, also those that callers have. It waits for their ends as long as a
+// Close ends every connection, also the connections that callers have. It waits for their ends as long as a
 // working network needs.
 func (p *Pods) Close() error {
 	p.cancel()

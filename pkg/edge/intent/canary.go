@@ -38,7 +38,7 @@ func canaryOf(tc *v1alpha1.TidbCluster) string {
 	return text
 }
 
-// canaryPatch returns the annotation that leads from the canary of one TidbCluster to that of another.
+// canaryPatch returns the annotation that leads from the canary of one TidbCluster to the canary of another.
 func canaryPatch(from, to *v1alpha1.TidbCluster) map[string]any {
 	was, had := topology.CanaryAsked(from)
 	is, has := topology.CanaryAsked(to)

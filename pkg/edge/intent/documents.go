@@ -67,7 +67,7 @@ type item struct {
 	*unstructured.Unstructured
 }
 
-// items returns the objects of a document: one, or those of a list.
+// items returns the objects of a document: one object, or the objects of a list.
 func (d document) items() ([]item, []Problem) {
 	var root yamlv3.Node
 	if err := yamlv3.Unmarshal(d.text, &root); err != nil {

@@ -84,7 +84,7 @@ func (b *Bid) Yielding() *Bid {
 	return b
 }
 
-// Stepped has leases of this bid use another clock, for example that of a
+// Stepped has leases of this bid use another clock, for example the clock of a
 // simulation. They are renewed when Tick is called, and not by themselves.
 func (b *Bid) Stepped(now func() time.Time) *Bid {
 	b.candidate.now, b.candidate.manualTick = now, true

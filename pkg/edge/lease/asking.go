@@ -43,7 +43,7 @@ func (a asking) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a.next.RoundTrip(r)
 }
 
-// CloseIdleConnections closes those of the transport below; http.Client looks for this method.
+// CloseIdleConnections closes the idle connections of the transport below; http.Client looks for this method.
 func (a asking) CloseIdleConnections() {
 	if c, ok := a.next.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()

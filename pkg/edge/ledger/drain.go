@@ -36,7 +36,7 @@ func EncodeDrain(d state.Drain) (string, error) {
 	return string(b), nil
 }
 
-// readDrain reads such a record; false if the key is that of another one.
+// readDrain reads the record of a drain; false if the key is of another record.
 func readDrain(key, value string) (state.Drain, bool, error) {
 	member, ok := strings.CutPrefix(key, drainPrefix)
 	if !ok {

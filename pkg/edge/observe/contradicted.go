@@ -14,9 +14,9 @@ import (
 )
 
 // A member that PD does not list is absent, so that the cluster does not use its data. But PD may list the member
-// under an address that is not that of its pod, as advertise-addr in a configuration makes it. Such a member serves,
-// and a restart without an eviction would take its leaders away. So a member is unknown, and not absent, while its
-// own port contradicts that it is absent. A member is unknown, too, while PD lists a store whose pod is not known.
+// under an address that is not the address of its pod, as advertise-addr in a configuration makes it. Such a member
+// serves, and a restart without an eviction would take its leaders away. So a member is unknown, and not absent, while
+// its own port contradicts that it is absent. A member is unknown, too, while PD lists a store whose pod is not known.
 // The same holds while the label of the member's claim names a store that PD lists.
 
 // unlisted returns what is known of a member of which PD lists no address. A pod that has never run cannot be in PD.

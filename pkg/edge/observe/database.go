@@ -312,8 +312,8 @@ func (a answers) sortStore(c topology.Cluster, d *database, s *pd.Store) {
 		}
 		return
 	}
-	// An address can have had several stores. The one that counts is not a
-	// tombstone, and is the newest of those.
+	// An address can have had several stores. The newest store that is no tombstone counts, or the newest tombstone
+	// if all are tombstones.
 	last, had := d.listed[k][n]
 	lastLives, lives := had && last.State != state.StoreTombstone, s.State != pd.StoreTombstone
 	if lastLives && !lives || lastLives == lives && last.ID > s.ID {

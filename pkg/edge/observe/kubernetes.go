@@ -139,7 +139,7 @@ func ownClaims(p *corev1.Pod) []string {
 	return names
 }
 
-// clockBehind returns how far the clock of a pod's host is behind that of the API server, by the pod. The pod's
+// clockBehind returns how far the clock of a pod's host is behind the clock of the API server, by the pod. The pod's
 // kubelet writes when the pod was accepted, and the API server when the pod was scheduled, which was before. With
 // such a clock a state seems to have lasted longer than it has. A clock that is ahead makes it seem shorter, which
 // only means a longer wait.

@@ -102,7 +102,7 @@ func (o *Observer) askRaft(ctx context.Context, c topology.Cluster, members []st
 	first, cancel := context.WithTimeout(ctx, readTimeout)
 	leads, err := ask(first, &members[leader])
 	cancel()
-	if err != nil || leads.Member != members[leader].Database.ID { // its address may be that of another one by now
+	if err != nil || leads.Member != members[leader].Database.ID { // another member may have its address now
 		return
 	}
 	o.each(ctx, members, func(ctx context.Context, m *state.Member) {

@@ -11,8 +11,8 @@ import (
 // askProxies asks each TiProxy whether it serves. A pod of TiProxy has no probe, and is Ready as soon as its process
 // runs. So only TiProxy's own answer shows that it serves.
 //
-// TiProxy's certificate is not verified, because it may be that of TiDB, which does not have the names of TiProxy.
-// Nothing is told to it, and only its health is asked.
+// TiProxy's certificate is not verified, because it may be the certificate of TiDB, which does not have the names of
+// TiProxy. Nothing is told to it, and only its health is asked.
 func (o *Observer) askProxies(ctx context.Context, c topology.Cluster, members []state.Member) {
 	client := tiproxy.Client{HTTP: o.unverified, Scheme: c.TiProxyScheme()}
 	o.each(ctx, members, func(ctx context.Context, m *state.Member) {

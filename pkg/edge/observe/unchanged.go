@@ -35,7 +35,7 @@ type Unchanged struct {
 	same    bool      // nothing is known to have changed
 	read    time.Time // when all of it was read
 	checked time.Time // when a part was read last
-	next    int       // which part is read again next: the TidbCluster, those of the objects, those of named
+	next    int       // which part is read again next: the TidbCluster, the objects, or the objects that are read by name
 	intent  *v1alpha1.TidbCluster
 	cluster topology.Cluster
 	objects *Objects

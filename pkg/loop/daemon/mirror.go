@@ -75,7 +75,7 @@ func newMirror(kube kubernetes.Interface, tcs *intent.Client, scope Scope) (*mir
 		sets:     copied(apps.StatefulSets(namespace), &appsv1.StatefulSet{}, kube),
 		pods:     copied(core.Pods(namespace), &corev1.Pod{}, kube),
 		claims:   copied(core.PersistentVolumeClaims(namespace), &corev1.PersistentVolumeClaim{}, kube),
-		// Of these only the names are asked for.
+		// Of Deployments a daemon keeps only the names.
 		discovery: copied(apps.Deployments(namespace), &appsv1.Deployment{}, kube),
 	}
 	for _, i := range m.objects() {

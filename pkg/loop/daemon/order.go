@@ -7,7 +7,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// order is the order of the work queue. Clusters whose spec has changed come before those in which only objects have
+// order is the order of the work queue. Clusters whose spec has changed come before clusters in which only objects have
 // changed. Under load most changes are pods that start, and a user should not wait for all of them. The other
 // clusters get at least every fourth turn.
 type order struct {

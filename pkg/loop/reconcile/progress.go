@@ -144,8 +144,8 @@ func (st *Progress) reportGates(w desired.State, s state.Snapshot, p plan.Plan) 
 	st.gates = open
 }
 
-// dropped reports whether a gate is not waited for any more without having been seen to hold. A line that
-// says that a store is without leaders, because PD has stopped answering, misleads.
+// dropped reports whether the run does not wait for a gate any more although nobody has seen that the gate holds.
+// Without this rule, a run would say that leaders have left a store when PD has only stopped answering.
 func (st *Progress) dropped(g plan.Gate, w desired.State, s state.Snapshot, p plan.Plan) bool {
 	m, _ := s.Groups[g.Component].Member(g.Member)
 	want, _ := w.Group(g.Component)

@@ -36,7 +36,7 @@ type Connections struct {
 	Dialer dial.Dialer
 	// Restricted refuses clusters whose pods could do more than those of a user without rights on the host.
 	Restricted bool
-	// Now is the time for decisions, which is that of the API server.
+	// Now is the time for decisions, by the clock of the API server.
 	Now func() time.Time
 }
 

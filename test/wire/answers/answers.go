@@ -1,8 +1,8 @@
 // Package answers lists what PD, TiDB and TiCDC answer to the requests of the plugin, as far as the plugin reads it.
 //
 // Two tests go through the list. The test of package database asks the stand-ins that serve the simulation at the wire;
-// "make e2e" asks the real PD and the real TiDB of the node. So a stand-in cannot come to answer otherwise than the real
-// component does.
+// "make e2e" asks the real PD and the real TiDB of the node. So a stand-in cannot come to answer otherwise than the
+// real component does.
 package answers
 
 import (

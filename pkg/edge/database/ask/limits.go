@@ -30,7 +30,7 @@ var ErrTooLarge = errors.New("the answer is too large")
 type Reader struct {
 	from    io.Reader
 	limits  Limits
-	lists   []bool // of each open bracket, the last one at the end: whether it is that of a list
+	lists   []bool // of each open bracket, the last one at the end: whether a list begins there
 	text    bool   // in a string
 	escaped bool   // after a backslash
 	fresh   bool   // after an opening bracket of a list

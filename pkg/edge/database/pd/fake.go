@@ -43,12 +43,12 @@ type FakeState struct {
 	Stores  []Store
 	// Evicting are the stores under leader eviction.
 	Evicting map[uint64]bool
-	// Scheduling is how PD moves leaders and regions; its stores are those of Evicting.
+	// Scheduling is how PD moves leaders and regions; its stores are the stores of Evicting.
 	Scheduling Scheduling
 	// Denied are the region labels that keep leaders where they are.
 	Denied      []string
 	Replication ReplicationConfig
-	// Rules are groups of placement rules besides that of the default rule, which follows Replication.
+	// Rules are groups of placement rules besides the group of the default rule, which follows Replication.
 	Rules []RuleGroup
 	// Binlog are the Pumps and drainers.
 	Binlog []BinlogNode
@@ -148,7 +148,7 @@ func (f *Fake) do(ctx context.Context, call string, body func(*FakeState) error)
 	return body(&f.state)
 }
 
-// refuse is an answer of PD; the codes and texts are those of PD v8.
+// refuse is an answer of PD; the codes and texts are as PD v8 has them.
 func refuse(code int, format string, args ...any) error {
 	return &StatusError{Method: "FAKE", Code: code, Message: fmt.Sprintf(format, args...)}
 }

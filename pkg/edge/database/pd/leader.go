@@ -118,7 +118,7 @@ type search struct {
 	answers chan answer
 	pending int
 	said    map[string]bool  // hosts of members that have answered, whatever they said
-	silent  map[string]error // hosts of those that could not be asked
+	silent  map[string]error // hosts that could not be asked
 	named   []*memberInfo    // as leaders, by others
 	errs    []error
 	stuck   int // how many of errs are permanent
@@ -171,7 +171,7 @@ func (s *search) take(a answer) bool {
 	return false
 }
 
-// fail notes an error. An answer that is an error is an answer; that of a proxy before PD is none.
+// fail notes an error. An answer that is an error is an answer; an answer of a proxy before PD is none.
 func (s *search) fail(a answer) {
 	var status *StatusError
 	var fixed interface{ Permanent() bool }

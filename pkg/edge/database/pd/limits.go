@@ -14,8 +14,8 @@ const (
 	maxRules   = 10_000
 )
 
-// limits are those of answers that grow with the cluster, by the path. A store has about five labels and eighty keys,
-// and takes two kilobytes; a rule has three conditions with their values.
+// limits are the limits of answers that grow with the cluster, by the path. A store has about five labels and eighty
+// keys, and takes two kilobytes; a rule has three conditions with their values.
 var limits = map[string]ask.Limits{
 	pathStores:         {Bytes: 64 << 20, Elements: 20 * maxStores, Keys: 200 * maxStores},
 	pathRuleBundle:     {Bytes: 16 << 20, Elements: 20 * maxRules, Keys: 50 * maxRules},

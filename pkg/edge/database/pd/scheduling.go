@@ -57,8 +57,8 @@ func (c *client) Scheduling(ctx context.Context) (*Scheduling, error) {
 	return s, nil
 }
 
-// closedStores returns the stores that take no new copies of regions, and those that give none away. PD has such limits
-// only in their first version.
+// closedStores returns the stores that take no new copies of regions, and the stores that give no copies away. PD has
+// such limits only in their first version.
 func closedStores(conf map[string]any) (noAdding, noRemoving []uint64) {
 	if version, ok := conf["store-limit-version"].(string); ok && version != "" && version != "v1" {
 		return nil, nil

@@ -20,7 +20,7 @@ func address(reported string) (string, bool) {
 	return bare.String(), true
 }
 
-// addresses returns those of the URLs that are addresses.
+// addresses returns the URLs that are addresses.
 func addresses(reported []string) []string {
 	var all []string
 	for _, r := range reported {

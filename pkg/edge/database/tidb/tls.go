@@ -19,14 +19,14 @@ type Credentials struct {
 	// CA has the authorities in the Secrets of TiDB and of its clients, in PEM; empty for those of
 	// the system.
 	CA []byte
-	// Certificate and Private are those of a client, empty where there are none.
+	// Certificate and Private are of a client, empty for a client without a certificate.
 	Certificate, Private []byte
 
 	secret  string // of the client
 	service string // the name by which SQL clients connect
 }
 
-// ReadCredentials reads those of a cluster, nil for one whose SQL clients have no TLS.
+// ReadCredentials reads the credentials of a cluster, nil for a cluster whose SQL clients have no TLS.
 func ReadCredentials(ctx context.Context, kube kubernetes.Interface, c topology.Cluster) (*Credentials, error) {
 	if !c.TLS.SQL {
 		return nil, nil
