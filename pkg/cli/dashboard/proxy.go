@@ -42,7 +42,7 @@ func (w *way) handler(transport http.RoundTripper) http.Handler {
 				to.Scheme, to.Host = "", ""
 				r.Header.Set("Location", to.String())
 			} else if r.StatusCode/100 == 3 && err == nil {
-				w.forget(r.Request.URL) // another member serves it by now
+				w.forget(r.Request.URL) // another member serves it now
 			}
 			return nil
 		},

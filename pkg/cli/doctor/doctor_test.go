@@ -122,7 +122,7 @@ func TestConsent(t *testing.T) {
 	}
 }
 
-// TestStill: only what the user has agreed to is done, also where there is more to do by now.
+// TestStill: only what the user has agreed to is done, also where there is more to do now.
 func TestStill(t *testing.T) {
 	one, two := plan.AllowLeaders{Member: "t-tikv-1", StoreID: 2}, plan.AllowLeaders{Member: "t-tikv-2", StoreID: 3}
 	got := agreedSteps(map[string]bool{one.String(): true}, []plan.Step{two, one})

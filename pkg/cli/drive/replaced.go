@@ -61,7 +61,7 @@ func (s *Session) replaced(ctx context.Context, before, asked *v1alpha1.TidbClus
 	var changed []string
 	for _, path := range differences(want, is) {
 		if touched(path, differences(was, want)) {
-			changed = append(changed, fmt.Sprintf("%s is %s by now, and %s was asked for", path, value(is, path), value(want, path)))
+			changed = append(changed, fmt.Sprintf("%s is %s now, and %s was asked for", path, value(is, path), value(want, path)))
 		}
 	}
 	if len(changed) == 0 {

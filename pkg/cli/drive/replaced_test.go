@@ -48,10 +48,10 @@ func TestReplaced(t *testing.T) {
 		says               string
 	}{
 		"it is as asked":            {spec("v8.1.0", 3, ""), spec("v8.1.0", 4, ""), spec("v8.1.0", 4, ""), false, ""},
-		"replaced":                  {spec("v8.1.0", 3, ""), spec("v8.1.0", 4, ""), spec("v8.1.0", 5, ""), false, "spec.tikv.replicas is 5 by now, and 4 was asked for"},
-		"taken back":                {spec("v8.1.0", 3, ""), spec("v8.1.0", 4, ""), spec("v8.1.0", 3, ""), false, "spec.tikv.replicas is 3 by now, and 4 was asked for"},
+		"replaced":                  {spec("v8.1.0", 3, ""), spec("v8.1.0", 4, ""), spec("v8.1.0", 5, ""), false, "spec.tikv.replicas is 5 now, and 4 was asked for"},
+		"taken back":                {spec("v8.1.0", 3, ""), spec("v8.1.0", 4, ""), spec("v8.1.0", 3, ""), false, "spec.tikv.replicas is 3 now, and 4 was asked for"},
 		"another field was changed": {spec("v8.1.0", 3, ""), spec("v8.1.0", 4, ""), spec("v8.1.1", 4, ""), false, ""},
-		"its component is gone":     {spec("v8.1.0", 3, ""), spec("v8.1.0", 4, ""), map[string]any{"version": "v8.1.0"}, false, "spec.tikv.replicas is not set by now, and 4 was asked for"},
+		"its component is gone":     {spec("v8.1.0", 3, ""), spec("v8.1.0", 4, ""), map[string]any{"version": "v8.1.0"}, false, "spec.tikv.replicas is not set now, and 4 was asked for"},
 		"config in other words":     {spec("v8.1.0", 3, ""), spec("v8.1.0", 3, "[a]\nb = 1\n"), spec("v8.1.0", 3, "[a]\n  b=1"), false, ""},
 		"created again":             {spec("v8.1.0", 3, ""), spec("v8.1.0", 4, ""), spec("v8.1.0", 4, ""), true, "was deleted during the run"},
 	} {

@@ -27,7 +27,7 @@ type Underway struct {
 	Scales bool
 }
 
-// Underway returns what is left to be done. A spec that would be refused by now is under way as well: it
+// Underway returns what is left to be done. A spec that would be refused now is under way as well: it
 // is what a person may want to take back.
 func (s *Session) Underway(ctx context.Context, tc *v1alpha1.TidbCluster) (Underway, error) {
 	seen, err := s.Observer.Against(ctx, topology.New(tc))

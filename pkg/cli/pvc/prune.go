@@ -183,7 +183,7 @@ func (o *pruneOptions) prune(ctx context.Context, f *factory.Factory, s *drive.S
 		case i < 0:
 			continue // somebody else has deleted it
 		case now[i].State != c.State:
-			failed = errors.Join(failed, exit.Refusef("claim %s was not deleted: %s by now", c.Name, whyKept(now[i])))
+			failed = errors.Join(failed, exit.Refusef("claim %s was not deleted: %s now", c.Name, whyKept(now[i])))
 			continue
 		}
 		if err := act.PruneClaim(ctx, s.Kube, c.Namespace, plan.Claim{Name: c.Name, UID: c.UID}, c.Version); err != nil {

@@ -167,7 +167,7 @@ func TestAdoptedDrain(t *testing.T) {
 		"nothing is to be restarted": {began(time.Minute), false, []string{over}},
 		"it may have ended":          {began(5 * time.Minute), true, []string{off}},
 		"its mark cannot be read":    {func(c *plantest.Cluster) { c.Member(second).Pod.DrainBegun = state.LongAgo }, true, []string{off}},
-		"it is ours by now":          {func(c *plantest.Cluster) { began(time.Minute)(c); c.Draining(second, 2*time.Minute, 7) }, true, []string{off}},
+		"it is ours now":             {func(c *plantest.Cluster) { began(time.Minute)(c); c.Draining(second, 2*time.Minute, 7) }, true, []string{off}},
 		"ours was of another pod": {func(c *plantest.Cluster) {
 			began(time.Minute)(c)
 			c.Draining(second, 2*time.Minute, 7).PodUID = "former"

@@ -155,7 +155,7 @@ func (w *world) applySet(s plan.Apply, g *desired.Group) {
 }
 
 // putBack takes the pod template back to the one that was applied. That is the current revision, unless all
-// pods have the changed one by now.
+// pods have the changed one now.
 func (w *world) putBack(k topology.Kind, g *desired.Group) {
 	w.set(k, func(set *state.Set) {
 		if set.CurrentRevision == set.UpdateRevision {

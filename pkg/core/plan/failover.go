@@ -212,7 +212,7 @@ func mergeGates(failing, gates []Gate) []Gate {
 }
 
 // discards reports whether the data of a member that was given up is to be deleted for
-// good. A member that cannot be asked may serve again by now.
+// good. A member that cannot be asked may serve again now.
 func (sc Scope) discards(p Profile, c LostMember, m state.Member) bool {
 	return sc.mayDiscard(p, c, m) && sc.SurelyDown(m)
 }

@@ -18,7 +18,7 @@ type maintained struct {
 }
 
 // underMaintenance returns the nodes under maintenance that have members now. One whose members are all
-// elsewhere by now may go down without a loss.
+// elsewhere now may go down without a loss.
 func underMaintenance(c topology.Cluster, s state.Snapshot) []maintained {
 	var all []maintained
 	for _, m := range c.Maintained {

@@ -29,7 +29,7 @@ func TestMaintenance(t *testing.T) {
 		{Name: "scale-in of a server", Cluster: maintained(func(c *plantest.Cluster) { c.Want(tidb).Replicas = 2 })},
 		{Name: "a suspension of servers", Cluster: maintained(func(c *plantest.Cluster) { c.Want(tidb).Suspend = true })},
 		{Name: "an eviction to end", Cluster: maintained(func(c *plantest.Cluster) { c.Evicting("t-tikv-3", time.Minute, 0) })},
-		{Name: "all members are elsewhere by now", Cluster: maintained(func(c *plantest.Cluster) {
+		{Name: "all members are elsewhere now", Cluster: maintained(func(c *plantest.Cluster) {
 			c.Roll(tidb)
 			for _, n := range []string{"t-pd-1", "t-tikv-1", "t-tidb-1"} {
 				c.Member(n).Pod.Node = "node-7"

@@ -10,7 +10,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Claim names a claim by identity, because another claim may have the same name by now. Where the version has changed,
+// Claim names a claim by identity, because another claim may have the same name now. Where the version has changed,
 // another driver may have marked the claim, or have taken the mark off; "" stands for any version.
 type Claim struct {
 	Name, UID, Version string
@@ -94,7 +94,7 @@ func (s ResizeClaim) String() string {
 }
 
 // TendVolume corrects the labels and the policy of a PersistentVolume. It is conditional on the
-// version that was read. With the policy Delete, a volume that belongs to another claim by now
+// version that was read. With the policy Delete, a volume that belongs to another claim now
 // would be deleted with that claim.
 type TendVolume struct {
 	Component          topology.Kind

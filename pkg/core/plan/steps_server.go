@@ -5,7 +5,7 @@ import (
 )
 
 // SetPassword gives root of TiDB a random password by one server, and records that in the
-// TidbCluster. Where root has a password by now, the password stays. The password is in the Secret
+// TidbCluster. Where root has a password now, the password stays. The password is in the Secret
 // before TiDB has it. Otherwise, if this process ended in between, nobody would know the password.
 type SetPassword struct {
 	Component topology.Kind

@@ -84,7 +84,7 @@ type Restart struct {
 	// for ever.
 	Stuck bool
 	// Ready: the pod was Ready when this was decided. A Stuck one that has become
-	// Ready since is not deleted: it may serve by now.
+	// Ready since is not deleted: it may serve now.
 	Ready bool
 	// StoreID is the store whose leaders were evicted for this restart; 0 where none were.
 	// The eviction must not have ended since: the store would be restarted with its leaders.
@@ -95,8 +95,8 @@ type Restart struct {
 	// pod. The partition stays as it is.
 	Revision string
 	// Leaderless: PD has no leader, or the member of PD follows none, so that its restart takes nothing away. Otherwise
-	// PD must have a quorum without the member. Committed is how far PD's log was committed then. A log that has grown
-	// since had a leader, so that PD elects another one now.
+	// PD must have a quorum without the member. Committed is how far PD's log was committed then. If the log has
+	// grown since, PD had a leader, and elects another leader now.
 	Leaderless bool
 	Committed  uint64
 	// FlushLog: the store flushes its log backup first, if there is one.

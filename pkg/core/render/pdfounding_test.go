@@ -117,7 +117,7 @@ func TestBootstrapData(t *testing.T) {
 		"no name is added to the list again": {old: late("basic-pd-0", url1), snap: answering("f+f"), want: late("basic-pd-0", url1)},
 		"nor to one that is gone":            {old: data{keyClusterID: "7", keyJoin: url1}, snap: answering("f+"), want: data{keyClusterID: "7", keyJoin: url1}},
 		"a list of another cluster":          {old: data{keyClusterID: "6", keyJoin: url1, keyInitial: initial3}, snap: answering("f+"), want: data{keyClusterID: "7", keyJoin: url1}},
-		"known by now, PD is heard":          {old: data{keyClusterID: "7", keyInitial: initial3}, snap: answering("f+"), want: late("basic-pd-0", url1)},
+		"known now, PD is heard":             {old: data{keyClusterID: "7", keyInitial: initial3}, snap: answering("f+"), want: late("basic-pd-0", url1)},
 
 		// Never bootstrap twice.
 		"pd-B19: all claims lost":      {edit: known, noSet: true, snap: silent(), want: data{keyClusterID: "7"}},

@@ -100,7 +100,7 @@ func (a *Actor) notInUse(ctx context.Context, object string, s plan.DeleteClaim)
 	case err != nil:
 		return failed("get", "statefulset "+a.cluster.SetName(s.Component), err)
 	case replicas(set) > ordinal && s.PodUID == "":
-		return stale("statefulset "+set.Name, "asks for %s by now", s.Member)
+		return stale("statefulset "+set.Name, "asks for %s now", s.Member)
 	}
 	pods, err := a.kube.CoreV1().Pods(a.cluster.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {

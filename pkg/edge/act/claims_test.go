@@ -179,7 +179,7 @@ func TestDeletePod(t *testing.T) {
 			t.Errorf("did %q", got)
 		}
 	})
-	t.Run("it crashed, and serves by now", func(t *testing.T) {
+	t.Run("it crashed, and serves now", func(t *testing.T) {
 		pod := mounting(topology.TiKV, 3)
 		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 		w := newFixture(t, pod, claim(topology.TiKV, 3, false))

@@ -54,7 +54,7 @@ func (a *Actor) beginDDLPause(ctx context.Context, s plan.BeginDDLPause) error {
 	case c.Paused:
 		return stale(tidbcluster(tc), "is %s", c.Pause)
 	case !g.PausesDDL || g.Held:
-		return stale(tidbcluster(tc), "asks for no pause of DDL by now")
+		return stale(tidbcluster(tc), "asks for no pause of DDL now")
 	case c.DDLPause.Recorded:
 		return nil
 	}

@@ -98,7 +98,7 @@ func owner(ctx context.Context, client *ticdc.Client, s plan.DrainCapture, d *st
 	case !there:
 		return stale("capture "+s.Capture, "is not in TiCDC any more")
 	case s.Owner != (d.Of == s.Capture):
-		return stale("TiCDC", "has another owner by now")
+		return stale("TiCDC", "has another owner now")
 	}
 	return nil
 }

@@ -181,7 +181,7 @@ func TestDrainOfAnother(t *testing.T) {
 		"another has resigned":  func(s *plan.DrainCapture, _ *captures) { s.Owner = true },
 		"another capture":       func(s *plan.DrainCapture, _ *captures) { s.Capture = "c" },
 		"no owner":              func(_ *plan.DrainCapture, c *captures) { c.list = 503 },
-		"another pod by now":    func(s *plan.DrainCapture, _ *captures) { s.PodUID = "former" },
+		"another pod now":       func(s *plan.DrainCapture, _ *captures) { s.PodUID = "former" },
 		"another pod, no owner": func(s *plan.DrainCapture, _ *captures) { s.PodUID, s.Capture = "former", "" },
 	} {
 		w, cdc := newCaptures(t)
@@ -212,7 +212,7 @@ func TestAdoptDrain(t *testing.T) {
 	}{
 		"it goes on":                {adopt, true, nil, &adopted, []string{"create configmaps", "patch pods"}},
 		"it is over":                {over, true, nil, nil, []string{"patch pods"}},
-		"it is ours by now":         {adopt, true, &own, &own, []string{"patch pods"}},
+		"it is ours now":            {adopt, true, &own, &own, []string{"patch pods"}},
 		"the record is of a former": {adopt, true, &former, &adopted, []string{"patch configmaps", "patch pods"}},
 		"there is no mark any more": {adopt, false, nil, nil, nil},
 	} {

@@ -77,7 +77,7 @@ func (a *Actor) silent(ctx context.Context, s plan.ReplaceEnded) error {
 		}
 		for _, m := range members.Members {
 			if a.isMember(s.Member, m) && healthy(health, m.ID) {
-				return stale("PD member "+s.Member, "is healthy by now")
+				return stale("PD member "+s.Member, "is healthy now")
 			}
 		}
 		return nil
@@ -89,7 +89,7 @@ func (a *Actor) silent(ctx context.Context, s plan.ReplaceEnded) error {
 		for _, store := range stores {
 			gone := store.State == pd.StoreTombstone || store.StateName == string(state.StoreDisconnected) || store.StateName == string(state.StoreDown)
 			if !gone && a.hosts(s.Member, hostOf(store.Address)) {
-				return stale(storeName(store.ID), "is %s by now", store.StateName)
+				return stale(storeName(store.ID), "is %s now", store.StateName)
 			}
 		}
 		return nil

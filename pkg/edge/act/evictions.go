@@ -29,7 +29,7 @@ func (a *Actor) evictLeaders(ctx context.Context, s plan.EvictLeaders) error {
 		return err
 	}
 	if store.State != pd.StoreUp {
-		return stale(storeName(s.StoreID), "is %s by now", store.State)
+		return stale(storeName(s.StoreID), "is %s now", store.State)
 	}
 	// This comes before anything is written. As long as PD has not loaded its schedulers nothing can be done, and
 	// the time of the eviction must not start.
@@ -172,7 +172,7 @@ func (a *Actor) adoptEviction(ctx context.Context, s plan.AdoptEviction) error {
 	}
 	if evicting && !ledger.Has(book, state.RecordEviction, s.StoreID) {
 		if s.Ended {
-			return stale("PD", "has an evict-leader scheduler for store %d by now", s.StoreID)
+			return stale("PD", "has an evict-leader scheduler for store %d now", s.StoreID)
 		}
 		r := ledger.Record{Member: s.Member, Since: s.Since, Owner: a.owner, Leaders: max(s.Leaders, 0)}
 		if err := a.remember(ctx, book, state.RecordEviction, s.StoreID, r); err != nil {

@@ -276,7 +276,7 @@ func TestAllowLeadersWithoutRecord(t *testing.T) {
 }
 
 func TestEvictPreconditions(t *testing.T) {
-	t.Run("offline by now", func(t *testing.T) {
+	t.Run("offline now", func(t *testing.T) {
 		w := newFixture(t)
 		w.pd.Update(func(s *pd.FakeState) { s.Stores[1].State = pd.StoreOffline })
 		w.isStale(t, evict)

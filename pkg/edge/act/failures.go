@@ -32,7 +32,7 @@ func (a *Actor) recordFailure(ctx context.Context, s plan.RecordFailure) error {
 	case known && (record.Discarded || !s.Discarded):
 		return nil
 	case !known && len(group.Failures) >= group.MaxFailures:
-		return stale(tidbcluster(tc), "has %d failovers of %s by now", len(group.Failures), s.Component.Title())
+		return stale(tidbcluster(tc), "has %d failovers of %s now", len(group.Failures), s.Component.Title())
 	}
 	if err := a.lost(ctx, s); err != nil {
 		return err
@@ -111,7 +111,7 @@ func (a *Actor) current(ctx context.Context, k topology.Kind) (*v1alpha1.TidbClu
 	case c.UID != a.cluster.UID:
 		return nil, group, stale(tidbcluster(tc), "was deleted and created again")
 	case c.Paused:
-		return nil, group, stale(tidbcluster(tc), "is paused by now")
+		return nil, group, stale(tidbcluster(tc), "is paused now")
 	case !ok:
 		return nil, group, stale(tidbcluster(tc), "has no %s any more", k.Title())
 	}

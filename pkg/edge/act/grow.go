@@ -33,7 +33,7 @@ func (a *Actor) resizeClaim(ctx context.Context, s plan.ResizeClaim) error {
 	case claim.DeletionTimestamp != nil:
 		return stale(object, "is being deleted")
 	case marked(claim):
-		return stale(object, "is marked as left over by now")
+		return stale(object, "is marked as left over now")
 	case requested(claim) >= s.Size:
 		return nil
 	}
@@ -81,7 +81,7 @@ func (a *Actor) recreateSet(ctx context.Context, s plan.RecreateSet) error {
 		metav1.CreateOptions{FieldManager: fieldManager})
 	switch {
 	case apierrors.IsAlreadyExists(err):
-		return stale(object, "exists by now")
+		return stale(object, "exists now")
 	case err != nil:
 		return failed("create", object, err)
 	}
@@ -164,7 +164,7 @@ func (a *Actor) waitUntilGone(ctx context.Context, s plan.RecreateSet) error {
 		case err != nil:
 			return false, failed("get", object, err)
 		case string(live.UID) != s.Basis.UID:
-			return false, stale(object, "exists by now")
+			return false, stale(object, "exists now")
 		}
 		return false, nil
 	})

@@ -137,7 +137,7 @@ func TestPodDeletedHoursLater(t *testing.T) {
 	}
 }
 
-// TestBackBeforeItsRemoval: a member that was down when its removal was decided, and that PD calls healthy by now,
+// TestBackBeforeItsRemoval: a member that was down when its removal was decided, and that PD calls healthy now,
 // stays. A laptop that sleeps may send the request hours later.
 func TestBackBeforeItsRemoval(t *testing.T) {
 	member, store := remove, takeOffline
@@ -235,7 +235,7 @@ func TestPeerDownBeforeARestart(t *testing.T) {
 	}
 	w.pd.Update(func(s *pd.FakeState) { s.Stores = append(s.Stores, downStore(99, nil)) })
 	if _, late := errors.AsType[*Stale](w.stillEvicting(t.Context(), step)); !late {
-		t.Error("the restart goes on although store 99 is Down by now")
+		t.Error("the restart goes on although store 99 is Down now")
 	}
 	step.NotUp = []uint64{99}
 	if err := w.stillEvicting(t.Context(), step); err != nil {

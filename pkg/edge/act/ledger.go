@@ -172,7 +172,7 @@ func (a *Actor) createLedger(ctx context.Context, data map[string]string, owners
 	}, metav1.CreateOptions{FieldManager: fieldManager})
 	switch {
 	case apierrors.IsAlreadyExists(err):
-		return stale(a.ledgerName(), "exists by now")
+		return stale(a.ledgerName(), "exists now")
 	case err != nil:
 		return failed("create", a.ledgerName(), err)
 	}

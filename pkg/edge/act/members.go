@@ -66,7 +66,7 @@ func (a *Actor) removeMember(ctx context.Context, s plan.RemoveMember) error {
 		return fmt.Errorf("read health of PD members: %w", err)
 	}
 	if s.Down && (healthy(health, s.ID) || a.takesPart(ctx, client, s.Member)) {
-		return stale("PD member "+s.Member, "is healthy by now")
+		return stale("PD member "+s.Member, "is healthy now")
 	}
 	if err := a.quorumWithout(s, members, health); err != nil {
 		return err

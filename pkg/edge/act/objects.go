@@ -107,7 +107,7 @@ func put[T object](ctx context.Context, a *Actor, client objects[T], kind string
 	_, err := client.Create(ctx, wanted.DeepCopyObject().(T), metav1.CreateOptions{FieldManager: fieldManager})
 	switch {
 	case apierrors.IsAlreadyExists(err):
-		return stale(name, "exists by now")
+		return stale(name, "exists now")
 	case err != nil:
 		return failed("create", name, err)
 	}

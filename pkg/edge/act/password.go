@@ -57,7 +57,7 @@ func (a *Actor) setPassword(ctx context.Context, s plan.SetPassword) error {
 	}
 	switch err := root.SetPassword(ctx, password); {
 	case errors.Is(err, tidb.ErrPasswordSet):
-		return stale("root of TiDB", "has a password by now")
+		return stale("root of TiDB", "has a password now")
 	case err != nil:
 		return fmt.Errorf("set the first password of root: %w", err)
 	}
@@ -111,7 +111,7 @@ func (a *Actor) createPassword(ctx context.Context) (string, error) {
 	object := "secret " + a.cluster.InitSecret()
 	switch {
 	case apierrors.IsAlreadyExists(err):
-		return "", stale(object, "exists by now")
+		return "", stale(object, "exists now")
 	case err != nil:
 		return "", failed("create", object, err)
 	}

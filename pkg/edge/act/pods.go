@@ -24,7 +24,7 @@ func (a *Actor) deletePod(ctx context.Context, s plan.DeletePod) error {
 		case !s.Again:
 			return a.claimsBeingDeleted(ctx, live)
 		case state.Ready(live):
-			return stale(object, "is Ready by now")
+			return stale(object, "is Ready now")
 		}
 		return nil
 	})
@@ -53,7 +53,7 @@ func (a *Actor) samePod(ctx context.Context, name, uid string) (*corev1.Pod, err
 	pod, err := a.kube.CoreV1().Pods(a.cluster.Namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err), err == nil && string(pod.UID) != uid:
-		return nil, stale("pod "+name, "is another one by now")
+		return nil, stale("pod "+name, "is another one now")
 	case err != nil:
 		return nil, failed("get", "pod "+name, err)
 	}

@@ -80,7 +80,7 @@ func (a *Actor) notTheLast(ctx context.Context, object, node string, all []pd.Bi
 	if writer == "" || slices.ContainsFunc(all, takes) {
 		return nil
 	}
-	return stale(object, "is the only Pump that is online by now, and %s writes a binlog", writer)
+	return stale(object, "is the only Pump that is online now, and %s writes a binlog", writer)
 }
 
 // online reports whether an entry of PD's etcd is of a Pump that is online, and renews the entry.

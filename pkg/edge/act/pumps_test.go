@@ -41,7 +41,7 @@ func TestClosePump(t *testing.T) {
 		"it pauses":                              {closeB, []pd.BinlogNode{entry(closeB.Node, host, "online")}, 200, `{"code":1,"message":"this pump's state is pausing, apply close failed!"}`, 1, false, true},
 		"it was asked":                           {closeB, []pd.BinlogNode{entry(closeB.Node, host, "closing")}, 200, `{"code":200}`, 0, false, false},
 		"it is offline":                          {closeB, []pd.BinlogNode{entry(closeB.Node, host, "offline")}, 200, `{"code":200}`, 0, false, false},
-		"it is paused by now":                    {closeB, []pd.BinlogNode{entry(closeB.Node, host, "paused")}, 200, `{"code":200}`, 0, true, false},
+		"it is paused now":                       {closeB, []pd.BinlogNode{entry(closeB.Node, host, "paused")}, 200, `{"code":200}`, 0, true, false},
 		"it has another id":                      {closeB, []pd.BinlogNode{entry("x", host, "online")}, 200, `{"code":200}`, 0, true, false},
 		"its id is of another":                   {closeB, []pd.BinlogNode{entry(closeB.Node, "basic-pump-0.basic-pump:8250", "online")}, 200, `{"code":200}`, 0, true, false},
 		"there is none":                          {closeB, nil, 200, `{"code":200}`, 0, true, false},

@@ -29,7 +29,7 @@ func TestEnableRules(t *testing.T) {
 	}{
 		"they are disabled":                 {nil, func(*pd.FakeState) {}, []string{record, set}, false, nil},
 		"there is a ledger":                 {[]runtime.Object{ledgerMap(nil)}, func(*pd.FakeState) {}, []string{"patch configmaps", set}, false, nil},
-		"they are enabled by now":           {nil, func(s *pd.FakeState) { s.Replication.EnablePlacementRules = true }, nil, false, nil},
+		"they are enabled now":              {nil, func(s *pd.FakeState) { s.Replication.EnablePlacementRules = true }, nil, false, nil},
 		"they are enabled, and were before": {recorded(), func(s *pd.FakeState) { s.Replication.EnablePlacementRules = true }, nil, false, nil},
 		"a person has disabled them again":  {recorded(), func(*pd.FakeState) {}, nil, true, nil},
 		"PD is not bootstrapped":            {nil, func(s *pd.FakeState) { s.NotBootstrapped = true }, []string{set}, false, pd.ErrNotBootstrapped},

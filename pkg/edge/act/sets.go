@@ -77,7 +77,7 @@ func (a *Actor) samePods(ctx context.Context, s plan.Resize) error {
 		case err != nil:
 			return failed("get", "pod "+name, err)
 		case string(pod.UID) != uid:
-			return stale("pod "+name, "is another one by now")
+			return stale("pod "+name, "is another one now")
 		}
 	}
 	return nil
@@ -124,7 +124,7 @@ func (a *Actor) restart(ctx context.Context, s plan.Restart) error {
 		case live.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType:
 			return nil, stale(object, "leaves restarts to the user now (OnDelete)")
 		case s.Ordinal >= replicas(live):
-			return nil, stale(object, "has only %s by now", count(replicas(live)))
+			return nil, stale(object, "has only %s now", count(replicas(live)))
 		case live.Status.ObservedGeneration < live.Generation:
 			return nil, stale(object, "has changed and its controller has yet to see it")
 		case pod.Labels[appsv1.ControllerRevisionHashLabelKey] == live.Status.UpdateRevision:
@@ -159,7 +159,7 @@ func (a *Actor) mayRestart(ctx context.Context, s plan.Restart, pod *corev1.Pod)
 // readyMeanwhile returns an error if a pod that was stuck has become Ready since, because the member may serve now.
 func readyMeanwhile(s plan.Restart, pod *corev1.Pod) error {
 	if s.Stuck && !s.Ready && state.Ready(pod) {
-		return stale("pod "+s.Member, "is Ready by now")
+		return stale("pod "+s.Member, "is Ready now")
 	}
 	return nil
 }
@@ -184,7 +184,7 @@ func (a *Actor) comesBack(ctx context.Context, s plan.Restart) error {
 	case live.DeletionTimestamp != nil:
 		return stale(object, "is being deleted")
 	case s.Ordinal >= replicas(live):
-		return stale(object, "has only %s by now", count(replicas(live)))
+		return stale(object, "has only %s now", count(replicas(live)))
 	case live.Status.ObservedGeneration < live.Generation:
 		return stale(object, "has changed and its controller has yet to see it")
 	case next != s.Revision:

@@ -24,7 +24,7 @@ func (a *Actor) removeStore(ctx context.Context, s plan.RemoveStore) error {
 	case store.State != pd.StoreUp:
 		return nil
 	case s.Down && store.Healthy():
-		return stale(storeName(s.StoreID), "is Up by now")
+		return stale(storeName(s.StoreID), "is Up now")
 	}
 	if err := peersUp(ctx, client, s.StoreID, s.NotUp); err != nil {
 		return err
@@ -55,7 +55,7 @@ func peersUp(ctx context.Context, client pd.Client, id uint64, notUp []uint64) e
 	for i := range stores {
 		s := &stores[i]
 		if s.ID != id && !s.Columnar() && !s.Healthy() && !slices.Contains(notUp, s.ID) {
-			return stale(storeName(s.ID), "at %s is %s by now", s.Address, s.StateName)
+			return stale(storeName(s.ID), "at %s is %s now", s.Address, s.StateName)
 		}
 	}
 	return nil
@@ -70,7 +70,7 @@ func (a *Actor) restoreStore(ctx context.Context, s plan.RestoreStore) error {
 		return err
 	}
 	if store.State == pd.StoreTombstone {
-		return stale(storeName(s.StoreID), "is a tombstone by now and cannot come back")
+		return stale(storeName(s.StoreID), "is a tombstone now and cannot come back")
 	}
 	book, err := a.ledger(ctx)
 	if err != nil {

@@ -24,14 +24,14 @@ func (a *Actor) remakePod(ctx context.Context, s plan.RemakePod) error {
 	case string(pod.UID) != s.PodUID || pod.DeletionTimestamp != nil:
 		return nil // it has been recreated already
 	case pod.Spec.NodeName != "":
-		return stale(object, "has a node by now")
+		return stale(object, "has a node now")
 	}
 	missing, err := a.missing(ctx, pod, s.Claims)
 	if err != nil {
 		return err
 	}
 	if !missing {
-		return stale(object, "has all its claims by now")
+		return stale(object, "has all its claims now")
 	}
 	// Only if it is unchanged: the scheduler may have assigned a node since.
 	_, err = deleteObject(ctx, a.kube.CoreV1().Pods(a.cluster.Namespace), toDelete{object: object, live: pod, unchanged: true})

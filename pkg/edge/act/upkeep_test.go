@@ -175,8 +175,8 @@ func TestRemakePod(t *testing.T) {
 	placed, replaced := orphan(), orphan()
 	placed.Spec.NodeName = "node-1"
 	replaced.UID = "another"
-	t.Run("it has a place by now", func(t *testing.T) { newFixture(t, placed).isStale(t, step) })
-	t.Run("the claim is there by now", func(t *testing.T) { newFixture(t, orphan(), claim(topology.TiKV, 3, false)).isStale(t, step) })
+	t.Run("it has a place now", func(t *testing.T) { newFixture(t, placed).isStale(t, step) })
+	t.Run("the claim is there now", func(t *testing.T) { newFixture(t, orphan(), claim(topology.TiKV, 3, false)).isStale(t, step) })
 	t.Run("it has been replaced", func(t *testing.T) {
 		w := newFixture(t, replaced)
 		w.do(t, step)

@@ -12,7 +12,7 @@ import (
 
 // deleteVolumeWithClaim sets the reclaim policy so that the volume of a claim is deleted with the
 // claim. Nothing is to be done for a claim without a volume. A volume that belongs to another claim
-// by now must not be deleted: this is an error.
+// now must not be deleted: this is an error.
 func (a *Actor) deleteVolumeWithClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim) error {
 	name := claim.Spec.VolumeName
 	if name == "" {

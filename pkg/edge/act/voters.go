@@ -55,7 +55,7 @@ func (a *Actor) idle(ctx context.Context, s plan.Restart, read voters.Reader, po
 	v, listed := say.Of(s.Member)
 	switch {
 	case listed && v.Answered && v.Follows != "" && s.Leaderless:
-		return stale("PD", "has a leader by now, whom %s follows", s.Member)
+		return stale("PD", "has a leader now, and %s follows the leader", s.Member)
 	case listed && v.Answered && v.Follows != "":
 		return stale("PD", "would have no quorum without %s", s.Member)
 	case v.Stopped || voters.Refused(err, a.cluster, s.Ordinal) || !v.Answered && read.Stopped(ctx, pod):

@@ -52,14 +52,14 @@ func TestRestartAsksPDOnceMore(t *testing.T) {
 		}, refused: "cannot be asked"},
 		"an election":                      {set: func(s *pd.FakeState) { s.Leader = "" }, refused: "does not say"},
 		"PD has no leader, as decided for": {set: func(s *pd.FakeState) { s.Leader = "" }, leaderless: true, committed: 9},
-		"it had none, and has one by now":  {set: func(s *pd.FakeState) {}, leaderless: true, committed: 9, refused: "has a leader by now"},
-		"it had none, has one by now, and the member does not run": {
+		"it had none, and has one now":     {set: func(s *pd.FakeState) {}, leaderless: true, committed: 9, refused: "has a leader now"},
+		"it had none, has one now, and the member does not run": {
 			set: func(s *pd.FakeState) { silent(s, 2) }, leaderless: true, committed: 9, stopped: true,
 		},
 		"it had none, has had one since, and elects another one": {
 			set: func(s *pd.FakeState) { s.Leader = "" }, leaderless: true, committed: 8, refused: "has had a leader since",
 		},
-		"it had none, and most of its members do not answer by now": {set: func(s *pd.FakeState) {
+		"it had none, and most of its members do not answer now": {set: func(s *pd.FakeState) {
 			s.Leader = ""
 			silent(s, 1, 2)
 		}, leaderless: true, committed: 9, refused: "does not say"},

@@ -255,7 +255,7 @@ func difference(before, now *v1alpha1.TidbCluster, about []string) string {
 		case !ok:
 			return path + " is gone"
 		default:
-			return fmt.Sprintf("%s is %s by now, it was %s", path, is, was)
+			return fmt.Sprintf("%s is %s now, it was %s", path, is, was)
 		}
 	}
 	return ""

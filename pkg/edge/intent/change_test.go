@@ -163,7 +163,7 @@ func TestScaleOverTheSameField(t *testing.T) {
 	changed(t, dyn, int64(4), "spec", "tikv", "replicas")
 	_, err := scaled(t, c, tc, map[topology.Kind]int32{topology.TiKV: 5}, Write{})
 	var clash *ChangedError
-	if !errors.As(err, &clash) || clash.What != "spec.tikv.replicas is 4 by now, it was 3" {
+	if !errors.As(err, &clash) || clash.What != "spec.tikv.replicas is 4 now, it was 3" {
 		t.Errorf("got %v", err)
 	}
 	if live := load(t, c); live.Spec.TiKV.Replicas != 4 {
@@ -280,7 +280,7 @@ func TestRecover(t *testing.T) {
 	}
 	begin("f2")
 	var clash *ChangedError
-	if _, err := made(t, c, change, Write{}); !errors.As(err, &clash) || clash.What != "status.tikv.failoverUID is f2 by now, it was f1" {
+	if _, err := made(t, c, change, Write{}); !errors.As(err, &clash) || clash.What != "status.tikv.failoverUID is f2 now, it was f1" {
 		t.Errorf("got %v", err)
 	}
 	begin("f1")

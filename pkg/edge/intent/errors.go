@@ -144,7 +144,7 @@ func conflict(namespace, name string, err error) (*ConflictError, bool) {
 // written. Nothing was changed.
 type ChangedError struct {
 	Namespace, Name string
-	What            string // e.g. "spec.tikv.replicas is 5 by now, it was 3"
+	What            string // e.g. "spec.tikv.replicas is 5 now, it was 3"
 }
 
 func (e *ChangedError) Error() string {

@@ -8,7 +8,7 @@ import (
 // heldKey is the key of the lease in the contexts of the work that needs it.
 type heldKey struct{}
 
-// Lasts fails if the lease that ctx belongs to may have another holder by now. It asks the clock, so that
+// Lasts fails if the lease that ctx belongs to may have another holder now. It asks the clock, so that
 // it knows also in a process that has just been stopped for hours. It does not fail for a context without
 // a lease.
 func Lasts(ctx context.Context) error {

@@ -17,7 +17,7 @@ type Identity struct {
 	User, Host string
 	PID        int
 	// Start is when the process started, in the format of the operating system: the
-	// pid alone may belong to another process by now.
+	// pid alone may belong to another process now.
 	Start string
 	// Boot identifies the boot of the machine and the pid namespace, since
 	// containers share a machine, and sometimes its host name, but not their pids.

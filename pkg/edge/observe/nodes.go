@@ -64,7 +64,7 @@ func readNodeState(ctx context.Context, kube kubernetes.Interface, name string) 
 	return state.NodeStateOf(node), nil, nil
 }
 
-// overdue reports whether a pod should have ended by now. Its deletion timestamp is the end of its grace period.
+// overdue reports whether a pod should have ended now. Its deletion timestamp is the end of its grace period.
 func overdue(p *corev1.Pod, now time.Time) bool {
 	return p.DeletionTimestamp != nil && now.Sub(p.DeletionTimestamp.Time) > endsWithin
 }

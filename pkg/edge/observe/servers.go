@@ -87,7 +87,7 @@ func (o *Observer) askStore(ctx context.Context, c topology.Cluster, m *state.Me
 	d.Answer = answerOf(err)
 	if err != nil {
 		// PD counts the leaders of a store whose process is not there: others
-		// lead its regions by now.
+		// lead its regions now.
 		gone := d.Answer == state.Refused && (heartbeatOverdue(m, o.now()) || m.Pod.Started.IsZero())
 		if !gone {
 			d.Leaders = -1

@@ -116,7 +116,7 @@ func (e Engine) Once(ctx context.Context) (plan.Plan, error) {
 	// component, or a claim from a pod that waits for it.
 	e.doUpkeep(ctx, p.Upkeep)
 	if ctx.Err() != nil || !e.mayWrite(ctx) {
-		return p, err // another driver may have started by now
+		return p, err // another driver may have started now
 	}
 	// Also after a failure: otherwise the status would still say Ready. A run that was ended meanwhile says why itself.
 	if failed := e.Recorder.Record(ctx, t.observed, t.wanted, p); failed != nil && ctx.Err() == nil {

@@ -51,7 +51,7 @@ func excuseStore(m *sim.Model, read, shown *state.Member) {
 	p := shown.Pod
 	switch {
 	case strings.HasPrefix(s.Problem, "its claim has the label"), strings.HasPrefix(s.Problem, "PD lists no store"):
-		*r = *s // observeUnlisted takes each claim for one that has its label by now, and says of a process only that it answers
+		*r = *s // observeUnlisted takes each claim for one that has its label now, and says of a process only that it answers
 	case s.Presence == state.Unknown && !bootstrapped(m): // storesKnown: PD says at once that it has no stores
 		*r = *s
 	case s.Presence == state.Absent && r.State == state.StoreTombstone && len(shown.Claims) == 0:

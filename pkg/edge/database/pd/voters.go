@@ -39,7 +39,7 @@ func (c *client) Voters(ctx context.Context) ([]Voter, error) {
 		more = append(more, trimmed(v.ClientURLs)...)
 	}
 	p.round(ctx, more)
-	p.round(ctx, p.membersBehind()) // what was committed before they were asked again, they may have applied by now
+	p.round(ctx, p.membersBehind()) // what was committed before they were asked again, they may have applied now
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return nil, fmt.Errorf("ask PD's members for their parts in its quorum: %w", ctx.Err())

@@ -30,7 +30,7 @@ type Client struct {
 	URL  string
 }
 
-// Close asks the Pump with an id to close. It answers before that is done. If another Pump has the address by now,
+// Close asks the Pump with an id to close. It answers before that is done. If another Pump has the address now,
 // its id differs, and that Pump refuses. A Pump that was asked before refuses as well, since it is closing, which is
 // no error here.
 func (c *Client) Close(ctx context.Context, id string) error {

@@ -193,7 +193,7 @@ func endOnSignal(server *grpc.Server) {
 	go func() {
 		log.Info("asked to end", zap.Stringer("signal", <-signals))
 		server.Stop()
-		// What is not written by now is in the raft log of other stores.
+		// What is not written now is in the raft log of other stores.
 		time.Sleep(3 * time.Second)
 		log.Warn("stopping takes too long, ending")
 		os.Exit(0)
