@@ -227,8 +227,11 @@ func (sc Scope) candidate() (state.Member, bool) {
 // revision. IsToRestart: or a user has named the member. waitsForRestart: and no canary holds the member. candidate:
 // and the member is the next one. Whether the next member may be restarted now is in beforeRollout and beforeRestart.
 
-// rolloutRestarts reports whether a rollout restarts a member. The pod has an old revision, and no canary holds the member.
-func (sc Scope) rolloutRestarts(m state.Member) bool { return sc.Got.Outdated(m) && !sc.isBeyondCanary(m) }
+// rolloutRestarts reports whether a rollout restarts a member: the pod has an old revision, and no canary holds the
+// member.
+func (sc Scope) rolloutRestarts(m state.Member) bool {
+	return sc.Got.Outdated(m) && !sc.isBeyondCanary(m)
+}
 
 // waitsForRestart reports whether a member is restarted when the member is the next one, by a rollout or outside of
 // one.
