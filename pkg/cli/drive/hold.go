@@ -31,7 +31,7 @@ type other struct {
 }
 
 // hold makes this process the cluster's driver. If there is another driver, hold returns that driver, and the caller
-// may only follow. A run may have a policy of its own, such as a time limit for evictions. Then it asks the other
+// may only follow. A run may have a policy of its own, such as a time limit for evictions. Then the run asks the other
 // driver for the lease, because the other driver does not know the policy.
 func (s *Session) hold(
 	ctx context.Context, c topology.Cluster, o flags.Options, policy plan.Policy, progress *reconcile.Progress,

@@ -79,14 +79,14 @@ type Object struct {
 	// Record is the record of the pod template that must be in the ledger before the object is written. It is zero
 	// for no record.
 	Record state.Template
-	// Recorded is the record that was observed. If there is another one now, the object is not
-	// written: a newer version of this program may have written it meanwhile.
+	// Recorded is the record that was observed. With another record the object is not written, because a newer version
+	// of this program may have written that record.
 	Recorded state.Template
-	// Generation is the generation of the StatefulSet that was observed, 0 for none. If it is another now, another process
-	// has changed the StatefulSet, and neither the record nor the StatefulSet is written.
+	// Generation is the generation of the StatefulSet that was observed, 0 for none. With another generation, another
+	// process has changed the StatefulSet, and neither the record nor the StatefulSet is written.
 	Generation int64
-	// Version is the resourceVersion of the Service or the ConfigMap that was observed, "" for none. With
-	// another one now it is not written: this content may be older than what another process has written.
+	// Version is the resourceVersion of the Service or the ConfigMap that was observed, "" for none. With another
+	// version the object is not written, because another process may have written newer content.
 	Version string
 	// Edits are the fields of the live pod template that are put back with the object.
 	Edits []Edit

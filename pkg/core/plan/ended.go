@@ -28,11 +28,11 @@ func (s ReplaceEnded) String() string {
 	return fmt.Sprintf("recreate pod %s, which has ended", s.Member)
 }
 
-// replaceEnded deletes the pods that are in a final phase, one by one. Kubernetes starts no container of such a pod
-// again. Usually the StatefulSet controller deletes such a pod at once, so the controller has two minutes. It does not
-// delete pods in phase Succeeded before Kubernetes 1.29, and nothing while the controller does not run. The phase alone
-// is no proof, because some versions report the phase before the last container has ended. So a second kind of
-// evidence is needed.
+// replaceEnded deletes the pods that are in a final phase, one pod after the other. Kubernetes starts no container of
+// such a pod again. Usually the StatefulSet controller deletes such a pod at once, so the controller has two minutes.
+// The controller does not delete pods in phase Succeeded before Kubernetes 1.29, and deletes nothing while it does not
+// run. The phase alone is no proof, because some versions report the phase before the last container has ended. So a
+// second kind of evidence is needed.
 func (sc Scope) replaceEnded(p Profile) verdict {
 	var v verdict
 	for _, m := range sc.Got.BelowReplicas() {

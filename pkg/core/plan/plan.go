@@ -137,9 +137,9 @@ type Plan struct {
 }
 
 // MustBeLive reports whether the plan has to be decided again on a live observation before it is carried out. A change
-// between the observation and a disruptive step can make a correct decision wrong. An eviction does no harm that lasts.
-// But on a cache that stands still, an eviction would be begun while leaders leave another store, again and again. A
-// pause of DDL that is decided on such a cache may be begun after the rollout.
+// between the observation and a disruptive step can make a correct decision wrong. An eviction does no harm that
+// lasts. But a cache that is too old may not show an eviction that is under way. The engine would then begin another
+// eviction in each turn. A pause of DDL that is decided on such a cache may be begun after the rollout.
 func (p Plan) MustBeLive() bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool {
 		switch s.(type) {

@@ -66,8 +66,8 @@ type answer struct {
 	lists [][]condition
 }
 
-// topics returns the topics in order, with what must hold for the cluster as a whole. Of a member that serves there is
-// nothing more to ask about its repair and its failover. A restart that takes nothing away need not wait for others.
+// topics returns the topics in order, with what must hold for the cluster as a whole. For a member that serves, the
+// lists about repair and failover are shorter. A restart that takes nothing away need not wait for other members.
 func (s *subject) topics(cluster []condition) []answer {
 	repair, failover := [][]condition{beforeRepair}, [][]condition{beforeFailover}
 	if !s.member.Up() {

@@ -17,7 +17,7 @@ import (
 )
 
 // TestEndDDLPause: TiDB is asked first, and the record goes only when TiDB has ended the pause. Nothing is asked of
-// TiDB for a record that is gone, for a pod that is another one now, or in a paused cluster.
+// TiDB for a record that is gone, for a pod that was recreated, or in a paused cluster.
 func TestEndDDLPause(t *testing.T) {
 	step := plan.EndDDLPause{Component: topology.TiDB, Member: "basic-tidb-0", PodUID: string(pod(topology.TiDB, 0).UID)}
 	refused := errors.New("refused")

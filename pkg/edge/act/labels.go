@@ -80,7 +80,7 @@ func patched(object string, apply func(body []byte) error, meta, spec map[string
 	case apierrors.IsConflict(err):
 		return stale(object, "has just changed")
 	case apierrors.IsNotFound(err), replaced(err):
-		return stale(object, "is another one now")
+		return stale(object, "was deleted or recreated")
 	case err != nil:
 		return failed("patch", object, err)
 	}

@@ -213,7 +213,7 @@ func TestSetPasswordRefused(t *testing.T) {
 		says   string
 		final  bool
 	}{
-		"another pod":         {change: func(w *fixture, _ *account) { w.mustDelete(t, "basic-tidb-1") }, says: "another one now"},
+		"another pod":         {change: func(w *fixture, _ *account) { w.mustDelete(t, "basic-tidb-1") }, says: "was recreated"},
 		"paused":              {change: func(w *fixture, _ *account) { w.intent.tc.Spec.Paused = true }, says: "paused"},
 		"another TidbCluster": {change: func(w *fixture, _ *account) { w.intent.tc.UID = types.UID("another") }, says: "created again"},
 		"no answer":           {change: func(_ *fixture, r *account) { r.away = errors.New("i/o timeout") }, says: "without a password: i/o timeout"},

@@ -53,7 +53,7 @@ func (a *Actor) samePod(ctx context.Context, name, uid string) (*corev1.Pod, err
 	pod, err := a.kube.CoreV1().Pods(a.cluster.Namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err), err == nil && string(pod.UID) != uid:
-		return nil, stale("pod "+name, "is another one now")
+		return nil, stale("pod "+name, "was recreated")
 	case err != nil:
 		return nil, failed("get", "pod "+name, err)
 	}

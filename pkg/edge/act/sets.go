@@ -77,7 +77,7 @@ func (a *Actor) samePods(ctx context.Context, s plan.Resize) error {
 		case err != nil:
 			return failed("get", "pod "+name, err)
 		case string(pod.UID) != uid:
-			return stale("pod "+name, "is another one now")
+			return stale("pod "+name, "was recreated")
 		}
 	}
 	return nil

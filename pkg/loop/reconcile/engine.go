@@ -136,22 +136,21 @@ func (e Engine) needsDriver(p plan.Plan) bool {
 	return true
 }
 
-// decisionLasts is how long after a decision a step of the decision may begin. It is shorter than what a step may rely
-// on, such as the limit of leader moves that PD keeps for two minutes. A step before may have taken long, or the
-// process may have stood still, as on a laptop that sleeps.
+// decisionLasts is how long after a decision a step of the decision may begin. A step before may have taken long, or a
+// laptop may have slept. The time is shorter than what a step may rely on, such as the limit of leader moves that PD
+// keeps for two minutes.
 const decisionLasts = time.Minute
 
-// takeSteps takes steps in order. The first step is always begun, later steps only while the decision lasts; then the
-// next turn decides anew. A step that fails holds back the later steps of
-// its component, and all later steps if it is for the cluster as a whole. Other
-// components continue: a scale-out of TiDB need not wait for PD to allow leaders on
-// a store.
+// takeSteps takes steps in order. The first step is always begun. Later steps are begun only within decisionLasts, and
+// the next turn decides again about the rest. A step that fails holds back the later steps of its component, and all
+// later steps if it is for the cluster as a whole. Other components continue: a scale-out of TiDB need not wait for PD
+// to allow leaders on a store.
 func (e Engine) takeSteps(ctx context.Context, steps []plan.Step) error {
 	var failed error
 	by := map[topology.Kind]plan.Step{} // the step that failed
-	ends := e.Progress.now().Add(decisionLasts)
+	end := e.Progress.now().Add(decisionLasts)
 	for i, step := range steps {
-		if i > 0 && e.Progress.now().After(ends) {
+		if i > 0 && e.Progress.now().After(end) {
 			break
 		}
 		kind, _ := step.Target()

@@ -95,8 +95,8 @@ func TestFailedStep(t *testing.T) {
 	}
 }
 
-// TestOldDecision: after a step that took long, or during which the process stood still, the later steps of the
-// decision are not begun. The next turn decides anew.
+// TestOldDecision: a step took long, or the process stood still during the step. The later steps of the decision are
+// not begun, and the next turn decides again.
 func TestOldDecision(t *testing.T) {
 	for took, want := range map[time.Duration]string{
 		time.Minute:               "look, update Service t-pd-peer, scale TiDB from 2 to 3, record",
