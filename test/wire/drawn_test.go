@@ -45,6 +45,14 @@ func drawn(seed uint64) (sim.Options, []operation) {
 	return o, all
 }
 
+// upgrade returns a cluster with three members of PD, three stores and two servers, and its upgrade under common faults.
+func upgrade(seed uint64) (sim.Options, []operation) {
+	return sim.Options{
+		Seed: seed, PD: 3, TiKV: 3, TiDB: 2,
+		Faults: sim.Faults{Crash: 1. / 400, PDSilent: 1. / 400, Forget: 1. / 200, Delete: 1. / 400, Resign: 1. / 200, Port: 1. / 400},
+	}, []operation{{[]string{"upgrade", "basic", "v8.1.1"}, time.Hour}}
+}
+
 // more draws faults that need a person, Kubernetes or PD to do something rare. They have numbers of their own, so that
 // the rest of a run stays as it is when a family is added here.
 func more(seed uint64, o *sim.Options) {

@@ -43,7 +43,7 @@ func inProcesses(t *testing.T, parts, first, seeds uint64) {
 // inOneProcess returns the arguments of a process that does some of the runs, as this process was asked for.
 func inOneProcess(first, seeds uint64) []string {
 	all := []string{"-test.run=^TestSeeds$", "-processes=1", fmt.Sprintf("-seed=%d", first), fmt.Sprintf("-seeds=%d", seeds)}
-	for _, name := range []string{"test.v", "test.timeout", "test.failfast", "underway", "transcript"} {
+	for _, name := range []string{"test.v", "test.timeout", "test.failfast", "underway", "transcript", "upgrade"} {
 		if f := flag.Lookup(name); f != nil {
 			all = append(all, "-"+name+"="+f.Value.String())
 		}

@@ -15,9 +15,7 @@ import (
 func TestLeaderOutOfReach(t *testing.T) {
 	Run(t, sim.Options{Seed: 1, PD: 3, TiKV: 3, TiDB: 1}, func(t *testing.T, w *World) {
 		w.Must(t, 0, "create", "basic", "--version", "v8.1.0", "--storage", "1Gi", "--tidb", "1")
-		begun, end := context.WithTimeout(t.Context(), time.Second) // so that a rollout is due
-		w.Command(begun, "upgrade", "basic", "v8.1.1", "--yes")
-		end()
+		w.leaveDue(t, "upgrade", "basic", "v8.1.1")
 		w.Cut(topology.PD, w.leader())
 		before, restarts := len(w.requests), w.Model.Soft.Restarts
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
@@ -41,6 +39,14 @@ func TestLeaderOutOfReach(t *testing.T) {
 	})
 }
 
+// leaveDue runs a command for a second, so that its rollout is due.
+func (w *World) leaveDue(t *testing.T, args ...string) {
+	t.Helper()
+	ctx, end := context.WithTimeout(t.Context(), time.Second)
+	defer end()
+	w.Command(ctx, append(args, "--yes")...)
+}
+
 // leader returns the ordinal of PD's leader.
 func (w *World) leader() int {
 	for _, m := range w.Model.PDMembers() {
@@ -49,4 +55,48 @@ func (w *World) leader() int {
 		}
 	}
 	return -1
+}
+
+// TestOldReportOfAVoter: by an old report of its kubelet a member of PD does not run, and nothing reaches the member
+// through that kubelet. The member votes, so no other member is restarted as if PD had no leader, and the member is not
+// restarted as one that takes nothing away.
+func TestOldReportOfAVoter(t *testing.T) {
+	scenario(t, sim.Options{PD: 3, TiKV: 3, TiDB: 1}, func(t *testing.T, w *World) {
+		for _, leads := range []bool{false, true} {
+			n := w.leader()
+			if !leads {
+				n = (n + 1) % 3
+			}
+			w.Model.ReportOld(topology.PD, n, 90)
+			_, writes := w.attempt(t, time.Minute, "restart", "basic", "pd", "--yes")
+			wantNone(t, writes, "DELETE", pods)
+			w.Sleep(time.Minute)
+			w.Must(t, 0, "sync", "basic", "--yes")
+		}
+	})
+}
+
+// TestVoterUnderAnotherName: PD knows a member under a name that is the name of no pod. The member is known by its
+// address, so that PD's leader moves and PD keeps its quorum.
+func TestVoterUnderAnotherName(t *testing.T) {
+	scenario(t, sim.Options{PD: 3, TiKV: 3, TiDB: 1}, func(t *testing.T, w *World) {
+		w.members.PDNames = map[int]string{1: "by-hand"}
+		w.Must(t, 0, "restart", "basic", "pd", "--yes")
+	})
+}
+
+// TestVoterUnderAnotherAddress: PD lists a member under a name and an address of no pod. The member votes, so the pod is
+// not restarted as one that is no member of PD, and no other one is restarted beside it.
+func TestVoterUnderAnotherAddress(t *testing.T) {
+	scenario(t, sim.Options{PD: 3, TiKV: 3, TiDB: 1}, func(t *testing.T, w *World) {
+		for _, n := range []int{(w.leader() + 1) % 3, w.leader()} {
+			w.members.PDNames, w.members.PDHosts = map[int]string{n: "by-hand"}, map[int]string{n: "by-hand.db.svc"}
+			text, writes := w.attempt(t, time.Minute, "restart", "basic", "pd", "--yes")
+			wantText(t, text, "PD lists no member at the address of its pod, and the process itself follows a leader")
+			wantNone(t, writes, "DELETE", pods)
+			wantNone(t, writes, "DELETE", "/members/")
+			w.members.PDNames, w.members.PDHosts = nil, nil
+			w.Must(t, 0, "sync", "basic", "--yes")
+		}
+	})
 }

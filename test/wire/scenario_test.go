@@ -25,6 +25,9 @@ func (w *World) create(t *testing.T) {
 	if o.TiProxy > 0 { // releases of TiProxy have numbers of their own
 		args = append(args, "--tiproxy", fmt.Sprint(o.TiProxy), "--tiproxy-version", "v1.3.0")
 	}
+	if w.encrypted {
+		args = append(args, "--tls")
+	}
 	w.Must(t, 0, args...)
 }
 

@@ -19,6 +19,7 @@ var (
 	first = flag.Uint64("seed", 1, "the first one; 0 takes it from the clock")
 	badly = flag.Bool("underway", false, "let requests also fail on their way")
 	trace = flag.Bool("transcript", false, "print the requests of each seed, and what commands have printed")
+	plain = flag.Bool("upgrade", false, "only upgrade a cluster of three stores, under the same faults: the speed of two versions compares")
 )
 
 // TestSeeds: whatever fails while commands run, no rule of safety is broken, and after that the cluster converges.
@@ -45,8 +46,15 @@ const settled = time.Hour
 
 func runSeed(t *testing.T, seed uint64) {
 	o, all := drawn(seed)
+	if *plain {
+		o, all = upgrade(seed)
+	}
 	Run(t, o, func(t *testing.T, w *World) {
 		defer w.transcript(t)
+		if rand.New(rand.NewPCG(seed, 26)).IntN(8) == 0 {
+			w.encrypt()
+			all = append(all, operation{[]string{"tls", "rotate", "basic"}, 10 * time.Minute})
+		}
 		faults := Faults{}
 		if *badly {
 			faults = underway(seed)

@@ -53,15 +53,18 @@ type World struct {
 	places     map[string]place // by their addresses
 	cut        map[member]bool
 	cluster    topology.Cluster
-	requests   []Request
-	printed    []string // by commands
-	record     *record  // nil: nothing is kept
-	running    *process // the command that may stand still; nil for none
-	stopping   bool     // it stands still from now on
-	asleep     []late
-	chance     float64   // what decides whether the requests fail that are answered now
-	next       time.Time // when the model goes on
-	held       chan struct{}
+	encrypted  bool // members speak TLS
+	// distrusting are members that accept no certificate of a client, as with an authority that is not theirs.
+	distrusting []member
+	requests    []Request
+	printed     []string // by commands
+	record      *record  // nil: nothing is kept
+	running     *process // the command that may stand still; nil for none
+	stopping    bool     // it stands still from now on
+	asleep      []late
+	chance      float64   // what decides whether the requests fail that are answered now
+	next        time.Time // when the model goes on
+	held        chan struct{}
 }
 
 // hold takes the world for one goroutine: the goroutine that answers requests, or the script of the test. The script
@@ -140,36 +143,37 @@ type place struct {
 }
 
 // connect returns what a new connection meets.
-func (w *World) connect(ctx context.Context, address string) (reach network.Reach, h http.Handler) {
+func (w *World) connect(ctx context.Context, address string) (reach network.Reach, at network.Server) {
 	reach = network.Silent
-	w.queue.turn(ctx, &waiting{key: address, connects: true}, func() { reach, h = w.resolve(address) })
-	return reach, h
+	w.queue.turn(ctx, &waiting{key: address, connects: true}, func() { reach, at = w.resolve(address) })
+	return reach, at
 }
 
 // resolve returns what is at an address: the API server, or a port of a pod.
-func (w *World) resolve(address string) (network.Reach, http.Handler) {
+func (w *World) resolve(address string) (network.Reach, network.Server) {
 	if address == apiServer {
 		answers := w.kept(w.failing(w.judged(w.denying(later(w.api)))))
-		return network.Open, untimed(w.holding(w.queue.handler("API server", address, answers)))
+		return network.Open, network.Server{Handler: untimed(w.holding(w.queue.handler("API server", address, answers)))}
 	}
 	at, ok := w.places[address]
 	if !ok {
 		if at, ok = w.find(address); !ok {
-			return network.Silent, nil // no pod has the address any more
+			return network.Silent, network.Server{} // no pod has the address any more
 		}
 		w.places[address] = at
 	}
 	if w.cut[at.member] {
-		return network.Silent, nil
+		return network.Silent, network.Server{}
 	}
 	switch w.members.Port(at.kind, at.ordinal, at.port) {
 	case database.Open:
 		server := fmt.Sprintf("%s-%d:%d", at.kind, at.ordinal, at.port)
-		return network.Open, w.queue.handler(server, address, w.kept(w.failing(w.judged(w.members.Handler(at.kind, at.ordinal, at.port)))))
+		answers := w.kept(w.failing(w.judged(w.members.Handler(at.kind, at.ordinal, at.port))))
+		return network.Open, network.Server{Handler: w.queue.handler(server, address, answers), TLS: w.certified(at.member)}
 	case database.Refused:
-		return network.Refused, nil
+		return network.Refused, network.Server{}
 	}
-	return network.Silent, nil
+	return network.Silent, network.Server{}
 }
 
 // find returns the pod that has an address.

@@ -30,6 +30,9 @@ type Database struct {
 	// Contents are the releases that images contain, by the releases that their tags say; without those that are the
 	// same.
 	Contents map[string]string
+	// PDNames are names of PD's members, by ordinals, where a member has another name than its pod. PDHosts are the
+	// hosts in their URLs, where a member has announced the host of no pod.
+	PDNames, PDHosts map[int]string
 	// EmptyDrains: TiCDC answers that a capture has no tables left, and moves none.
 	EmptyDrains bool
 	// TransfersPaused: PD's leader refuses evict-leader schedulers, since by its memory leaders are kept off each store
@@ -59,6 +62,9 @@ func New(m *sim.Model) *Database {
 	}
 	return d
 }
+
+// SpeakTLS has members name each other by https.
+func (d *Database) SpeakTLS() { d.cluster.TLS.Members = true }
 
 // contained returns the release that a process reports whose image has a tag.
 func (d *Database) contained(tag string) string { return cmp.Or(d.Contents[tag], tag) }

@@ -53,7 +53,7 @@ func (d *Database) etcd(w http.ResponseWriter, r *http.Request, id uint64, serve
 
 // committed returns how far a member knows PD's log as committed.
 func (d *Database) committed(id uint64) uint64 {
-	for _, m := range d.model.PDMembers() {
+	for _, m := range d.pdMembers() {
 		if m.ID == id {
 			return m.Committed
 		}
@@ -69,7 +69,7 @@ func (d *Database) etcdHeader(id uint64) object {
 
 func (d *Database) etcdMembers() []object {
 	all := []object{}
-	for _, m := range d.model.PDMembers() {
+	for _, m := range d.pdMembers() {
 		one := object{"ID": number(m.ID), "peerURLs": d.peerURLs(m)}
 		if m.Name != "" {
 			one["name"] = m.Name

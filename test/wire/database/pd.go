@@ -1,6 +1,7 @@
 package database
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -29,7 +30,7 @@ const otherCluster = "pd.other.svc"
 
 // memberAt returns the id of the member of an ordinal, 0 for a process that is none.
 func (d *Database) memberAt(ordinal int) uint64 {
-	for _, m := range d.model.PDMembers() {
+	for _, m := range d.pdMembers() {
 		if m.Ordinal == ordinal {
 			return m.ID
 		}
@@ -65,7 +66,7 @@ func (d *Database) voter(id uint64, ordinal int) http.Handler {
 
 // ordinalOfMember returns the ordinal of a member of PD, -1 for one in another Kubernetes cluster.
 func (d *Database) ordinalOfMember(id uint64) int {
-	all := d.model.PDMembers()
+	all := d.pdMembers()
 	if i := slices.IndexFunc(all, func(m sim.PDMember) bool { return m.ID == id }); i >= 0 {
 		return all[i].Ordinal
 	}
@@ -128,11 +129,11 @@ func (d *Database) pdHost(m sim.PDMember) string {
 	if m.Ordinal < 0 {
 		return m.Name + "." + otherCluster
 	}
-	return d.cluster.PodHost(topology.PD, m.Ordinal)
+	return cmp.Or(d.PDHosts[m.Ordinal], d.cluster.PodHost(topology.PD, m.Ordinal))
 }
 
 func (d *Database) peerURLs(m sim.PDMember) []string {
-	return []string{fmt.Sprintf("http://%s:%d", d.pdHost(m), topology.PDPeerPort)}
+	return []string{fmt.Sprintf("%s://%s:%d", d.cluster.Scheme(), d.pdHost(m), topology.PDPeerPort)}
 }
 
 // clientURLs are none before the member has started.
@@ -140,5 +141,5 @@ func (d *Database) clientURLs(m sim.PDMember) []string {
 	if !m.Started {
 		return nil
 	}
-	return []string{fmt.Sprintf("http://%s:%d", d.pdHost(m), topology.PDClientPort)}
+	return []string{fmt.Sprintf("%s://%s:%d", d.cluster.Scheme(), d.pdHost(m), topology.PDClientPort)}
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
 
@@ -20,9 +21,20 @@ func (d *Database) asMember(m sim.PDMember) object {
 	return out
 }
 
+// pdMembers returns the members of PD as PD lists these members.
+func (d *Database) pdMembers() []sim.PDMember {
+	all := d.model.PDMembers()
+	for i, m := range all {
+		if name, ok := d.PDNames[m.Ordinal]; ok && m.Name != "" {
+			all[i].Name = name
+		}
+	}
+	return all
+}
+
 // member returns PD's member with an id.
 func (d *Database) member(id uint64) (sim.PDMember, bool) {
-	for _, m := range d.model.PDMembers() {
+	for _, m := range d.pdMembers() {
 		if m.ID == id {
 			return m, true
 		}
@@ -39,7 +51,13 @@ func (d *Database) getLeader(w http.ResponseWriter, _ *http.Request) {
 
 // transferLeader answers before the new leader serves, as PD does.
 func (d *Database) transferLeader(w http.ResponseWriter, r *http.Request) {
-	if !d.model.MovePDLeader(r.PathValue("name")) {
+	name := r.PathValue("name")
+	for ordinal, called := range d.PDNames {
+		if called == name {
+			name = d.cluster.PodName(topology.PD, ordinal)
+		}
+	}
+	if !d.model.MovePDLeader(name) {
 		answer(w, http.StatusInternalServerError, "no valid pd to transfer etcd leader")
 		return
 	}
@@ -48,7 +66,7 @@ func (d *Database) transferLeader(w http.ResponseWriter, r *http.Request) {
 
 func (d *Database) getMembers(w http.ResponseWriter, _ *http.Request) {
 	var all []object
-	for _, m := range d.model.PDMembers() {
+	for _, m := range d.pdMembers() {
 		all = append(all, d.asMember(m))
 	}
 	leader := object{}
@@ -75,7 +93,7 @@ func (d *Database) deleteMember(w http.ResponseWriter, r *http.Request) {
 
 func (d *Database) getHealth(w http.ResponseWriter, _ *http.Request) {
 	all := []object{}
-	for _, m := range d.model.PDMembers() {
+	for _, m := range d.pdMembers() {
 		all = append(all, object{"name": m.Name, "member_id": m.ID, "client_urls": d.clientURLs(m), "health": m.Pinged})
 	}
 	answer(w, http.StatusOK, all)

@@ -6,6 +6,7 @@ package network
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"os"
@@ -23,9 +24,15 @@ const (
 	Silent               // nothing answers
 )
 
+// Server is what answers on an open port. It speaks plain HTTP where TLS is nil.
+type Server struct {
+	http.Handler
+	TLS *tls.Config
+}
+
 // Resolve returns what is at an address, which is a host with a port. It also returns what answers there if the port is
 // open. Resolve is asked for each connection.
-type Resolve func(ctx context.Context, address string) (Reach, http.Handler)
+type Resolve func(ctx context.Context, address string) (Reach, Server)
 
 // Network makes connections and keeps them until their server has gone.
 type Network struct {
@@ -46,7 +53,7 @@ type line struct {
 
 // DialContext connects to an address. Where nothing answers it waits for the end of ctx, as a real network does.
 func (n *Network) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
-	reach, handler := n.resolve(ctx, address)
+	reach, at := n.resolve(ctx, address)
 	switch reach {
 	case Refused:
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
@@ -55,13 +62,16 @@ func (n *Network) DialContext(ctx context.Context, _, address string) (net.Conn,
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: ctx.Err()}
 	}
 	client, server := net.Pipe()
+	if at.TLS != nil {
+		server = tls.Server(server, at.TLS)
+	}
 	l := &line{address: address, server: server}
 	n.mu.Lock()
 	n.lines[l] = struct{}{}
 	n.mu.Unlock()
-	at := &listener{conns: make(chan net.Conn, 1)}
-	at.conns <- ended{server, func() { n.forget(l); at.end() }}
-	go func() { _ = (&http.Server{Handler: handler, Protocols: protocols()}).Serve(at) }()
+	accepts := &listener{conns: make(chan net.Conn, 1)}
+	accepts.conns <- ended{server, func() { n.forget(l); accepts.end() }}
+	go func() { _ = (&http.Server{Handler: at, Protocols: protocols()}).Serve(accepts) }()
 	return client, nil
 }
 

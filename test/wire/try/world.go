@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"strconv"
 	"strings"
 	"sync"
@@ -54,7 +53,7 @@ func newWorld(out io.Writer, token string, speed int) *world {
 		cluster: topology.Cluster{Namespace: kubernetes.Namespace, Name: kubernetes.Name},
 		broken:  map[string]func(){}, cut: map[string]bool{},
 	}
-	w.network = network.New(func(_ context.Context, address string) (network.Reach, http.Handler) {
+	w.network = network.New(func(_ context.Context, address string) (network.Reach, network.Server) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		return w.resolve(address)
@@ -102,24 +101,24 @@ func addressOf(pod *corev1.Pod, port string) string {
 }
 
 // resolve returns what a connection to a port of a pod meets.
-func (w *world) resolve(address string) (network.Reach, http.Handler) {
+func (w *world) resolve(address string) (network.Reach, network.Server) {
 	host, text, _ := net.SplitHostPort(address)
 	name, uid, _ := strings.Cut(host, "/")
 	port, _ := strconv.Atoi(text)
 	k, ordinal, ok := w.cluster.Member(name)
 	if !ok || uidOf(w.model, k, ordinal) != uid {
-		return network.Refused, nil // the pod is gone
+		return network.Refused, network.Server{} // the pod is gone
 	}
 	if w.cut[name] || w.away {
-		return network.Silent, nil
+		return network.Silent, network.Server{}
 	}
 	switch w.members.Port(k, ordinal, port) {
 	case database.Open:
-		return network.Open, w.alone(w.members.Handler(k, ordinal, port))
+		return network.Open, network.Server{Handler: w.alone(w.members.Handler(k, ordinal, port))}
 	case database.Refused:
-		return network.Refused, nil
+		return network.Refused, network.Server{}
 	}
-	return network.Silent, nil
+	return network.Silent, network.Server{}
 }
 
 func uidOf(m *sim.Model, k topology.Kind, ordinal int) string {
