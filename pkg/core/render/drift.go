@@ -27,7 +27,7 @@ func setDrift(live, wanted *appsv1.StatefulSet) desired.Drift {
 	}
 	applied, ok := lastApplied[appsv1.StatefulSetSpec](live.ObjectMeta)
 	return drift(ok &&
-		fingerprint(applied.Template) == fingerprint(wanted.Spec.Template) &&
+		Template(live) == fingerprint(wanted.Spec.Template) &&
 		strategyType(applied) == strategyType(wanted.Spec) &&
 		sameMeta(live.ObjectMeta, wanted.ObjectMeta))
 }

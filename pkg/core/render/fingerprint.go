@@ -6,24 +6,9 @@ import (
 	"encoding/json"
 	"reflect"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
-
-// Template returns the fingerprint of the pod template that was applied last, "" when the
-// StatefulSet has no record. An API server's defaults and a person's edits of the live template do
-// not change it.
-func Template(set *appsv1.StatefulSet) string {
-	if set == nil {
-		return ""
-	}
-	spec, ok := lastApplied[appsv1.StatefulSetSpec](set.ObjectMeta)
-	if !ok {
-		return ""
-	}
-	return fingerprint(spec.Template)
-}
 
 // fingerprint is the same for two pod templates exactly if they mean the same. An empty list or map
 // is none, and quantities count by their value. The order of lists matters, the order of maps does not.

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -70,16 +69,4 @@ func recordOf(g topology.Group, set *appsv1.StatefulSet) state.Template {
 // for the current spec. Without a record it returns false.
 func outOfDate(r, wanted state.Template) bool {
 	return r.Pods == wanted.Pods && r != wanted
-}
-
-// appliedPods returns a digest of the pod template that was applied last. It is made from the text,
-// since a newer version may have fields that this version does not know.
-func appliedPods(set *appsv1.StatefulSet) string {
-	var spec struct {
-		Template json.RawMessage `json:"template"`
-	}
-	if json.Unmarshal([]byte(set.Annotations[annLastApplied]), &spec) != nil {
-		return ""
-	}
-	return topology.Digest(spec.Template)
 }
