@@ -15,8 +15,7 @@ import (
 // then the whole cluster stops.
 func PD() plan.Profile {
 	return plan.Profile{
-		Kind:    topology.PD,
-		IDLabel: topology.LabelMemberID,
+		Kind: topology.PD,
 		Floor: func(plan.Scope) (least int, why string, help remedy.Remedy) {
 			return 1, "the last member holds the cluster's metadata", nil
 		},

@@ -62,21 +62,15 @@ var claimsKept = plan.Hook{
 		case state.Unknown:
 			// PD has removed a member that was given up before its claims were marked.
 			_, given := sc.Want.Failure(m.Name)
-			return given || m.Ordinal >= sc.Got.Set.Replicas || !anyMarked(m)
+			return given || m.Ordinal >= sc.Got.Set.Replicas || len(m.MarkedClaims()) == 0
 		}
-		return m.Database.Removed() || !anyMarked(m)
+		return m.Database.Removed() || len(m.MarkedClaims()) == 0
 	},
 	Step: func(sc plan.Scope, m state.Member) plan.Step {
 		if m.Database.Presence == state.Unknown && !pdCannotAnswer(sc) {
 			return nil
 		}
-		var marked []plan.Claim
-		for _, c := range m.Claims {
-			if c.Marked {
-				marked = append(marked, plan.Claim{Name: c.Name, UID: c.UID, Version: c.Version})
-			}
-		}
-		step := plan.UnmarkClaims{Component: m.Kind, Member: m.Name, Claims: marked}
+		step := plan.UnmarkClaims{Component: m.Kind, Member: m.Name, Claims: plan.Identities(m.MarkedClaims())}
 		if m.Pod != nil {
 			step.PodUID = m.Pod.UID
 		}
@@ -103,15 +97,6 @@ var removalsSettled = plan.Hook{
 	Step: func(_ plan.Scope, m state.Member) plan.Step {
 		return plan.ForgetRecord{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID, Record: state.RecordRemoval}
 	},
-}
-
-func anyMarked(m state.Member) bool {
-	for _, c := range m.Claims {
-		if c.Marked {
-			return true
-		}
-	}
-	return false
 }
 
 // tombstoneMarked holds where claimsKept does not apply. A store that is a tombstone was removed,

@@ -18,7 +18,6 @@ func TiFlash() plan.Profile {
 	return plan.Profile{
 		Kind:     topology.TiFlash,
 		Needs:    []plan.Need{pdServes, tikvJoined, rulesEnabled},
-		IDLabel:  topology.LabelStoreID,
 		Located:  true,
 		Floor:    leastForTables,
 		Standing: []plan.Hook{storeRestored},

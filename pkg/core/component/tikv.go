@@ -17,7 +17,6 @@ func TiKV() plan.Profile {
 	return plan.Profile{
 		Kind:          topology.TiKV,
 		Needs:         []plan.Need{pdServes},
-		IDLabel:       topology.LabelStoreID,
 		Located:       true,
 		Floor:         leastStores,
 		Standing:      []plan.Hook{storeRestored, leadersAllowed, evictionForgotten},

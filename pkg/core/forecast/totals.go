@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -131,7 +132,7 @@ func started(p *state.Pod) (time.Duration, bool) {
 		return 0, false
 	}
 	took := p.Since.Sub(p.Made)
-	if took <= 0 || took >= plan.TimeToServe {
+	if took <= 0 || took >= facts.TimeToServe {
 		return 0, false
 	}
 	return took, true

@@ -1,11 +1,7 @@
 package plan
 
 import (
-	"slices"
-
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // advise adds what a person can do to gates that wait for a lost member, or for its replacement.
@@ -17,7 +13,7 @@ func (sc Scope) advise(p Profile, gates []Gate) {
 		m, _ := sc.Got.Member(gates[i].Member)
 		c, ok := sc.lostMember(p, m)
 		switch look := gates[i].Remedy; {
-		case sc.needless(p, m):
+		case sc.AddedInVain(m) && p.Failover.Keeps:
 			gates[i].Remedy = append(remedy.Remedy{remedy.Run("take it away, since a member that was given up serves again",
 				sc.Cluster.Plugin("failover", "recover"))}, look...)
 		case !ok:
@@ -30,16 +26,4 @@ func (sc Scope) advise(p Profile, gates []Gate) {
 				"--component", string(p.Kind), "--discard", m.Name))}, look...)
 		}
 	}
-}
-
-// needless reports whether a member was added by a failover, and the member that was given up serves again. A rollout
-// waits for the added member without a need. Where recovery is asked for, the record of the failover is gone by then.
-func (sc Scope) needless(p Profile, m state.Member) bool {
-	if m.Ordinal < sc.Want.Replicas || !p.Failover.Keeps {
-		return false
-	}
-	return slices.ContainsFunc(sc.Want.Failures, func(f topology.Failure) bool {
-		back, there := sc.Got.Member(f.Member)
-		return there && back.Up() && !sc.loops(back)
-	})
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -131,12 +132,12 @@ func (s *subject) objectsMissing() verdict { return verdict{gates: s.missingObje
 
 // maintained waits for the end of a maintenance that a member is not part of and would be missed in.
 func (s *subject) maintained() verdict {
-	all := underMaintenance(*s.Cluster, *s.All)
-	i := slices.IndexFunc(all, func(o maintained) bool { return !slices.Contains(o.members, s.member.Name) })
+	all := s.UnderMaintenance()
+	i := slices.IndexFunc(all, func(o facts.Maintained) bool { return !slices.Contains(o.Members, s.member.Name) })
 	if i < 0 || s.member.Stopped() {
 		return verdict{}
 	}
-	return wait(all[i].gate(s.Scope, s.member.Name))
+	return wait(s.maintenanceGate(all[i], s.member.Name))
 }
 
 // isToRestart and comesNext are what the engine chooses the next member by, in candidate.

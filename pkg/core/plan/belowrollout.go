@@ -14,13 +14,13 @@ import (
 // while PD cannot be asked. In each case only a person can mend the member below, and without the advice the wait
 // would last for ever.
 func (sc Scope) adviseBelowRollout(p Profile, h hold, v verdict) verdict {
-	next, ok := sc.candidate()
+	next, ok := sc.Candidate()
 	if !ok || h.rolling || sc.Got.Set.Manual {
 		return v
 	}
 	for i, g := range v.gates {
 		m, ok := sc.Got.Member(g.Member)
-		_, queued := sc.memberBefore(m)
+		_, queued := sc.MemberBefore(m)
 		switch {
 		case !ok || g.Reason != MemberServing || queued || !sc.Got.Outdated(m) || m.Pod != nil && m.Pod.Terminating:
 		case mayServe(next):
@@ -37,10 +37,10 @@ func (sc Scope) adviseBelowRollout(p Profile, h hold, v verdict) verdict {
 
 // nextAdvice is what a person can do about the next member, where it fails and is not restarted.
 func (sc Scope) nextAdvice(p Profile, m state.Member) remedy.Remedy {
-	if dataBeingDeleted(p, m) && m.Database.Presence == state.Unknown {
+	if m.DataBeingDeleted() && m.Database.Presence == state.Unknown {
 		return sc.removedAdvice(m)
 	}
-	if failing := sc.failing(m); len(failing) > 0 {
+	if failing := sc.Failing(m); len(failing) > 0 {
 		return sc.recreateAdvice(m, "it is not restarted with the new one, with which "+failing[0].Name+" does not serve")
 	}
 	return nil
@@ -51,7 +51,7 @@ func (sc Scope) nextAdvice(p Profile, m state.Member) remedy.Remedy {
 // ever.
 func (sc Scope) removedAdvice(m state.Member) remedy.Remedy {
 	why := fmt.Sprintf("it is not restarted, since its claim %s is being deleted and goes with its pod; "+
-		"if its log says that the member was removed, nobody needs that data: delete the pod", claimBeingDeleted(m))
+		"if its log says that the member was removed, nobody needs that data: delete the pod", m.ClaimBeingDeleted())
 	return remedy.Remedy{remedy.Run(why, sc.Cluster.Delete("pod", m.Name))}
 }
 

@@ -11,14 +11,6 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// isBeyondCanary reports whether a canary keeps a member from getting the update revision. Only the highest
-// ordinals get that revision, as many as are asked for. A partition can reach no other members
-// first. At least one member is held, also where a scale-in has left no more members than were
-// asked for.
-func (sc Scope) isBeyondCanary(m state.Member) bool {
-	return sc.Want.Held && m.Ordinal < max(sc.Want.Size()-sc.Want.Canary, 1)
-}
-
 // stopAtCanary stops a rollout before a member that a canary holds. First it does what belongs to the restarts before
 // that member.
 func (sc Scope) stopAtCanary(p Profile, m state.Member) verdict {
@@ -37,8 +29,8 @@ func (sc Scope) addCanaryGate(_ Profile, _ hold, v verdict) verdict {
 	if len(v.steps) > 0 || slices.ContainsFunc(v.gates, func(g Gate) bool { return g.Approval }) {
 		return v
 	}
-	_, down := sc.highest(func(m state.Member) bool {
-		return sc.isBeyondCanary(m) && sc.Got.Outdated(m) && (!m.Up() || sc.loops(m))
+	_, down := sc.Highest(func(m state.Member) bool {
+		return sc.IsBeyondCanary(m) && sc.Got.Outdated(m) && (!m.Up() || sc.Loops(m))
 	})
 	if !down {
 		return v

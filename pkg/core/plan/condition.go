@@ -33,7 +33,7 @@ type subject struct {
 	hold    hold
 	// member is the member to restart next, where the engine asks about a rollout. Its name is "" where there is none.
 	member state.Member
-	// due is waitsForRestart of the member.
+	// due is WaitsForRestart of the member.
 	due bool
 	// lost is what is known of a member that is down.
 	lost LostMember
@@ -41,7 +41,7 @@ type subject struct {
 
 // about returns a member as the subject of conditions.
 func (sc Scope) about(p Profile, h hold, m state.Member) *subject {
-	return &subject{Scope: sc, profile: p, hold: h, member: m, due: sc.waitsForRestart(m)}
+	return &subject{Scope: sc, profile: p, hold: h, member: m, due: sc.WaitsForRestart(m)}
 }
 
 // firstUnmet returns what to do and what to wait for because of the first condition that does not hold. The verdict is

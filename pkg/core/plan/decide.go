@@ -77,7 +77,7 @@ func decideComponents(
 		sum.steps = append(sum.steps, v.steps...)
 		sum.gates = append(sum.gates, v.gates...)
 		before = append(before, earlier{
-			index: i, kind: g.Kind, waits: !v.idle(), needs: !sc.needs(p).idle(), rolling: sc.rolling(), canary: g.Held, awaits: v.awaits(),
+			index: i, kind: g.Kind, waits: !v.idle(), needs: !sc.needs(p).idle(), rolling: sc.Rolling(), canary: g.Held, awaits: v.awaits(),
 		})
 		disks := sc.volumes()
 		sum.steps = append(sum.steps, disks.steps...)
@@ -192,74 +192,6 @@ func rolloutOrder(profiles []Profile, groups []desired.Group) []int {
 	return order
 }
 
-// rolling reports whether pods are still to be replaced. A template that another user has written is put back first, so
-// that pods which have it are still to be replaced as well.
-func (sc Scope) rolling() bool {
-	if !sc.Got.Set.Exists {
-		return false
-	}
-	_, ok := sc.outdated()
-	return ok || sc.Want.PutBack.Drift != desired.None || sc.Want.Set.Drift != desired.None || !sc.Got.Set.Observed
-}
-
-// candidate returns the member to restart next. The highest ordinal without the update revision comes first, since a
-// partition can only be lowered, unless a canary holds that member. Then come the members that a user has named. Of
-// these, a store whose leaders have begun to leave comes first. Otherwise a member that is named later would make a
-// second store without leaders. With OnDelete named members come first, since only a person restarts the others.
-func (sc Scope) candidate() (state.Member, bool) {
-	inOrder := sc.rolloutRestarts
-	if m, ok := sc.highest(inOrder); ok && !sc.Got.Set.Manual {
-		return m, true
-	}
-	begun := func(m state.Member) bool {
-		_, leave := sc.All.OpenEviction(m.Database.ID)
-		return leave && sc.restartsOutsideRollout(m)
-	}
-	for _, is := range []func(state.Member) bool{begun, sc.restartsOutsideRollout} {
-		if m, ok := sc.highest(is); ok {
-			return m, true
-		}
-	}
-	return sc.highest(inOrder)
-}
-
-// The predicates about a restart, each of which needs more than the one before. Group.Outdated: the pod has an old
-// revision. IsToRestart: or a user has named the member. waitsForRestart: and no canary holds the member. candidate:
-// and the member is the next one. Whether the next member may be restarted now is in beforeRollout and beforeRestart.
-
-// rolloutRestarts reports whether a rollout restarts a member: the pod has an old revision, and no canary holds the
-// member.
-func (sc Scope) rolloutRestarts(m state.Member) bool {
-	return sc.Got.Outdated(m) && !sc.isBeyondCanary(m)
-}
-
-// waitsForRestart reports whether a member is restarted when the member is the next one, by a rollout or outside of
-// one.
-func (sc Scope) waitsForRestart(m state.Member) bool {
-	return m.Name != "" && (sc.rolloutRestarts(m) || sc.restartsOutsideRollout(m))
-}
-
-// outdated returns the highest ordinal that does not have the update revision.
-func (sc Scope) outdated() (state.Member, bool) { return sc.highest(sc.Got.Outdated) }
-
-// highest returns the running member with the highest ordinal of which something is true.
-func (sc Scope) highest(is func(state.Member) bool) (state.Member, bool) {
-	running := sc.Got.BelowReplicas()
-	for i := len(running) - 1; i >= 0; i-- {
-		if is(running[i]) {
-			return running[i], true
-		}
-	}
-	return state.Member{}, false
-}
-
-// nextToRestart returns the member to restart next if it serves: an eviction that was begun for its restart
-// must continue.
-func (sc Scope) nextToRestart() (state.Member, bool) {
-	m, ok := sc.candidate()
-	return m, ok && m.Up() && !sc.LeftToUser(m)
-}
-
 func (sc Scope) decide(p Profile, h hold) verdict {
 	about := sc.about(p, h, state.Member{})
 	if v := firstUnmet(beforePhases, about); !v.idle() {
@@ -315,14 +247,14 @@ func (sc Scope) create(p Profile) verdict {
 	if sc.Got.Set.Exists {
 		return verdict{steps: append(steps, applies(p.Kind, mounted(sc.Want.Config))...)}
 	}
-	if v := sc.downgrade(p); !v.idle() {
+	if v := sc.downgrade(); !v.idle() {
 		return v
 	}
 	steps = append(steps, applies(p.Kind, sc.Want.Config)...)
 	if v := sc.needs(p); !v.idle() && sc.Got.Extent() == 0 {
 		return verdict{steps: steps}.plus(v) // pods that are there need a controller, whatever is missing
 	}
-	return verdict{steps: append(steps, Apply{Component: p.Kind, Object: sc.Want.Set, Replicas: sc.initialReplicas(p)})}
+	return verdict{steps: append(steps, Apply{Component: p.Kind, Object: sc.Want.Set, Replicas: sc.InitialReplicas()})}
 }
 
 func (sc Scope) needs(p Profile) verdict {
@@ -339,29 +271,19 @@ func (sc Scope) needs(p Profile) verdict {
 // that it was for, and a removal that the user has cancelled.
 func (sc Scope) cancelObsolete(p Profile) verdict {
 	var v verdict
-	next, restarts := sc.nextToRestart()
+	next, restarts := sc.NextToRestart()
 	for _, m := range sc.Got.BelowReplicas() {
-		if !sc.Kept(m) || restarts && m.Ordinal == next.Ordinal || sc.gaveUp(p, m) || dataBeingDeleted(p, m) {
+		if !sc.Kept(m) || restarts && m.Ordinal == next.Ordinal || sc.gaveUp(p, m) || m.DataBeingDeleted() {
 			continue
 		}
 		got := sc.pursue(p.Standing, m)
 		v.steps = append(v.steps, got.steps...)
 		v.gates = append(v.gates, got.gates...)
-		if marked := markedClaims(m); len(marked) > 0 && m.Up() {
-			v.steps = append(v.steps, UnmarkClaims{Component: m.Kind, Member: m.Name, Claims: marked, PodUID: m.Pod.UID})
+		if marked := m.MarkedClaims(); len(marked) > 0 && m.Up() {
+			v.steps = append(v.steps, UnmarkClaims{Component: m.Kind, Member: m.Name, Claims: Identities(marked), PodUID: m.Pod.UID})
 		}
 	}
 	return v
-}
-
-func markedClaims(m state.Member) []Claim {
-	var marked []Claim
-	for _, c := range m.Claims {
-		if c.Marked {
-			marked = append(marked, Claim{Name: c.Name, UID: c.UID, Version: c.Version})
-		}
-	}
-	return marked
 }
 
 func applies(k topology.Kind, objects []desired.Object) []Step {
@@ -388,7 +310,7 @@ func Undo(w desired.State, s state.Snapshot) ([]Step, []Gate) {
 func TakeBack(w desired.State, s state.Snapshot) []Step {
 	steps, _ := Undo(w, s)
 	for _, r := range s.Removals {
-		if m, ok := ownerOf(s, r.StoreID); ok && m.Database.State == state.StoreOffline {
+		if m, ok := s.StoreOwner(r.StoreID); ok && m.Database.State == state.StoreOffline {
 			steps = append(steps, RestoreStore{Component: m.Kind, Member: m.Name, StoreID: r.StoreID})
 		}
 	}

@@ -2,8 +2,8 @@ package plan
 
 import (
 	"fmt"
-	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -36,11 +36,11 @@ func (s ReplaceEnded) String() string {
 func (sc Scope) replaceEnded(p Profile) verdict {
 	var v verdict
 	for _, m := range sc.Got.BelowReplicas() {
-		if !sc.hasEnded(p, m) {
+		if !sc.replacesEnded(p, m) {
 			continue
 		}
-		since := endedSince(m)
-		if due := since.Add(settling); sc.All.At.Before(due) {
+		since := m.EndedSince()
+		if due := since.Add(facts.Settling); sc.All.At.Before(due) {
 			v.gates = append(v.gates, sc.untilDeadline(m, "is recreated", since, due))
 			continue
 		}
@@ -49,22 +49,11 @@ func (sc Scope) replaceEnded(p Profile) verdict {
 	return v
 }
 
-// hasEnded reports whether the pod of a member is in a final phase and may be deleted. Two kinds of evidence must say
-// that nothing of the pod runs, and a new pod must get what the member has. With a claim that is being deleted, the
-// data would go with the pod.
-func (sc Scope) hasEnded(p Profile, m state.Member) bool {
-	switch {
-	case m.Pod == nil || !m.Pod.Ended || m.Pod.Terminating || m.Pod.Controller != "" || !m.Stopped():
-		return false
-	case claimBeingDeleted(m) != "" || p.Kind.Data() != topology.None && sc.gaveUpData(p, m):
-		return false
-	}
-	return m.Pod.NodeState == state.NodeReady || sc.downForLong(m) || sc.agreed(m) && sc.peersServe(p, m)
+// replacesEnded reports whether the pod of a member has ended and may be deleted, so that the next one gets the same
+// data. Data that was given up must not come back.
+func (sc Scope) replacesEnded(p Profile, m state.Member) bool {
+	return sc.HasEnded(m) && (p.Kind.Data() == topology.None || !sc.gaveUpData(p, m))
 }
-
-// endedSince returns since when the pod of a member is known to have ended. Kubernetes does not write when a phase
-// began: a pod may have been NotReady for hours before.
-func endedSince(m state.Member) time.Time { return later(m.Ended, m.Pod.Made) }
 
 // endedAdvice is what a person can do about a pod that has ended and that nobody has replaced.
 func (sc Scope) endedAdvice(m state.Member) remedy.Remedy {

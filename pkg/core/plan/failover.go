@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -36,7 +37,7 @@ func (sc Scope) failover(p Profile) verdict {
 func (sc Scope) followUp(p Profile, f topology.Failure) verdict {
 	m, ok := sc.Got.Member(f.Member)
 	switch {
-	case p.Kind.Data() == topology.Raft && m.Ordinal >= sc.Want.Replicas && sc.forgottenUnmarked(f, m):
+	case p.Kind.Data() == topology.Raft && m.Ordinal >= sc.Want.Replicas && sc.ForgottenUnmarked(f, m):
 		return sc.removeFromDatabase(p, f, m)
 	case !ok, sc.recovered(p, f, m):
 		return act(ForgetFailure{Component: p.Kind, Member: f.Member})
@@ -54,16 +55,10 @@ func (sc Scope) followUp(p Profile, f topology.Failure) verdict {
 	}
 	// A pod that can be recreated is back within seconds, with new data. Only a pod that cannot,
 	// because its host is gone, needs another member beside it.
-	if due := f.Created.Add(settling); sc.All.At.Before(due) {
+	if due := f.Created.Add(facts.Settling); sc.All.At.Before(due) {
 		return wait(sc.untilDeadline(m, "gets a replacement", f.Created, due))
 	}
 	return act(RetireFailure{Component: p.Kind, Member: m.Name})
-}
-
-// forgottenUnmarked reports whether PD has removed a member whose claims are not marked
-// yet.
-func (sc Scope) forgottenUnmarked(f topology.Failure, m state.Member) bool {
-	return m.Database.Presence != state.Present && sc.unmarked(f, m)
 }
 
 // recovered reports whether a member that was given up needs no replacement any more:
@@ -72,10 +67,10 @@ func (sc Scope) recovered(p Profile, f topology.Failure, m state.Member) bool {
 	switch d := m.Database; {
 	case m.Ordinal >= sc.Want.Replicas:
 		return true
-	case p.Kind.Data() == topology.Raft && d.Presence == state.Present && d.ID == f.ID && (d.Healthy || d.Answer == state.Answered) && !sc.loops(m):
+	case p.Kind.Data() == topology.Raft && d.Presence == state.Present && d.ID == f.ID && (d.Healthy || d.Answer == state.Answered) && !sc.Loops(m):
 		return true // it votes, whatever Kubernetes reports, and its removal would be final
 	}
-	return m.Up() && !sc.loops(m) && (!p.Failover.Keeps || sc.Want.Recover)
+	return m.Up() && !sc.Loops(m) && (!p.Failover.Keeps || sc.Want.Recover)
 }
 
 // removeFromDatabase removes a member that was given up from the database. A member that
@@ -99,7 +94,7 @@ func (sc Scope) removeFromDatabase(p Profile, f topology.Failure, m state.Member
 	// recreated. Claims that were created since must not be marked, or the member would look like
 	// one that was removed. A store is removed by its id, so PD distinguishes the data from that of
 	// the store that replaces it.
-	if p.Kind.Data() == topology.Raft && sc.unmarked(f, m) {
+	if p.Kind.Data() == topology.Raft && sc.HasUnmarked(f, m) {
 		return sc.pursue([]Hook{LeftoverMarked}, m)
 	}
 	return verdict{}
@@ -108,19 +103,13 @@ func (sc Scope) removeFromDatabase(p Profile, f topology.Failure, m state.Member
 // mayServeAgain is the gate of a voter that is to be removed from PD and may have come
 // back.
 func (sc Scope) mayServeAgain(m state.Member) Gate {
-	since := sc.reported(m).both
+	since := sc.Reported(m).Both
 	if since.IsZero() {
 		g := serving(sc, m)
 		g.Observed += "; not removed from PD: only one of Kubernetes and the database says that it is down"
 		return g
 	}
-	return sc.untilDeadline(m, "is removed from PD", since, since.Add(settling))
-}
-
-// unmarked reports whether a claim that the member had when it was given up is not
-// marked yet.
-func (sc Scope) unmarked(f topology.Failure, m state.Member) bool {
-	return slices.ContainsFunc(m.Claims, func(c state.Claim) bool { return !c.Marked && slices.Contains(f.Claims, c.UID) })
+	return sc.untilDeadline(m, "is removed from PD", since, since.Add(facts.Settling))
 }
 
 // retried returns a step that recreates the pod of a member with new claims that is not
@@ -128,7 +117,7 @@ func (sc Scope) unmarked(f topology.Failure, m state.Member) bool {
 // was created just now has to crash for some time first.
 func (sc Scope) retried(m state.Member) (Step, bool) {
 	if m.Pod == nil || m.Pod.Ready || m.Pod.Terminating || !m.Pod.Started.IsZero() || m.Pod.Restarts == 0 ||
-		m.Database.Presence != state.Absent || len(markedClaims(m)) > 0 || sc.All.At.Sub(m.Pod.Made) < proving {
+		m.Database.Presence != state.Absent || len(m.MarkedClaims()) > 0 || sc.All.At.Sub(m.Pod.Made) < facts.Proving {
 		return nil, false
 	}
 	return DeletePod{Component: m.Kind, Member: m.Name, UID: m.Pod.UID, Again: true}, true
@@ -169,7 +158,7 @@ func (sc Scope) giveUp(p Profile) verdict {
 				g.Observed += "; not given up: " + c.Spared
 				v.gates = append(v.gates, g)
 			}
-		case !sc.All.At.Before(c.due(policy)) && (m.Ordinal >= sc.Want.Replicas || sc.usedUp()):
+		case !sc.All.At.Before(c.due(policy)) && (m.Ordinal >= sc.Want.Replicas || sc.FailoversUsedUp()):
 			v = v.plus(sc.pursue([]Hook{LeftoverMarked}, m)) // it gets new data, and no replacement
 		case !sc.All.At.Before(c.due(policy)):
 			v.steps = append(v.steps, sc.record(m, slices.Contains(policy.Discard, m.Name) && p.Failover.Keeps))
@@ -227,13 +216,13 @@ func (sc Scope) mayDiscard(p Profile, c LostMember, m state.Member) bool {
 // too little evidence that it does not. Without this gate a run that was asked for exactly this
 // would end as if it were done.
 func (sc Scope) dataKept(m state.Member) Gate {
-	since := sc.reported(m).both
+	since := sc.Reported(m).Both
 	if since.IsZero() {
 		g := serving(sc, m)
 		g.Observed += "; its data is kept: only one of Kubernetes and the database says that it is down"
 		return g
 	}
-	return sc.untilDeadline(m, "loses its data", since, later(since.Add(settling), sc.storesHeard(m)))
+	return sc.untilDeadline(m, "loses its data", since, facts.Later(since.Add(facts.Settling), sc.StoresHeard(m)))
 }
 
 func (sc Scope) record(m state.Member, discarded bool) Step {
@@ -280,7 +269,7 @@ func LostMembers(profiles []Profile, policy Policy, w desired.State, s state.Sna
 // lostMember returns what to report of one member, and false when it is neither down nor
 // given up.
 func (sc Scope) lostMember(p Profile, m state.Member) (LostMember, bool) {
-	c := LostMember{Member: m, Trouble: m.Trouble(), Since: sc.downSince(m)}
+	c := LostMember{Member: m, Trouble: m.Trouble(), Since: sc.DownSince(m)}
 	f, given := sc.Want.Failure(m.Name)
 	switch {
 	case !sc.Kept(m), m.Up() && !given:
@@ -289,16 +278,13 @@ func (sc Scope) lostMember(p Profile, m state.Member) (LostMember, bool) {
 		c.Record = &f
 		return c, true
 	}
-	c.Since = sc.lastingEvidence(m).both
-	if p.Kind.Data() == topology.None {
-		c.Since = sc.unreadySince(m) // a server more takes nothing away
-	}
+	c.Since = sc.LostSince(m)
 	c.Spared = sc.whyNotGivenUp(p, m, c.Since)
 	if p.Failover != nil && !c.Since.IsZero() {
-		c.Known = sc.storesHeard(m)
-		c.Due = later(later(c.Since, sc.certified()).Add(p.Failover.Period(sc)), c.Known)
+		c.Known = sc.StoresHeard(m)
+		c.Due = facts.Later(facts.Later(c.Since, sc.CertifiedSince()).Add(p.Failover.Period(sc)), c.Known)
 		if p.Kind.Data() == topology.None { // Kubernetes is the only source, and may have an old report
-			c.Due = later(c.Due, m.Silent.Add(settling))
+			c.Due = facts.Later(c.Due, m.Silent.Add(facts.Settling))
 		}
 	}
 	return c, true
@@ -311,42 +297,19 @@ func (sc Scope) whyNotGivenUp(p Profile, m state.Member, since time.Time) string
 	return objection(sparing, s)
 }
 
-// usedUp reports whether no more members may be given up. A voter that PD has removed gets new data
-// all the same. Otherwise it would keep the voters that were given up from joining again.
-func (sc Scope) usedUp() bool { return len(sc.Want.Failures) >= sc.Want.MaxFailures }
-
 // inRollout returns why a rollout explains that a member is down, "" when it does not.
-func (sc Scope) inRollout(m state.Member) string {
+func (s *subject) inRollout() string {
+	m := s.member
 	switch {
-	case !sc.rolling() && sc.Got.Set.Completed():
-	case !sc.Got.Outdated(m) && !sc.updateRevisionServes():
+	case !s.Rolling() && s.Got.Set.Completed():
+	case !s.Got.Outdated(m) && !s.UpdateRevisionServes():
 		// More pods of a template that fails would fail as well. If another member serves with the
 		// template, it is not the cause.
 		return "its pod is of the revision that is being rolled out"
-	case m.Pod != nil && m.Pod.Terminating && sc.All.At.Sub(m.Pod.Since) < TimeToServe:
+	case m.Pod != nil && m.Pod.Terminating && s.All.At.Sub(m.Pod.Since) < facts.TimeToServe:
 		return "its pod is being replaced"
 	}
 	return ""
-}
-
-// replaced reports whether all missing members were given up and replaced. As many members serve
-// then as the user asks for. A member that crashes again and again does not count, even if it runs
-// now.
-func (sc Scope) replaced() bool {
-	if sc.Want.Recover || !sc.Got.Set.Completed() {
-		return false
-	}
-	serve := 0
-	for _, m := range sc.Got.BelowReplicas() {
-		if m.Up() && !sc.loops(m) {
-			serve++
-			continue
-		}
-		if f, given := sc.Want.Failure(m.Name); !given || f.Discarded {
-			return false
-		}
-	}
-	return serve >= sc.Want.Replicas
 }
 
 // covers reports whether members of a component may be given up.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -203,7 +203,7 @@ func TestKept(t *testing.T) {
 	} {
 		c := onlyClaims(tc.change)
 		var got []string
-		for _, d := range plan.Kept(component.Profiles(), c.Wanted, c.Seen) {
+		for _, d := range facts.Kept(c.Wanted, c.Seen) {
 			if d.Component == pd && d.Ran == "v8.1.0" {
 				continue // it is the same in all cases
 			}

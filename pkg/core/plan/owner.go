@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
@@ -66,7 +65,7 @@ func (sc Scope) keepWithoutPods(_ Profile, _ hold, v verdict) verdict {
 		case EvictLeaders: // it prepares for a restart
 			continue
 		case Apply:
-			if s.Object.Name == sc.Want.Set.Name && s.Object.Drift == desired.Missing && !sc.hasPods() {
+			if s.Object.Name == sc.Want.Set.Name && s.Object.Drift == desired.Missing && !sc.Got.HasPods() {
 				continue
 			}
 		}
@@ -90,11 +89,6 @@ func (sc Scope) missingObjects() []Gate {
 		})
 	}
 	return gates
-}
-
-// hasPods reports whether the component has pods, which a StatefulSet that is made takes over.
-func (sc Scope) hasPods() bool {
-	return slices.ContainsFunc(sc.Got.Members, func(m state.Member) bool { return m.Pod != nil })
 }
 
 // lackReasons name what pods can lack.

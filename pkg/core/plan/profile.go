@@ -3,9 +3,11 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -17,8 +19,6 @@ type Profile struct {
 	Kind topology.Kind
 	// Needs must hold before the component is created, scaled or restarted.
 	Needs []Need
-	// IDLabel is the label with a member's id in PD, which tools read; "" where members have none.
-	IDLabel string
 	// Located: members are stores, which carry labels of their nodes.
 	Located bool
 	// Floor returns the lowest number of replicas to which the component can be scaled in now. It
@@ -145,38 +145,25 @@ var LeftoverMarked = Hook{
 	Reason: ClaimsMarked, Want: "claims marked as left over",
 	Done: func(_ Scope, m state.Member) bool { return len(m.Claims) == 0 || m.Marked() },
 	Step: func(_ Scope, m state.Member) Step {
-		var unmarked []Claim
-		for _, c := range m.Claims {
-			if !c.Marked {
-				unmarked = append(unmarked, Claim{Name: c.Name, UID: c.UID, Version: c.Version})
-			}
-		}
-		return MarkClaims{Component: m.Kind, Member: m.Name, Claims: unmarked}
+		unmarked := slices.DeleteFunc(slices.Clone(m.Claims), func(c state.Claim) bool { return c.Marked })
+		return MarkClaims{Component: m.Kind, Member: m.Name, Claims: Identities(unmarked)}
 	},
 }
 
-// Scope is what needs and hooks read: one component within the whole. It is passed by
-// value at each step of a decision, so it only holds pointers.
+// Scope is what needs and hooks read: what is known of one component, and what this run may do.
 type Scope struct {
-	Cluster *topology.Cluster
-	Want    *desired.Group
-	Got     *state.Group
-	All     *state.Snapshot
-	Policy  *Policy
+	facts.Component
+	Policy *Policy
 }
 
 // scopesOf returns the scopes of all components, in dependency order.
 func scopesOf(policy *Policy, w *desired.State, s *state.Snapshot) []Scope {
-	scopes, got := make([]Scope, len(w.Groups)), make([]state.Group, len(w.Groups))
-	for i := range w.Groups {
-		got[i] = s.Groups[w.Groups[i].Kind]
-		scopes[i] = Scope{Cluster: &w.Cluster, Want: &w.Groups[i], Got: &got[i], All: s, Policy: policy}
+	scopes := make([]Scope, len(w.Groups))
+	for i, c := range facts.Of(w, s) {
+		scopes[i] = Scope{c, policy}
 	}
 	return scopes
 }
-
-// Kept reports whether the user wants a member.
-func (sc Scope) Kept(m state.Member) bool { return m.Ordinal < sc.Want.Size() }
 
 // pursue goes through the hooks in order up to the first goal that is not reached. It
 // returns the step for that goal and its gate.
@@ -276,7 +263,7 @@ func (sc Scope) lapsed(h Hook, g *Gate) (over bool, v verdict) {
 	limit, limited := h.Timeout(sc)
 	end, why := g.Since.Add(limit), fmt.Sprintf(" after %s", limit)
 	if !limited {
-		g.patience = cmp.Or(h.Patience, TimeToServe) // so that the gate says until when
+		g.patience = cmp.Or(h.Patience, facts.TimeToServe) // so that the gate says until when
 		if lapse != Proceed {
 			return false, verdict{}
 		}

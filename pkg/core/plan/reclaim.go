@@ -18,12 +18,12 @@ func reclaim(profiles []Profile, w desired.State, s state.Snapshot, scopes []Sco
 	for _, sc := range scopes {
 		p := profileOf(profiles, sc.Want.Kind)
 		if p.Kind.Data() == topology.Store && !sc.All.PD.Bootstrapped {
-			v.gates = append(v.gates, sc.storesNotListed(p)...)
+			v.gates = append(v.gates, sc.storesNotListed()...)
 			continue
 		}
 		for _, m := range sc.Got.Members {
 			for _, c := range m.Claims {
-				if c.Marked && !c.Terminating && sc.abandoned(p, m) {
+				if c.Marked && !c.Terminating && sc.CanBeReclaimed(m) {
 					v.steps = append(v.steps, DeleteClaim{
 						Component: m.Kind, Member: m.Name, Name: c.Name, UID: c.UID, Reclaim: true,
 					})
@@ -37,25 +37,14 @@ func reclaim(profiles []Profile, w desired.State, s state.Snapshot, scopes []Sco
 // storesNotListed waits until PD lists its stores again after an election, where a
 // removed store has left a claim. Claims that are not marked show that PD has had stores:
 // while these are suspended, nothing else waits for PD.
-func (sc Scope) storesNotListed(p Profile) []Gate {
+func (sc Scope) storesNotListed() []Gate {
 	left, stores := false, false
 	for _, m := range sc.Got.Members {
 		left = left || m.Marked() && !sc.Kept(m)
-		stores = stores || len(m.Claims) > len(markedClaims(m))
+		stores = stores || len(m.Claims) > len(m.MarkedClaims())
 	}
 	if !left || !stores || !sc.Want.Suspend {
 		return nil
 	}
-	return []Gate{{Component: p.Kind, Reason: StoresListed, Want: "PD lists its stores", Source: FromDatabase}}
-}
-
-// abandoned reports whether the member is not wanted, nothing of the member runs, and the database
-// has removed the member for good. The mark of a claim alone is no proof, because the mark stays
-// after a scale-in that was cancelled, until the member serves again. That PD does not list the
-// member is no proof either, because the data may be of another cluster.
-func (sc Scope) abandoned(p Profile, m state.Member) bool {
-	if sc.Kept(m) || m.Pod != nil {
-		return false
-	}
-	return p.Kind.Data() == topology.None || !sc.OfOtherCluster(m) && (m.Database.Presence == state.Absent || m.Database.Removed())
+	return []Gate{{Component: sc.Want.Kind, Reason: StoresListed, Want: "PD lists its stores", Source: FromDatabase}}
 }

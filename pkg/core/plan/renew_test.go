@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -64,8 +65,8 @@ func TestRenew(t *testing.T) {
 	}
 	plantest.Table(t, "renew", []plantest.Case{
 		{Name: "a PD member that was removed crashes", Cluster: with(removed("t-pd-2"))},
-		{Name: "it runs, and may be about to join", Cluster: with(removed("t-pd-2", runs(plan.Registering-time.Second)))},
-		{Name: "it runs for too long to be about to join", Cluster: with(removed("t-pd-2", runs(plan.Registering)))},
+		{Name: "it runs, and may be about to join", Cluster: with(removed("t-pd-2", runs(facts.Registering-time.Second)))},
+		{Name: "it runs for too long to be about to join", Cluster: with(removed("t-pd-2", runs(facts.Registering)))},
 		{Name: "it has not run yet", Cluster: with(removed("t-pd-2", func(m *state.Member) { m.Pod.Ran = false }))},
 		{Name: "its claim is not marked", Cluster: with(removed("t-pd-2", func(m *state.Member) { m.Claims[0].Marked = false }))},
 		{Name: "its claim is going", Cluster: with(removed("t-pd-2", func(m *state.Member) { m.Claims[0].Terminating = true }))},

@@ -3,23 +3,11 @@ package plan
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
-
-// TimeToServe is how long a pod may be NotReady before a person is asked for help. A first start on a
-// new node, with images to pull, takes minutes.
-const TimeToServe = 10 * time.Minute
-
-// settling is how long a new state is given to change by itself.
-const settling = 2 * time.Minute
-
-// proving is how long a process must run before it counts as able to serve.
-const proving = 30 * time.Second
 
 // beforeRollout must hold, in this order, before the next member of a component is restarted. What is true of the whole
 // component comes first, then which member is next.
@@ -43,7 +31,7 @@ var beforeRestart = []condition{
 
 // rollout replaces pods one by one, from the highest ordinal down.
 func (sc Scope) rollout(p Profile, h hold) verdict {
-	next, _ := sc.candidate()
+	next, _ := sc.Candidate()
 	s := sc.about(p, h, next)
 	if v := firstUnmet(beforeRollout, s); !v.idle() || !s.due {
 		return v
@@ -53,8 +41,8 @@ func (sc Scope) rollout(p Profile, h hold) verdict {
 
 // queued waits for an earlier component, where there is anything to roll out.
 func (s *subject) queued() verdict {
-	_, outdated := s.outdated()
-	if s.hold.by == "" || !s.due && !outdated && !s.drifted() {
+	_, outdated := s.HighestOutdated()
+	if s.hold.by == "" || !s.due && !outdated && !s.IsDrifted() {
 		return verdict{}
 	}
 	queued := wait(Gate{
@@ -62,7 +50,7 @@ func (s *subject) queued() verdict {
 		Observed: "rollout queued behind " + s.hold.by.Title(),
 	})
 	if s.hold.canary {
-		queued = membersDown(s.Scope, s.Got.BelowReplicas(), nil).plus(queued)
+		queued = s.membersDown().plus(queued)
 	}
 	return queued
 }
@@ -72,7 +60,7 @@ func (s *subject) written() verdict { return s.upload() }
 // peersServing waits for members that do not serve. It does not wait for members that were given up if all of them are
 // replaced and nothing is to be rolled out.
 func (s *subject) peersServing() verdict {
-	if _, outdated := s.outdated(); !s.due && !outdated && s.replaced() {
+	if _, outdated := s.HighestOutdated(); !s.due && !outdated && s.AllReplaced() {
 		return verdict{}
 	}
 	return s.peersDown(s.profile, s.member)
@@ -82,13 +70,13 @@ func (s *subject) storesOfOthers() verdict {
 	if !s.due {
 		return verdict{}
 	}
-	return s.storesElsewhere(s.profile)
+	return s.storesElsewhere()
 }
 
 // rolloutEnded waits for the end of a rollout of which no pod is left to replace. Members that a user has named come
 // then.
 func (s *subject) rolloutEnded() verdict {
-	if _, outdated := s.outdated(); outdated {
+	if _, outdated := s.HighestOutdated(); outdated {
 		return verdict{}
 	}
 	return s.rolloutFinished(s.due)
@@ -96,7 +84,7 @@ func (s *subject) rolloutEnded() verdict {
 
 // canary stops the rollout where only members are left that a canary holds.
 func (s *subject) canary() verdict {
-	last, outdated := s.outdated()
+	last, outdated := s.HighestOutdated()
 	if s.due || !outdated {
 		return verdict{}
 	}
@@ -113,7 +101,7 @@ func (s *subject) manual() verdict {
 // underReplacement waits for the pod of a member that Kubernetes may replace already.
 func (s *subject) underReplacement() verdict {
 	m := s.member
-	if s.Got.Set.Partition > m.Ordinal || !m.Up() || s.restartsOutsideRollout(m) {
+	if s.Got.Set.Partition > m.Ordinal || !m.Up() || s.RestartsOutsideRollout(m) {
 		return verdict{}
 	}
 	return wait(Gate{Component: m.Kind, Member: m.Name, Reason: PodReplaced, Want: "pod replaced", Observed: "it has the old revision"})
@@ -132,11 +120,11 @@ func (sc Scope) rolloutFinished(named bool) verdict {
 // next, which could prevent its own repair. If it waits for others, that member has a gate as well.
 // Where no member is next, next has no pod, and all are waited for.
 func (sc Scope) peersDown(p Profile, next state.Member) verdict {
-	all := membersDown(sc, sc.Got.BelowReplicas(), nil)
+	all := sc.membersDown()
 	if !next.Up() && (sc.LeftToUser(next) || !sc.restartsInOrder(p, next)) {
 		return all
 	}
-	peers := sc.peersMissing(p, next)
+	peers := sc.awaitServing(sc.PeersMissing(next))
 	if peers.idle() || next.Up() {
 		return peers
 	}
@@ -173,16 +161,6 @@ func (sc Scope) manualRestartGate(m state.Member) Gate {
 	return g
 }
 
-// notServingSince returns since when there is evidence that a member with a Ready pod
-// does not serve. One that the database has never seen has not served since its pod was
-// created.
-func (sc Scope) notServingSince(m state.Member) time.Time {
-	if m.Database.Presence == state.Absent {
-		return sc.unchangedSince(m)
-	}
-	return sc.downSince(m)
-}
-
 // finish ends a rollout, but not before Kubernetes reports that the rollout is over. With a closed
 // partition Kubernetes recreates a lost pod with the revision that counts as current in Kubernetes.
 func (sc Scope) finish() verdict {
@@ -198,12 +176,12 @@ func (sc Scope) finish() verdict {
 
 func (sc Scope) restart(m state.Member) Restart {
 	r := Restart{Component: m.Kind, Member: m.Name, Ordinal: m.Ordinal, Basis: sc.basis(), From: sc.Got.Set.Partition}
-	r.Leaderless, r.Committed = sc.unled(Profile{Kind: m.Kind}, m), sc.All.PD.Committed
+	r.Leaderless, r.Committed = sc.Unled(m), sc.All.PD.Committed
 	if m.Pod != nil {
 		r.PodUID, r.Stuck, r.Ready = m.Pod.UID, !m.Up(), m.Pod.Ready
 		r.FlushLog = sc.Want.FlushesLog && m.Up()
 	}
-	if sc.restartsOutsideRollout(m) {
+	if sc.RestartsOutsideRollout(m) {
 		r.Revision = sc.Got.Set.UpdateRevision
 	}
 	if _, leave := sc.All.OpenEviction(m.Database.ID); leave && m.Up() && m.Database.Evicting {
@@ -222,8 +200,6 @@ func (sc Scope) upload() verdict {
 	return verdict{steps: steps}
 }
 
-func (sc Scope) drifted() bool { return !sc.upload().idle() }
-
 // minReadyPassed waits until restarted pods have been Ready for as long as the user asks.
 func (sc Scope) minReadyPassed() verdict {
 	for _, m := range sc.Got.BelowReplicas() {
@@ -239,67 +215,4 @@ func (sc Scope) minReadyPassed() verdict {
 		}
 	}
 	return verdict{}
-}
-
-// membersDown returns a gate for each member that does not serve, except a member that is about to
-// be removed. Nothing is taken away while a peer is missing.
-func membersDown(sc Scope, members []state.Member, except *state.Member) verdict {
-	var v verdict
-	for _, m := range members {
-		if m.Up() && !sc.loops(m) || except != nil && m.Ordinal == except.Ordinal {
-			continue
-		}
-		v.gates = append(v.gates, serving(sc, m))
-	}
-	return v
-}
-
-func serving(sc Scope, m state.Member) Gate {
-	g := Gate{Component: m.Kind, Member: m.Name, Reason: MemberServing, Want: "serving", Observed: m.Trouble()}
-	switch {
-	case sc.loops(m):
-		return sc.crashing(m, g)
-	case m.Pod == nil:
-		if o, ok := sc.memberBefore(m); ok {
-			g.Observed, g.held = "no pod before "+o.Name+" is ready", true
-			return g
-		}
-		return sc.withinTimeToServe(g, m.Gone, sc.podAdvice(m))
-	case m.Pod.Ready && !m.Pod.Terminating:
-		return sc.readyNotServing(m, g)
-	}
-	return sc.withinTimeToServe(g, m.Pod.Since, sc.podAdvice(m))
-}
-
-// readyNotServing is the gate of a member whose pod is Ready. What the database reports
-// may change within seconds, so the gate is Blocked only after this process has seen it
-// for a while.
-func (sc Scope) readyNotServing(m state.Member, g Gate) Gate {
-	g.Source = FromDatabase
-	if m.Database == (state.Database{}) && !sc.All.PD.Known() {
-		g.Observed = sc.All.PD.Problem
-	}
-	since := sc.notServingSince(m)
-	if since.IsZero() {
-		since = m.NotServing
-	}
-	g = sc.withinTimeToServe(g, since, sc.logs(m))
-	if seen := m.NotServing.Add(settling); g.Deadline.Before(seen) {
-		g.Deadline, g.Blocked = seen, !sc.All.At.Before(seen)
-	}
-	return g
-}
-
-// withinTimeToServe gives a gate the time that a member may take to serve, where the beginning is known. A member of
-// PD does not call for a person while PD may be in an election. After the election the engine decides what a PD
-// without a leader needs, such as members whose pods were taken away.
-func (sc Scope) withinTimeToServe(g Gate, since time.Time, help remedy.Remedy) Gate {
-	g.Remedy = help
-	if since.IsZero() {
-		return g
-	}
-	g.Since, g.Deadline = since, since.Add(TimeToServe)
-	electing := sc.Want.Kind.Data() == topology.Raft && sc.All.PD.Electing
-	g.Blocked = !electing && !sc.All.At.Before(g.Deadline)
-	return g
 }

@@ -13,13 +13,13 @@ import (
 // Members that can join do so while members above them still wait for free claims.
 func (sc Scope) scaleOut(p Profile) verdict {
 	have := sc.Got.Set.Replicas
-	if have > 0 && sc.storeForgotten(p, sc.memberAt(have-1)) {
+	if have > 0 && sc.StoreForgotten(sc.MemberAt(have-1)) {
 		return verdict{}
 	}
 	var open verdict
 	ready := 0
-	for i := range min(sc.Want.Size()-have, sc.joiners(p)) {
-		v := sc.prepareJoin(p, sc.memberAt(have+i), i)
+	for i := range min(sc.Want.Size()-have, sc.joiners()) {
+		v := sc.prepareJoin(p, sc.MemberAt(have+i), i)
 		if open = open.plus(v); open.idle() {
 			ready++
 		}
@@ -32,8 +32,8 @@ func (sc Scope) scaleOut(p Profile) verdict {
 
 // joiners returns how many members may join at the same time. During a rollout only one may,
 // because a rollout cannot reach a member that fails below members that serve.
-func (sc Scope) joiners(p Profile) int {
-	if p.Kind.Data() == topology.Raft || sc.rolling() {
+func (sc Scope) joiners() int {
+	if sc.Want.Kind.Data() == topology.Raft || sc.Rolling() {
 		return 1
 	}
 	return max(sc.Want.ScaleOut, 1)
@@ -42,27 +42,12 @@ func (sc Scope) joiners(p Profile) int {
 // prepareJoin returns what must be done or hold before a member can join. Others may join at the same
 // time.
 func (sc Scope) prepareJoin(p Profile, m state.Member, others int) verdict {
-	if !sc.comesBack(p, m) {
+	if !sc.ComesBack(m) {
 		if v := sc.waitForJoined(p, others); !v.idle() {
 			return v
 		}
 	}
 	return sc.clearOrdinal(p, m)
-}
-
-// comesBack reports whether only the pod of the member was taken away, and the member was not
-// removed. The member has its data, so it adds no voter. PD may need this member for its quorum,
-// and then PD cannot be asked. But claims of a removed member would be marked.
-func (sc Scope) comesBack(p Profile, m state.Member) bool {
-	if len(m.Claims) == 0 || len(markedClaims(m)) > 0 {
-		return false
-	}
-	return countedOn(m) || p.Kind.Data() == topology.Raft && m.Database.Presence == state.Unknown
-}
-
-// countedOn reports whether the database counts on the member.
-func countedOn(m state.Member) bool {
-	return m.Database.Presence == state.Present && !m.Database.Removed()
 }
 
 // waitForJoined waits for the members that must serve before another member may join. A voter waits for
@@ -76,35 +61,23 @@ func (sc Scope) waitForJoined(p Profile, coming int) verdict {
 		return verdict{} // PD has nothing to vote on before most initial members are there
 	}
 	if p.Kind.Data() == topology.Raft {
-		return membersDown(sc, sc.voting(running), nil)
+		return sc.awaitServing(sc.NotServing(sc.VotingMembers(running)))
 	}
 	var joining verdict
-	for _, m := range running[max(len(running)-sc.joiners(p), 0):] {
+	for _, m := range running[max(len(running)-sc.joiners(), 0):] {
 		g := serving(sc, m)
 		// There is no wait for a member that Kubernetes creates only after a lower one. A member
 		// that leaves the database, or must leave it, may itself wait for the new ones, since its
 		// regions need room.
-		rolling := sc.rolling() && m.Database.State != state.StoreOffline && !dataBeingDeleted(p, m)
-		if !m.Up() && !g.held && (rolling || !countedOn(m) && !g.Blocked) {
+		rolling := sc.Rolling() && m.Database.State != state.StoreOffline && !m.DataBeingDeleted()
+		if !m.Up() && !g.held && (rolling || !m.CountedOn() && !g.Blocked) {
 			joining.gates = append(joining.gates, g)
 		}
 	}
-	if len(joining.gates)+coming < sc.joiners(p) {
+	if len(joining.gates)+coming < sc.joiners() {
 		return verdict{}
 	}
 	return joining
-}
-
-// voting returns the members that have a vote. Members that were given up and removed from PD have
-// none.
-func (sc Scope) voting(members []state.Member) []state.Member {
-	var voters []state.Member
-	for _, m := range members {
-		if f, given := sc.Want.Failure(m.Name); !given || !f.Deleted || m.Database.Presence != state.Absent || sc.holdsUp(m) {
-			voters = append(voters, m)
-		}
-	}
-	return voters
 }
 
 // clearOrdinal makes an ordinal free for a new member. The pod and the data of the former member of that
@@ -115,7 +88,7 @@ func (sc Scope) clearOrdinal(p Profile, m state.Member) verdict {
 	if p.Kind.Data() == topology.None {
 		return verdict{}
 	}
-	returns := countedOn(m) || sc.comesBack(p, m)
+	returns := m.CountedOn() || sc.ComesBack(m)
 	if m.Pod != nil && !returns {
 		return wait(sc.removedPod(m))
 	}

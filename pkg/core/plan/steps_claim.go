@@ -16,6 +16,15 @@ type Claim struct {
 	Name, UID, Version string
 }
 
+// Identities returns claims by identity.
+func Identities(claims []state.Claim) []Claim {
+	all := make([]Claim, len(claims))
+	for i, c := range claims {
+		all[i] = Claim{Name: c.Name, UID: c.UID, Version: c.Version}
+	}
+	return all
+}
+
 // MarkClaims marks a member's claims as left behind by a scale-in.
 type MarkClaims struct {
 	Component topology.Kind

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -13,7 +14,7 @@ func (sc Scope) suspend(p Profile, earlier, later []desired.Group) verdict {
 	switch set := sc.Got.Set; {
 	case set.Terminating:
 		return sc.setLeaving()
-	case !set.Exists && !suspended(*sc.Got):
+	case !set.Exists && !sc.Got.IsGone():
 		return sc.adopt(p)
 	case !set.Exists && len(earlier) > 0 && !earlier[0].Suspend:
 		if v := sc.settle(p); !v.idle() {
@@ -24,7 +25,7 @@ func (sc Scope) suspend(p Profile, earlier, later []desired.Group) verdict {
 		return verdict{}
 	}
 	for _, g := range later {
-		if g.Suspend && !suspended(sc.All.Groups[g.Kind]) {
+		if g.Suspend && !sc.All.Groups[g.Kind].IsGone() {
 			return wait(Gate{
 				Component: p.Kind, Reason: SuspendQueued, Want: "suspension can begin", held: true,
 				Observed: "suspension queued behind " + g.Kind.Title(),
@@ -37,7 +38,7 @@ func (sc Scope) suspend(p Profile, earlier, later []desired.Group) verdict {
 	if v := sc.settle(p); !v.idle() {
 		return v
 	}
-	if v := sc.claimsStay(p); !v.idle() {
+	if v := sc.claimsStay(); !v.idle() {
 		return v
 	}
 	return act(DeleteSet{Component: p.Kind, Name: sc.Want.Set.Name, Basis: sc.basis()})
@@ -69,19 +70,6 @@ func (sc Scope) awaitMembership(p Profile) verdict {
 	return verdict{}
 }
 
-// suspended reports whether nothing of the component runs, or will by itself.
-func suspended(got state.Group) bool {
-	if got.Set.Exists {
-		return false
-	}
-	for _, m := range got.Members {
-		if m.Pod != nil {
-			return false
-		}
-	}
-	return true
-}
-
 // adopt creates a StatefulSet around pods that were left without one, so that the pods are deleted
 // with it. By themselves the pods would run for ever.
 func (sc Scope) adopt(p Profile) verdict {
@@ -89,7 +77,7 @@ func (sc Scope) adopt(p Profile) verdict {
 		return sc.setLeaving()
 	}
 	steps := applies(p.Kind, sc.Want.Config)
-	return verdict{steps: append(steps, Apply{Component: p.Kind, Object: sc.Want.Set, Replicas: sc.initialReplicas(p)})}
+	return verdict{steps: append(steps, Apply{Component: p.Kind, Object: sc.Want.Set, Replicas: sc.InitialReplicas()})}
 }
 
 // setLeaving waits for a StatefulSet that is being deleted, and for its pods. A pod whose host is lost
@@ -102,38 +90,12 @@ func (sc Scope) setLeaving() verdict {
 		}
 		v.gates = append(v.gates, Gate{
 			Component: m.Kind, Member: m.Name, Reason: PodDeleted, Want: "pod deleted", Observed: m.Trouble(),
-			Since: m.Pod.Since, Deadline: m.Pod.Since.Add(TimeToServe), Remedy: sc.describe("pod", m.Name),
-			Blocked: !sc.All.At.Before(m.Pod.Since.Add(TimeToServe)),
+			Since: m.Pod.Since, Deadline: m.Pod.Since.Add(facts.TimeToServe), Remedy: sc.describe("pod", m.Name),
+			Blocked: !sc.All.At.Before(m.Pod.Since.Add(facts.TimeToServe)),
 		})
 	}
 	if len(v.gates) == 0 {
 		v.gates = []Gate{{Component: sc.Want.Kind, Reason: StatefulSetDeleted, Want: "StatefulSet deleted"}}
 	}
 	return v
-}
-
-// initialReplicas returns how many replicas a StatefulSet is created with. Kubernetes would at once
-// delete pods above them, with data or not. A quorum or a region may need members whose data is
-// there. So all of these come back, wanted or not, and are scaled in later. Members that have never
-// existed are added one by one, unless there is no cluster yet that could be joined. All initial
-// members are needed to bootstrap a cluster, wanted or not.
-func (sc Scope) initialReplicas(p Profile) int {
-	n := sc.Got.Extent()
-	for _, m := range sc.Got.Members {
-		if p.Kind.Data() != topology.None && sc.hasData(m) {
-			n = max(n, m.Ordinal+1)
-		}
-	}
-	if n == 0 || p.Kind.Data() == topology.None || sc.All.PD.ClusterID == 0 {
-		n = max(n, sc.Want.Size())
-	}
-	return n
-}
-
-// hasData reports whether the member has data and has not been removed.
-func (sc Scope) hasData(m state.Member) bool {
-	if removalIrreversible(m) {
-		return false
-	}
-	return countedOn(m) || len(m.Claims) > len(markedClaims(m))
 }

@@ -27,7 +27,7 @@ func (sc Scope) leaderUnreached(p Profile, h hold) verdict {
 		g.Member = unreached[0]
 	}
 	v := verdict{steps: sc.upload().steps, gates: []Gate{g}}
-	switch next, ok := sc.candidate(); {
+	switch next, ok := sc.Candidate(); {
 	case !ok:
 	case slices.Contains(sc.All.PD.Unled, next.Name):
 		v.steps = sc.repair(p, h).steps

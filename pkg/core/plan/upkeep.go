@@ -18,11 +18,11 @@ func upkeep(profiles []Profile, scopes []Scope) []Step {
 		var own []entry
 		var room [8]entry // for the object's own entries
 		for _, m := range sc.Got.Members {
-			ids := sc.ids(room[:0], p, m)
+			ids := sc.ids(room[:0], m)
 			steps = append(steps, sc.remake(m)...)
 			steps = append(steps, labelPod(m, ids)...)
 			for _, c := range m.Claims {
-				steps = append(steps, sc.labelClaim(p, m, c, ids)...)
+				steps = append(steps, sc.labelClaim(m, c, ids)...)
 				if c.Volume == nil {
 					continue
 				}
@@ -61,13 +61,13 @@ func (sc Scope) remake(m state.Member) []Step {
 // label whose id is unknown is left as it is. A wrong label is corrected, because tools find the
 // store of a pod by the label. A member that PD does not list may have data of another cluster, and
 // then only the label shows that (OfOtherCluster).
-func (sc Scope) ids(ids []entry, p Profile, m state.Member) []entry {
+func (sc Scope) ids(ids []entry, m state.Member) []entry {
 	known := m.Database.Presence == state.Present
 	if id := sc.All.PD.ClusterID; id != 0 {
 		ids = append(ids, entry{key: topology.LabelClusterID, value: strconv.FormatUint(id, 10), stays: !known})
 	}
-	if p.IDLabel != "" && known && m.Database.ID != 0 {
-		ids = append(ids, entry{key: p.IDLabel, value: strconv.FormatUint(m.Database.ID, 10)})
+	if label := m.Kind.IDLabel(); label != "" && known && m.Database.ID != 0 {
+		ids = append(ids, entry{key: label, value: strconv.FormatUint(m.Database.ID, 10)})
 	}
 	return ids
 }
@@ -98,14 +98,18 @@ func labelPod(m state.Member, ids []entry) []Step {
 	return []Step{Label{Component: m.Kind, Member: m.Name, Object: PodObject, Name: m.Name, UID: m.Pod.UID, Set: set}}
 }
 
-func (sc Scope) labelClaim(p Profile, m state.Member, c state.Claim, ids []entry) []Step {
+func (sc Scope) labelClaim(m state.Member, c state.Claim, ids []entry) []Step {
 	if c.Terminating {
 		return nil
 	}
 	name := entry{key: topology.LabelPodName, value: m.Name}
+	notes := []entry{name}
+	if ran := sc.Ran(m, c); ran != "" {
+		notes = append(notes, entry{key: topology.AnnotationRan, value: ran})
+	}
 	set := state.Identity{
 		Labels:      differs(c.Identity.Labels, append(ids, name)),
-		Annotations: differs(c.Identity.Annotations, append(sc.ran(p, m, c), name)),
+		Annotations: differs(c.Identity.Annotations, notes),
 	}
 	if set.Labels == nil && set.Annotations == nil {
 		return nil
@@ -152,4 +156,13 @@ func differs(have map[string]string, want []entry) map[string]string {
 		out[e.key] = e.value
 	}
 	return out
+}
+
+// labelStore returns the step that sets the location of a store in PD.
+func (sc Scope) labelStore(m state.Member) []Step {
+	set := sc.LabelsLacking(m)
+	if len(set) == 0 {
+		return nil
+	}
+	return []Step{LabelStore{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID, Labels: set}}
 }

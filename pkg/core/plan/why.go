@@ -73,7 +73,7 @@ func (s *subject) topics(cluster []condition) []answer {
 	if !s.member.Up() {
 		repair = append(repair, worthTrying())
 		failover = append(failover, sparing, []condition{downLongEnough})
-		if !s.restartIsHarmless(s.profile, s.member) {
+		if !s.RestartIsHarmless(s.member) {
 			repair = append(repair, beforeHarmfulRepair)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -211,7 +212,7 @@ func (o *Observer) readNodes(ctx context.Context, c topology.Cluster, s *state.S
 	all.SetLimit(atOnce)
 	s.Nodes = map[string]map[string]string{}
 	for _, g := range c.Groups {
-		keys := plan.Locations(s.PD, g.StoreLabels)
+		keys := facts.Locations(s.PD, g.StoreLabels)
 		for _, m := range s.Groups[g.Kind].Members {
 			if len(keys) == 0 || m.StoreLabels == nil || m.Pod == nil || m.Pod.Node == "" || read[m.Pod.Node] {
 				continue
