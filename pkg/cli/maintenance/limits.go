@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/hosts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/hosts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )

@@ -4,6 +4,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -40,12 +41,12 @@ var evictionsEnded = plan.Hook{
 	Reason: plan.EvictionsEnded, Want: "evictions ended",
 	Done:      func(sc plan.Scope, _ state.Member) bool { return len(sc.All.Evictions) == 0 || pdCannotAnswer(sc) },
 	Schedules: true,
-	Step: func(sc plan.Scope, _ state.Member) plan.Step {
+	Step: func(sc plan.Scope, _ state.Member) step.Step {
 		if !sc.All.PD.Serving() {
 			return nil
 		}
 		e := sc.All.Evictions[0]
-		return plan.AllowLeaders{Member: e.Member, StoreID: e.StoreID}
+		return step.AllowLeaders{Member: e.Member, StoreID: e.StoreID}
 	},
 	Observed: pdTrouble,
 }
@@ -66,11 +67,11 @@ var claimsKept = plan.Hook{
 		}
 		return m.Database.Removed() || len(m.MarkedClaims()) == 0
 	},
-	Step: func(sc plan.Scope, m state.Member) plan.Step {
+	Step: func(sc plan.Scope, m state.Member) step.Step {
 		if m.Database.Presence == state.Unknown && !pdCannotAnswer(sc) {
 			return nil
 		}
-		step := plan.UnmarkClaims{Component: m.Kind, Member: m.Name, Claims: plan.Identities(m.MarkedClaims())}
+		step := step.UnmarkClaims{Component: m.Kind, Member: m.Name, Claims: step.Identities(m.MarkedClaims())}
 		if m.Pod != nil {
 			step.PodUID = m.Pod.UID
 		}
@@ -94,8 +95,8 @@ var removalsSettled = plan.Hook{
 		_, ours := sc.All.Removal(m.Database.ID)
 		return !ours || m.Database.Presence != state.Present || storeLeaving(m)
 	},
-	Step: func(_ plan.Scope, m state.Member) plan.Step {
-		return plan.ForgetRecord{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID, Record: state.RecordRemoval}
+	Step: func(_ plan.Scope, m state.Member) step.Step {
+		return step.ForgetRecord{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID, Record: state.RecordRemoval}
 	},
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -117,7 +118,7 @@ func (s *subject) putBack() verdict {
 	if s.Want.PutBack.Drift == desired.None {
 		return verdict{}
 	}
-	return act(Apply{Component: s.profile.Kind, Object: s.Want.PutBack})
+	return act(step.Apply{Component: s.profile.Kind, Object: s.Want.PutBack})
 }
 
 // unseen waits until the StatefulSet controller has seen the spec.

@@ -6,13 +6,14 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // verdict is what one phase decides: what to do and what to wait for. The empty verdict
 // lets the next phase decide.
 type verdict struct {
-	steps []Step
+	steps []step.Step
 	gates []Gate
 	// notes are goals that were given up, each with the reason.
 	notes []string
@@ -24,8 +25,8 @@ func (v verdict) plus(o verdict) verdict {
 	return verdict{steps: append(v.steps, o.steps...), gates: append(v.gates, o.gates...)}
 }
 
-func act(s Step) verdict  { return verdict{steps: []Step{s}} }
-func wait(g Gate) verdict { return verdict{gates: []Gate{g}} }
+func act(s step.Step) verdict { return verdict{steps: []step.Step{s}} }
+func wait(g Gate) verdict     { return verdict{gates: []Gate{g}} }
 
 // Decide says what to do next. It asks every component, in the order of the profiles, which is that
 // of rollouts. A component that waits holds back only the rollouts of later components, never their
@@ -254,7 +255,7 @@ func (sc Scope) create(p Profile) verdict {
 	if v := sc.needs(p); !v.idle() && sc.Got.Extent() == 0 {
 		return verdict{steps: steps}.plus(v) // pods that are there need a controller, whatever is missing
 	}
-	return verdict{steps: append(steps, Apply{Component: p.Kind, Object: sc.Want.Set, Replicas: sc.InitialReplicas()})}
+	return verdict{steps: append(steps, step.Apply{Component: p.Kind, Object: sc.Want.Set, Replicas: sc.InitialReplicas()})}
 }
 
 func (sc Scope) needs(p Profile) verdict {
@@ -280,17 +281,17 @@ func (sc Scope) cancelObsolete(p Profile) verdict {
 		v.steps = append(v.steps, got.steps...)
 		v.gates = append(v.gates, got.gates...)
 		if marked := m.MarkedClaims(); len(marked) > 0 && m.Up() {
-			v.steps = append(v.steps, UnmarkClaims{Component: m.Kind, Member: m.Name, Claims: Identities(marked), PodUID: m.Pod.UID})
+			v.steps = append(v.steps, step.UnmarkClaims{Component: m.Kind, Member: m.Name, Claims: step.Identities(marked), PodUID: m.Pod.UID})
 		}
 	}
 	return v
 }
 
-func applies(k topology.Kind, objects []desired.Object) []Step {
-	var steps []Step
+func applies(k topology.Kind, objects []desired.Object) []step.Step {
+	var steps []step.Step
 	for _, o := range objects {
 		if o.Drift != desired.None {
-			steps = append(steps, Apply{Component: k, Object: o})
+			steps = append(steps, step.Apply{Component: k, Object: o})
 		}
 	}
 	return steps
@@ -299,7 +300,7 @@ func applies(k topology.Kind, objects []desired.Object) []Step {
 // Undo returns the steps before a run stops early. They end a pause of DDL, which would last until the next run. They
 // also take back every eviction that we recorded, whatever state its store is in. A store whose pod cannot be scheduled
 // may come up hours later, and PD would keep leaders off it for ever. The next run evicts again where necessary.
-func Undo(w desired.State, s state.Snapshot) ([]Step, []Gate) {
+func Undo(w desired.State, s state.Snapshot) ([]step.Step, []Gate) {
 	v := endEvictions(w.Cluster, s, s.Evictions)
 	return append(endDDLPause(w.Cluster, s), v.steps...), v.gates
 }
@@ -307,11 +308,11 @@ func Undo(w desired.State, s state.Snapshot) ([]Step, []Gate) {
 // TakeBack returns the steps before a cluster is deleted whose data stays. Besides the steps of Undo, there are steps
 // that have PD use the stores again that a run was removing. A later cluster on the same data removes them if that is
 // still asked for.
-func TakeBack(w desired.State, s state.Snapshot) []Step {
+func TakeBack(w desired.State, s state.Snapshot) []step.Step {
 	steps, _ := Undo(w, s)
 	for _, r := range s.Removals {
 		if m, ok := s.StoreOwner(r.StoreID); ok && m.Database.State == state.StoreOffline {
-			steps = append(steps, RestoreStore{Component: m.Kind, Member: m.Name, StoreID: r.StoreID})
+			steps = append(steps, step.RestoreStore{Component: m.Kind, Member: m.Name, StoreID: r.StoreID})
 		}
 	}
 	return steps

@@ -1,32 +1,12 @@
 package plan
 
 import (
-	"fmt"
-
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
-
-// ReplaceEnded deletes a pod in a final phase, so that the StatefulSet controller makes another one. Its claims stay.
-type ReplaceEnded struct {
-	Component topology.Kind
-	Member    string
-	UID       string
-	// ByDatabase: PD says for long that the member does not serve. Otherwise the node of the pod is Ready, so that its
-	// kubelet is heard. One of the two is read once more just before the pod is deleted.
-	ByDatabase bool
-}
-
-func (ReplaceEnded) Action() string                    { return "ReplaceEnded" }
-func (s ReplaceEnded) Target() (topology.Kind, string) { return s.Component, s.Member }
-func (ReplaceEnded) Disruptive() bool                  { return true }
-func (ReplaceEnded) Quiet() bool                       { return false }
-
-func (s ReplaceEnded) String() string {
-	return fmt.Sprintf("recreate pod %s, which has ended", s.Member)
-}
 
 // replaceEnded deletes the pods that are in a final phase, one pod after the other. Kubernetes starts no container of
 // such a pod again. Usually the StatefulSet controller deletes such a pod at once, so the controller has two minutes.
@@ -44,7 +24,7 @@ func (sc Scope) replaceEnded(p Profile) verdict {
 			v.gates = append(v.gates, sc.untilDeadline(m, "is recreated", since, due))
 			continue
 		}
-		return act(ReplaceEnded{Component: p.Kind, Member: m.Name, UID: m.Pod.UID, ByDatabase: m.Pod.NodeState != state.NodeReady})
+		return act(step.ReplaceEnded{Component: p.Kind, Member: m.Name, UID: m.Pod.UID, ByDatabase: m.Pod.NodeState != state.NodeReady})
 	}
 	return v
 }

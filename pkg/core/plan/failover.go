@@ -7,6 +7,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -40,7 +41,7 @@ func (sc Scope) followUp(p Profile, f topology.Failure) verdict {
 	case p.Kind.Data() == topology.Raft && m.Ordinal >= sc.Want.Replicas && sc.ForgottenUnmarked(f, m):
 		return sc.removeFromDatabase(p, f, m)
 	case !ok, sc.recovered(p, f, m):
-		return act(ForgetFailure{Component: p.Kind, Member: f.Member})
+		return act(step.ForgetFailure{Component: p.Kind, Member: f.Member})
 	case m.Up() || f.Deleted || len(p.Failover.RemoveFromDatabase) == 0 || p.Failover.Keeps && !f.Discarded:
 		return verdict{}
 	}
@@ -58,7 +59,7 @@ func (sc Scope) followUp(p Profile, f topology.Failure) verdict {
 	if due := f.Created.Add(facts.Settling); sc.All.At.Before(due) {
 		return wait(sc.untilDeadline(m, "gets a replacement", f.Created, due))
 	}
-	return act(RetireFailure{Component: p.Kind, Member: m.Name})
+	return act(step.RetireFailure{Component: p.Kind, Member: m.Name})
 }
 
 // recovered reports whether a member that was given up needs no replacement any more:
@@ -115,12 +116,12 @@ func (sc Scope) mayServeAgain(m state.Member) Gate {
 // retried returns a step that recreates the pod of a member with new claims that is not
 // in the database. Only the pause after its last crash keeps it from joining. A pod that
 // was created just now has to crash for some time first.
-func (sc Scope) retried(m state.Member) (Step, bool) {
+func (sc Scope) retried(m state.Member) (step.Step, bool) {
 	if m.Pod == nil || m.Pod.Ready || m.Pod.Terminating || !m.Pod.Started.IsZero() || m.Pod.Restarts == 0 ||
 		m.Database.Presence != state.Absent || len(m.MarkedClaims()) > 0 || sc.All.At.Sub(m.Pod.Made) < facts.Proving {
 		return nil, false
 	}
-	return DeletePod{Component: m.Kind, Member: m.Name, UID: m.Pod.UID, Again: true}, true
+	return step.DeletePod{Component: m.Kind, Member: m.Name, UID: m.Pod.UID, Again: true}, true
 }
 
 // gaveUp reports whether a wanted member was given up together with its data. Nothing may be done
@@ -225,8 +226,8 @@ func (sc Scope) dataKept(m state.Member) Gate {
 	return sc.untilDeadline(m, "loses its data", since, facts.Later(since.Add(facts.Settling), sc.StoresHeard(m)))
 }
 
-func (sc Scope) record(m state.Member, discarded bool) Step {
-	s := RecordFailure{
+func (sc Scope) record(m state.Member, discarded bool) step.Step {
+	s := step.RecordFailure{
 		Component: m.Kind, Member: m.Name, ID: m.Database.ID, Name: m.Database.Name, Discarded: discarded,
 	}
 	for _, c := range m.Claims {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -19,7 +20,7 @@ func (sc Scope) holdForMaintenance(_ Profile, _ hold, v verdict) verdict {
 	if len(all) == 0 {
 		return v
 	}
-	var steps []Step
+	var steps []step.Step
 	for _, s := range v.steps {
 		_, name := s.Target()
 		m, is := sc.Got.Member(name)
@@ -37,11 +38,11 @@ func (sc Scope) holdForMaintenance(_ Profile, _ hold, v verdict) verdict {
 }
 
 // takesAway reports whether a step takes a member away that may serve, or prepares that.
-func takesAway(s Step) bool {
+func takesAway(s step.Step) bool {
 	switch s := s.(type) {
-	case Resize:
+	case step.Resize:
 		return s.To < s.From
-	case Restart, MoveLeader, RemoveMember, RemoveStore, ClosePump, EvictLeaders, DrainCapture, BeginDDLPause, DeleteSet:
+	case step.Restart, step.MoveLeader, step.RemoveMember, step.RemoveStore, step.ClosePump, step.EvictLeaders, step.DrainCapture, step.BeginDDLPause, step.DeleteSet:
 		return true
 	}
 	return false

@@ -6,6 +6,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 )
 
 // notDriven returns a gate for each component with pods that are not controlled by a StatefulSet of
@@ -62,9 +63,9 @@ func (sc Scope) keepWithoutPods(_ Profile, _ hold, v verdict) verdict {
 	kept := verdict{gates: sc.missingObjects()}
 	for _, s := range v.steps {
 		switch s := s.(type) {
-		case EvictLeaders: // it prepares for a restart
+		case step.EvictLeaders: // it prepares for a restart
 			continue
-		case Apply:
+		case step.Apply:
 			if s.Object.Name == sc.Want.Set.Name && s.Object.Drift == desired.Missing && !sc.Got.HasPods() {
 				continue
 			}

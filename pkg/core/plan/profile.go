@@ -10,6 +10,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -73,7 +74,7 @@ type Need struct {
 	// Refuse returns the reason why a person has to provide it, "" where none has to.
 	Refuse func(Scope) string
 	// Step returns the step that provides it; nil where there is only to wait.
-	Step func(Scope) Step
+	Step func(Scope) step.Step
 	Help func(Scope) remedy.Remedy // what a person can do
 }
 
@@ -92,7 +93,7 @@ func (n Need) lack(sc Scope, k topology.Kind) verdict {
 	}
 	v := verdict{}
 	if n.Step != nil {
-		v.steps = []Step{n.Step(sc)}
+		v.steps = []step.Step{n.Step(sc)}
 	}
 	g.Observed = n.Observed(sc)
 	return v.plus(wait(g))
@@ -118,7 +119,7 @@ type Hook struct {
 	// schedulers that exist.
 	Schedules bool
 	// Step returns what to do now; nil when there is only to wait.
-	Step     func(Scope, state.Member) Step
+	Step     func(Scope, state.Member) step.Step
 	Observed func(Scope, state.Member) string
 	// Left returns how much is left until the goal is reached; nil where there is no number.
 	Left func(Scope, state.Member) Quantity
@@ -144,9 +145,9 @@ type Hook struct {
 var LeftoverMarked = Hook{
 	Reason: ClaimsMarked, Want: "claims marked as left over",
 	Done: func(_ Scope, m state.Member) bool { return len(m.Claims) == 0 || m.Marked() },
-	Step: func(_ Scope, m state.Member) Step {
+	Step: func(_ Scope, m state.Member) step.Step {
 		unmarked := slices.DeleteFunc(slices.Clone(m.Claims), func(c state.Claim) bool { return c.Marked })
-		return MarkClaims{Component: m.Kind, Member: m.Name, Claims: Identities(unmarked)}
+		return step.MarkClaims{Component: m.Kind, Member: m.Name, Claims: step.Identities(unmarked)}
 	},
 }
 
@@ -228,12 +229,12 @@ func (h Hook) read(sc Scope, m state.Member, g *Gate) {
 }
 
 // step returns what to do now for the goal, if anything.
-func (h Hook) step(sc Scope, m state.Member) []Step {
+func (h Hook) step(sc Scope, m state.Member) []step.Step {
 	if h.Step == nil {
 		return nil
 	}
-	if step := h.Step(sc, m); step != nil {
-		return []Step{step}
+	if next := h.Step(sc, m); next != nil {
+		return []step.Step{next}
 	}
 	return nil
 }

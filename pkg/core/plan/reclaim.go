@@ -3,6 +3,7 @@ package plan
 import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -24,7 +25,7 @@ func reclaim(profiles []Profile, w desired.State, s state.Snapshot, scopes []Sco
 		for _, m := range sc.Got.Members {
 			for _, c := range m.Claims {
 				if c.Marked && !c.Terminating && sc.CanBeReclaimed(m) {
-					v.steps = append(v.steps, DeleteClaim{
+					v.steps = append(v.steps, step.DeleteClaim{
 						Component: m.Kind, Member: m.Name, Name: c.Name, UID: c.UID, Reclaim: true,
 					})
 				}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -83,8 +84,8 @@ func (sc Scope) withNewData(p Profile, m state.Member) verdict {
 	}
 	for _, c := range m.Claims {
 		if !c.Terminating {
-			return act(DeleteClaim{Component: p.Kind, Member: m.Name, Name: c.Name, UID: c.UID, PodUID: m.Pod.UID})
+			return act(step.DeleteClaim{Component: p.Kind, Member: m.Name, Name: c.Name, UID: c.UID, PodUID: m.Pod.UID})
 		}
 	}
-	return act(DeletePod{Component: p.Kind, Member: m.Name, UID: m.Pod.UID})
+	return act(step.DeletePod{Component: p.Kind, Member: m.Name, UID: m.Pod.UID})
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
@@ -215,12 +215,12 @@ func TestRenew(t *testing.T) {
 	// By the UIDs the step distinguishes the claim and its pod from later ones of the same name.
 	for name, c := range map[string]struct {
 		cluster *plantest.Cluster
-		want    plan.Step
+		want    step.Step
 	}{
-		"claim": {with(removed("t-pd-2")), plan.DeleteClaim{
+		"claim": {with(removed("t-pd-2")), step.DeleteClaim{
 			Component: pd, Member: "t-pd-2", Name: "pd-t-pd-2", UID: "claim-pd-2", PodUID: "uid-pd-2",
 		}},
-		"pod": {with(removed("t-pd-2", func(m *state.Member) { m.Claims[0].Terminating = true })), plan.DeletePod{
+		"pod": {with(removed("t-pd-2", func(m *state.Member) { m.Claims[0].Terminating = true })), step.DeletePod{
 			Component: pd, Member: "t-pd-2", UID: "uid-pd-2",
 		}},
 	} {

@@ -7,6 +7,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 )
 
 // beforeRollout must hold, in this order, before the next member of a component is restarted. What is true of the whole
@@ -169,13 +170,13 @@ func (sc Scope) finish() verdict {
 	case !set.Completed():
 		return wait(Gate{Component: sc.Want.Kind, Reason: RolloutRecorded, Want: "StatefulSet status shows the finished rollout"})
 	case set.Partition < set.Replicas && !set.Manual:
-		return act(Close{Component: sc.Want.Kind, Basis: sc.basis(), Partition: set.Replicas})
+		return act(step.Close{Component: sc.Want.Kind, Basis: sc.basis(), Partition: set.Replicas})
 	}
 	return verdict{}
 }
 
-func (sc Scope) restart(m state.Member) Restart {
-	r := Restart{Component: m.Kind, Member: m.Name, Ordinal: m.Ordinal, Basis: sc.basis(), From: sc.Got.Set.Partition}
+func (sc Scope) restart(m state.Member) step.Restart {
+	r := step.Restart{Component: m.Kind, Member: m.Name, Ordinal: m.Ordinal, Basis: sc.basis(), From: sc.Got.Set.Partition}
 	r.Leaderless, r.Committed = sc.Unled(m), sc.All.PD.Committed
 	if m.Pod != nil {
 		r.PodUID, r.Stuck, r.Ready = m.Pod.UID, !m.Up(), m.Pod.Ready
@@ -195,7 +196,7 @@ func (sc Scope) restart(m state.Member) Restart {
 func (sc Scope) upload() verdict {
 	steps := applies(sc.Want.Kind, sc.Want.Config)
 	if sc.Want.Set.Drift != desired.None {
-		steps = append(steps, Apply{Component: sc.Want.Kind, Object: sc.Want.Set})
+		steps = append(steps, step.Apply{Component: sc.Want.Kind, Object: sc.Want.Set})
 	}
 	return verdict{steps: steps}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -25,7 +26,7 @@ func (sc Scope) scaleOut(p Profile) verdict {
 		}
 	}
 	if ready > 0 {
-		return act(Resize{Component: p.Kind, Basis: sc.basis(), From: have, To: have + ready})
+		return act(step.Resize{Component: p.Kind, Basis: sc.basis(), From: have, To: have + ready})
 	}
 	return open
 }
@@ -101,7 +102,7 @@ func (sc Scope) clearOrdinal(p Profile, m state.Member) verdict {
 		case m.Database.Presence == state.Unknown:
 			return wait(Gate{Component: p.Kind, Member: m.Name, Object: c.Name, Reason: ClaimOwnerKnown, Want: "owner of the claim known", Observed: c.Name, Source: FromDatabase})
 		case c.Marked:
-			return act(DeleteClaim{Component: p.Kind, Member: m.Name, Name: c.Name, UID: c.UID})
+			return act(step.DeleteClaim{Component: p.Kind, Member: m.Name, Name: c.Name, UID: c.UID})
 		case m.Database.Removed():
 			return sc.pursue([]Hook{LeftoverMarked}, m)
 		default:

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -77,17 +78,17 @@ func (sc Scope) dropSurplus(p Profile) verdict {
 }
 
 // smaller is the step that has the highest ordinals leave.
-func (sc Scope) smaller(p Profile, by int, without string) Resize {
+func (sc Scope) smaller(p Profile, by int, without string) step.Resize {
 	have := sc.Got.Set.Replicas
-	step := Resize{Component: p.Kind, Basis: sc.basis(), From: have, To: have - by, Without: without}
-	for i := step.To; i < have; i++ {
+	s := step.Resize{Component: p.Kind, Basis: sc.basis(), From: have, To: have - by, Without: without}
+	for i := s.To; i < have; i++ {
 		uid := ""
 		if pod := sc.MemberAt(i).Pod; pod != nil {
 			uid = pod.UID
 		}
-		step.PodUIDs = append(step.PodUIDs, uid)
+		s.PodUIDs = append(s.PodUIDs, uid)
 	}
-	return step
+	return s
 }
 
 // leavers returns how many members may leave at the same time.
@@ -196,7 +197,7 @@ func (sc Scope) restoreScaledDown(p Profile) verdict {
 			return v
 		}
 	}
-	return act(Resize{Component: p.Kind, Basis: sc.basis(), From: have, To: have + 1})
+	return act(step.Resize{Component: p.Kind, Basis: sc.basis(), From: have, To: have + 1})
 }
 
 // leftovers handles members above the StatefulSet's replicas. Some have pods that are still

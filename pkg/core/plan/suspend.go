@@ -4,6 +4,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -41,7 +42,7 @@ func (sc Scope) suspend(p Profile, earlier, later []desired.Group) verdict {
 	if v := sc.claimsStay(); !v.idle() {
 		return v
 	}
-	return act(DeleteSet{Component: p.Kind, Name: sc.Want.Set.Name, Basis: sc.basis()})
+	return act(step.DeleteSet{Component: p.Kind, Name: sc.Want.Set.Name, Basis: sc.basis()})
 }
 
 // settle ends what was begun and would cause problems after the suspension.
@@ -77,7 +78,7 @@ func (sc Scope) adopt(p Profile) verdict {
 		return sc.setLeaving()
 	}
 	steps := applies(p.Kind, sc.Want.Config)
-	return verdict{steps: append(steps, Apply{Component: p.Kind, Object: sc.Want.Set, Replicas: sc.InitialReplicas()})}
+	return verdict{steps: append(steps, step.Apply{Component: p.Kind, Object: sc.Want.Set, Replicas: sc.InitialReplicas()})}
 }
 
 // setLeaving waits for a StatefulSet that is being deleted, and for its pods. A pod whose host is lost

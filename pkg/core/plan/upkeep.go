@@ -5,14 +5,15 @@ import (
 	"strconv"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // upkeep returns small corrections that nothing waits for and that take nothing away. They are no
 // part of the outcome. So a correction that cannot be made, for example without a permission,
 // delays neither a repair nor the end of a run. Objects that were not read are left as they are.
-func upkeep(profiles []Profile, scopes []Scope) []Step {
-	var steps []Step
+func upkeep(profiles []Profile, scopes []Scope) []step.Step {
+	var steps []step.Step
 	for _, sc := range scopes {
 		p := profileOf(profiles, sc.Want.Kind)
 		var own []entry
@@ -41,7 +42,7 @@ func upkeep(profiles []Profile, scopes []Scope) []Step {
 
 // remake recreates a pod whose claim was deleted while the pod was created. The pod waits for the
 // claim for ever, since the StatefulSet controller creates claims only before pods.
-func (sc Scope) remake(m state.Member) []Step {
+func (sc Scope) remake(m state.Member) []step.Step {
 	if m.Pod == nil || m.Pod.Node != "" || m.Pod.Terminating || !sc.Got.Set.Exists || m.Ordinal >= sc.Got.Set.Replicas {
 		return nil
 	}
@@ -54,7 +55,7 @@ func (sc Scope) remake(m state.Member) []Step {
 	if len(missing) == 0 {
 		return nil
 	}
-	return []Step{RemakePod{Component: m.Kind, Member: m.Name, PodUID: m.Pod.UID, Claims: missing}}
+	return []step.Step{step.RemakePod{Component: m.Kind, Member: m.Name, PodUID: m.Pod.UID, Claims: missing}}
 }
 
 // ids returns the labels with the ids of a member and its cluster, as far as PD reports them. A
@@ -87,7 +88,7 @@ func volumeLabels(c *topology.Cluster, k topology.Kind) []entry {
 	return own
 }
 
-func labelPod(m state.Member, ids []entry) []Step {
+func labelPod(m state.Member, ids []entry) []step.Step {
 	if m.Pod == nil || m.Pod.Terminating {
 		return nil
 	}
@@ -95,10 +96,10 @@ func labelPod(m state.Member, ids []entry) []Step {
 	if set.Labels == nil {
 		return nil
 	}
-	return []Step{Label{Component: m.Kind, Member: m.Name, Object: PodObject, Name: m.Name, UID: m.Pod.UID, Set: set}}
+	return []step.Step{step.Label{Component: m.Kind, Member: m.Name, Object: step.PodObject, Name: m.Name, UID: m.Pod.UID, Set: set}}
 }
 
-func (sc Scope) labelClaim(m state.Member, c state.Claim, ids []entry) []Step {
+func (sc Scope) labelClaim(m state.Member, c state.Claim, ids []entry) []step.Step {
 	if c.Terminating {
 		return nil
 	}
@@ -114,10 +115,10 @@ func (sc Scope) labelClaim(m state.Member, c state.Claim, ids []entry) []Step {
 	if set.Labels == nil && set.Annotations == nil {
 		return nil
 	}
-	return []Step{Label{Component: m.Kind, Member: m.Name, Object: ClaimObject, Name: c.Name, UID: c.UID, Set: set}}
+	return []step.Step{step.Label{Component: m.Kind, Member: m.Name, Object: step.ClaimObject, Name: c.Name, UID: c.UID, Set: set}}
 }
 
-func (sc Scope) tendVolume(m state.Member, c state.Claim, labels []entry) []Step {
+func (sc Scope) tendVolume(m state.Member, c state.Claim, labels []entry) []step.Step {
 	if c.Terminating {
 		return nil
 	}
@@ -125,7 +126,7 @@ func (sc Scope) tendVolume(m state.Member, c state.Claim, labels []entry) []Step
 	if policy == "" && set.Labels == nil && set.Annotations == nil {
 		return nil
 	}
-	return []Step{TendVolume{
+	return []step.Step{step.TendVolume{
 		Component: m.Kind, Member: m.Name, Name: c.Volume.Name, UID: c.Volume.UID, Version: c.Volume.Version,
 		Policy: policy, Set: set,
 	}}
@@ -159,10 +160,10 @@ func differs(have map[string]string, want []entry) map[string]string {
 }
 
 // labelStore returns the step that sets the location of a store in PD.
-func (sc Scope) labelStore(m state.Member) []Step {
+func (sc Scope) labelStore(m state.Member) []step.Step {
 	set := sc.LabelsLacking(m)
 	if len(set) == 0 {
 		return nil
 	}
-	return []Step{LabelStore{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID, Labels: set}}
+	return []step.Step{step.LabelStore{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID, Labels: set}}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 )
 
 // growing is how long a volume may take to grow before a person is asked to look. Some storage
@@ -73,7 +74,7 @@ func (sc Scope) grow(m state.Member, c state.Claim) verdict {
 		g.Observed = c.Name + " is not bound"
 		return wait(g)
 	}
-	return act(ResizeClaim{Component: m.Kind, Member: m.Name, Name: c.Name, UID: c.UID, From: c.Requested, Size: want.Size})
+	return act(step.ResizeClaim{Component: m.Kind, Member: m.Name, Name: c.Name, UID: c.UID, From: c.Requested, Size: want.Size})
 }
 
 // Rigid returns why a claim cannot grow.
@@ -97,7 +98,7 @@ func (sc Scope) recreate() verdict {
 			Observed: "queued behind " + busy, held: true,
 		})
 	}
-	return act(RecreateSet{Component: sc.Want.Kind, Name: sc.Want.Set.Name, Basis: sc.basis(), Replicas: set.Replicas, Object: sc.Want.Set})
+	return act(step.RecreateSet{Component: sc.Want.Kind, Name: sc.Want.Set.Name, Basis: sc.basis(), Replicas: set.Replicas, Object: sc.Want.Set})
 }
 
 // busy returns what the StatefulSet is needed for, "" for nothing. A new StatefulSet does not know

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
 )
@@ -250,8 +250,8 @@ func (o *Observer) readNode(ctx context.Context, name string) (map[string]string
 
 // Forget drops what is remembered about the object of a step of upkeep, so that the object is read again. It does so
 // whether the step succeeded or not.
-func (o *Observer) Forget(step plan.Step) {
-	s, ok := step.(plan.TendVolume)
+func (o *Observer) Forget(next step.Step) {
+	s, ok := next.(step.TendVolume)
 	if !ok || o.extras == nil {
 		return
 	}
