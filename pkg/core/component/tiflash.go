@@ -19,7 +19,6 @@ func TiFlash() plan.Profile {
 	return plan.Profile{
 		Kind:     topology.TiFlash,
 		Needs:    []plan.Need{pdServes, tikvJoined, rulesEnabled},
-		Located:  true,
 		Floor:    leastForTables,
 		Standing: []plan.Hook{storeRestored},
 		BeforeRemove: []plan.Hook{

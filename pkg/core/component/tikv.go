@@ -18,7 +18,6 @@ func TiKV() plan.Profile {
 	return plan.Profile{
 		Kind:          topology.TiKV,
 		Needs:         []plan.Need{pdServes},
-		Located:       true,
 		Floor:         leastStores,
 		Standing:      []plan.Hook{storeRestored, leadersAllowed, evictionForgotten},
 		BeforeRestart: []plan.Hook{leadersBack, leadersEvicted},

@@ -5,9 +5,11 @@ import (
 	"slices"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/upkeep"
 )
 
 // verdict is what one phase decides: what to do and what to wait for. The empty verdict
@@ -49,7 +51,7 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 		sum = reclaim(profiles, w, s, scopes)
 	}
 	p := conclude(sum, policy, w, s)
-	p.Upkeep = upkeep(profiles, scopes)
+	p.Upkeep = upkeep.Steps(facts.Of(&w, &s))
 	p.Notices = findings(w, s)
 	p.Unapplied = unapplied(w, s)
 	return p

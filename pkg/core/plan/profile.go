@@ -20,8 +20,6 @@ type Profile struct {
 	Kind topology.Kind
 	// Needs must hold before the component is created, scaled or restarted.
 	Needs []Need
-	// Located: members are stores, which carry labels of their nodes.
-	Located bool
 	// Floor returns the lowest number of replicas to which the component can be scaled in now. It
 	// also returns the reason, and what a person can do about it. Floor is nil when there is no
 	// such number.

@@ -1,39 +1,41 @@
-package plan
+// Package upkeep corrects what is small: labels, reclaim policies of volumes, and pods that wait for a claim that does not
+// exist. Nothing waits for a correction, and none takes anything away.
+package upkeep
 
 import (
 	"slices"
 	"strconv"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// upkeep returns small corrections that nothing waits for and that take nothing away. They are no
-// part of the outcome. So a correction that cannot be made, for example without a permission,
-// delays neither a repair nor the end of a run. Objects that were not read are left as they are.
-func upkeep(profiles []Profile, scopes []Scope) []step.Step {
+// Steps returns the corrections. They are no part of the outcome of a plan. So a correction that cannot be made, for
+// example without a permission, delays neither a repair nor the end of a run. Objects that were not read are left as
+// they are.
+func Steps(components []facts.Component) []step.Step {
 	var steps []step.Step
-	for _, sc := range scopes {
-		p := profileOf(profiles, sc.Want.Kind)
+	for _, c := range components {
 		var own []entry
 		var room [8]entry // for the object's own entries
-		for _, m := range sc.Got.Members {
-			ids := sc.ids(room[:0], m)
-			steps = append(steps, sc.remake(m)...)
+		for _, m := range c.Got.Members {
+			ids := idsOf(room[:0], c, m)
+			steps = append(steps, remake(c, m)...)
 			steps = append(steps, labelPod(m, ids)...)
-			for _, c := range m.Claims {
-				steps = append(steps, sc.labelClaim(m, c, ids)...)
-				if c.Volume == nil {
+			for _, claim := range m.Claims {
+				steps = append(steps, labelClaim(c, m, claim, ids)...)
+				if claim.Volume == nil {
 					continue
 				}
 				if own == nil {
-					own = volumeLabels(sc.Cluster, p.Kind)
+					own = volumeLabels(c.Cluster, c.Want.Kind)
 				}
-				steps = append(steps, sc.tendVolume(m, c, append(ids, own...))...)
+				steps = append(steps, tendVolume(c.Cluster, m, claim, append(ids, own...))...)
 			}
-			if p.Located {
-				steps = append(steps, sc.labelStore(m)...)
+			if c.Want.Kind.Data() == topology.Store {
+				steps = append(steps, labelStore(c, m)...)
 			}
 		}
 	}
@@ -42,13 +44,13 @@ func upkeep(profiles []Profile, scopes []Scope) []step.Step {
 
 // remake recreates a pod whose claim was deleted while the pod was created. The pod waits for the
 // claim for ever, since the StatefulSet controller creates claims only before pods.
-func (sc Scope) remake(m state.Member) []step.Step {
-	if m.Pod == nil || m.Pod.Node != "" || m.Pod.Terminating || !sc.Got.Set.Exists || m.Ordinal >= sc.Got.Set.Replicas {
+func remake(c facts.Component, m state.Member) []step.Step {
+	if m.Pod == nil || m.Pod.Node != "" || m.Pod.Terminating || !c.Got.Set.Exists || m.Ordinal >= c.Got.Set.Replicas {
 		return nil
 	}
 	var missing []string
 	for _, name := range m.Pod.Claims {
-		if !slices.ContainsFunc(m.Claims, func(c state.Claim) bool { return c.Name == name }) {
+		if !slices.ContainsFunc(m.Claims, func(claim state.Claim) bool { return claim.Name == name }) {
 			missing = append(missing, name)
 		}
 	}
@@ -58,13 +60,13 @@ func (sc Scope) remake(m state.Member) []step.Step {
 	return []step.Step{step.RemakePod{Component: m.Kind, Member: m.Name, PodUID: m.Pod.UID, Claims: missing}}
 }
 
-// ids returns the labels with the ids of a member and its cluster, as far as PD reports them. A
+// idsOf adds the labels with the ids of a member and its cluster, as far as PD reports them. A
 // label whose id is unknown is left as it is. A wrong label is corrected, because tools find the
 // store of a pod by the label. A member that PD does not list may have data of another cluster, and
 // then only the label shows that (OfOtherCluster).
-func (sc Scope) ids(ids []entry, m state.Member) []entry {
+func idsOf(ids []entry, c facts.Component, m state.Member) []entry {
 	known := m.Database.Presence == state.Present
-	if id := sc.All.PD.ClusterID; id != 0 {
+	if id := c.All.PD.ClusterID; id != 0 {
 		ids = append(ids, entry{key: topology.LabelClusterID, value: strconv.FormatUint(id, 10), stays: !known})
 	}
 	if label := m.Kind.IDLabel(); label != "" && known && m.Database.ID != 0 {
@@ -99,30 +101,30 @@ func labelPod(m state.Member, ids []entry) []step.Step {
 	return []step.Step{step.Label{Component: m.Kind, Member: m.Name, Object: step.PodObject, Name: m.Name, UID: m.Pod.UID, Set: set}}
 }
 
-func (sc Scope) labelClaim(m state.Member, c state.Claim, ids []entry) []step.Step {
-	if c.Terminating {
+func labelClaim(c facts.Component, m state.Member, claim state.Claim, ids []entry) []step.Step {
+	if claim.Terminating {
 		return nil
 	}
 	name := entry{key: topology.LabelPodName, value: m.Name}
 	notes := []entry{name}
-	if ran := sc.Ran(m, c); ran != "" {
+	if ran := c.Ran(m, claim); ran != "" {
 		notes = append(notes, entry{key: topology.AnnotationRan, value: ran})
 	}
 	set := state.Identity{
-		Labels:      differs(c.Identity.Labels, append(ids, name)),
-		Annotations: differs(c.Identity.Annotations, notes),
+		Labels:      differs(claim.Identity.Labels, append(ids, name)),
+		Annotations: differs(claim.Identity.Annotations, notes),
 	}
 	if set.Labels == nil && set.Annotations == nil {
 		return nil
 	}
-	return []step.Step{step.Label{Component: m.Kind, Member: m.Name, Object: step.ClaimObject, Name: c.Name, UID: c.UID, Set: set}}
+	return []step.Step{step.Label{Component: m.Kind, Member: m.Name, Object: step.ClaimObject, Name: claim.Name, UID: claim.UID, Set: set}}
 }
 
-func (sc Scope) tendVolume(m state.Member, c state.Claim, labels []entry) []step.Step {
+func tendVolume(cluster *topology.Cluster, m state.Member, c state.Claim, labels []entry) []step.Step {
 	if c.Terminating {
 		return nil
 	}
-	policy, set := sc.volumeChanges(m, c, labels)
+	policy, set := volumeChanges(cluster, m, c, labels)
 	if policy == "" && set.Labels == nil && set.Annotations == nil {
 		return nil
 	}
@@ -134,8 +136,8 @@ func (sc Scope) tendVolume(m state.Member, c state.Claim, labels []entry) []step
 
 // volumeChanges returns how a claim's volume differs from what is wanted. The reclaim policy of a
 // volume that will be deleted is not changed: it is set when the claim is deleted.
-func (sc Scope) volumeChanges(m state.Member, c state.Claim, labels []entry) (policy string, set state.Identity) {
-	if want := string(sc.Cluster.VolumePolicy); c.Volume.Policy != want && (!c.Marked || !sc.Cluster.Reclaims) {
+func volumeChanges(cluster *topology.Cluster, m state.Member, c state.Claim, labels []entry) (policy string, set state.Identity) {
+	if want := string(cluster.VolumePolicy); c.Volume.Policy != want && (!c.Marked || !cluster.Reclaims) {
 		policy = want
 	}
 	return policy, state.Identity{
@@ -160,8 +162,8 @@ func differs(have map[string]string, want []entry) map[string]string {
 }
 
 // labelStore returns the step that sets the location of a store in PD.
-func (sc Scope) labelStore(m state.Member) []step.Step {
-	set := sc.LabelsLacking(m)
+func labelStore(c facts.Component, m state.Member) []step.Step {
+	set := c.LabelsLacking(m)
 	if len(set) == 0 {
 		return nil
 	}
