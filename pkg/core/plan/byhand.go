@@ -8,30 +8,30 @@ import (
 // askForDeletion is for a component whose update strategy leaves restarts to the user (OnDelete). Its gates ask the
 // user to delete an unhealthy pod of an old revision wherever repair would restart it. A wait for such a member may
 // never end.
-func (sc Scope) askForDeletion(p Profile, h hold, v verdict) verdict {
-	if !sc.Got.Set.Manual || h.rolling {
+func (d *decision) askForDeletion(v verdict) verdict {
+	if !d.Got.Set.Manual || d.hold.rolling {
 		return v
 	}
 	awaited := false // one of them
 	for i := range v.gates {
 		g := &v.gates[i]
-		m, ok := sc.Got.Member(g.Member)
+		m, ok := d.Got.Member(g.Member)
 		if !ok || g.Reason != MemberServing {
 			continue
 		}
 		awaited = true
-		if o, queued := sc.MemberBefore(m); queued {
+		if o, queued := d.MemberBefore(m); queued {
 			m = o // no other gate may wait for it, since it was given up
 		}
-		if sc.needsNewRevision(p, m) {
-			g.Blocked, g.Remedy = !g.resolves, sc.deletePod(m)
+		if d.needsNewRevision(m) {
+			g.Blocked, g.Remedy = !g.resolves, d.deletePod(m)
 		}
 	}
-	for _, m := range sc.Got.BelowReplicas() {
+	for _, m := range d.Got.BelowReplicas() {
 		// While a member is waited for, each other member that is down counts too. The first may need it for a quorum.
-		if (awaited && sc.Kept(m) || sc.MustServe(m)) && sc.needsNewRevision(p, m) {
-			g := serving(sc, m)
-			g.Blocked, g.Remedy = true, sc.deletePod(m)
+		if (awaited && d.Kept(m) || d.MustServe(m)) && d.needsNewRevision(m) {
+			g := serving(d.Scope, m)
+			g.Blocked, g.Remedy = true, d.deletePod(m)
 			v.gates = append(v.gates, g)
 		}
 	}
@@ -47,7 +47,7 @@ func (sc Scope) deletePod(m state.Member) remedy.Remedy {
 // that revision from Kubernetes in any case. The user is asked to delete a pod only where repair
 // would restart it. A store that is Disconnected for some seconds may serve, while a peer is
 // missing.
-func (sc Scope) needsNewRevision(p Profile, m state.Member) bool {
-	return sc.Got.Outdated(m) && (sc.DownOrNoQuorum(m) || sc.Loops(m)) && sc.mayHelp(p, m) &&
-		(sc.RestartIsHarmless(m) || sc.Loops(m) || sc.PeersServe(m))
+func (d *decision) needsNewRevision(m state.Member) bool {
+	return d.Got.Outdated(m) && (d.DownOrNoQuorum(m) || d.Loops(m)) && d.mayHelp(m) &&
+		(d.RestartIsHarmless(m) || d.Loops(m) || d.PeersServe(m))
 }

@@ -28,9 +28,7 @@ type condition struct {
 
 // subject is the member that conditions are about, within a decision on its component.
 type subject struct {
-	Scope
-	profile Profile
-	hold    hold
+	*decision
 	// member is the member to restart next, where the engine asks about a rollout. Its name is "" where there is none.
 	member state.Member
 	// due is WaitsForRestart of the member.
@@ -40,8 +38,8 @@ type subject struct {
 }
 
 // about returns a member as the subject of conditions.
-func (sc Scope) about(p Profile, h hold, m state.Member) *subject {
-	return &subject{Scope: sc, profile: p, hold: h, member: m, due: sc.WaitsForRestart(m)}
+func (d *decision) about(m state.Member) *subject {
+	return &subject{decision: d, member: m, due: d.WaitsForRestart(m)}
 }
 
 // firstUnmet returns what to do and what to wait for because of the first condition that does not hold. The verdict is

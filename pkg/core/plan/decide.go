@@ -43,12 +43,12 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 	}
 	sum := verdict{steps: applies("", w.Objects)}
 	sum = sum.plus(adoptEvictions(w.Cluster, s)).plus(endObsolete(w.Cluster, s)).plus(adoptDrains(s)).plus(endDrains(w.Cluster, s)).plus(endIdleDDLPause(w, s))
-	scopes := scopesOf(&policy, &w, &s)
-	sum, _ = decideComponents(profiles, &policy, &w, &s, scopes, sum)
+	decisions := decisionsOf(profiles, &policy, &w, &s)
+	sum = decideComponents(decisions, rolloutOrder(profiles, w.Groups), sum)
 	sum.steps = append(limitMoves(policy, s, sum.steps), sum.steps...)
 	sum.steps = append(sum.steps, endDDLPauseWhileBlocked(w, s, sum)...)
 	if sum.idle() {
-		sum = reclaim(profiles, w, s, scopes)
+		sum = reclaim(decisions, w, s)
 	}
 	p := conclude(sum, policy, w, s)
 	p.Upkeep = upkeep.Steps(facts.Of(&w, &s))
@@ -57,36 +57,32 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 	return p
 }
 
-// decideComponents adds to a verdict what each component does and waits for. It returns as well what the others mean
-// for the rollout of each component.
-func decideComponents(
-	profiles []Profile, policy *Policy, w *desired.State, s *state.Snapshot, scopes []Scope, sum verdict,
-) (verdict, []hold) {
-	held := make([]hold, len(scopes))
+// decideComponents adds to a verdict what each component does and waits for, in the order of rollouts. It notes what the
+// others mean for the rollout of each component.
+func decideComponents(decisions []decision, order []int, sum verdict) verdict {
 	var before holds
-	for _, i := range rolloutOrder(profiles, w.Groups) {
-		sc, g := scopes[i], &w.Groups[i]
-		p, hold := profileOf(profiles, g.Kind), before.holdOn(i, g.Kind)
-		held[i] = hold
+	for _, i := range order {
+		d := &decisions[i]
+		d.hold = before.holdOn(i, d.Want.Kind)
 		var v verdict
-		if g.Suspend {
-			v = sc.suspend(p, w.Groups[:i], w.Groups[i+1:])
+		if d.Want.Suspend {
+			v = d.suspend(decisions[:i], decisions[i+1:])
 		} else {
-			v = sc.decide(p, hold)
+			v = d.decide()
 		}
-		v = sc.adjusted(p, hold, v)
-		v.gates = bounded(v.gates, policy.Waits, &w.Cluster, s)
-		v = sc.cancelWhileBlocked(v, sum.gates)
+		v = d.adjusted(v)
+		v.gates = bounded(v.gates, d.Policy.Waits, d.Cluster, d.All)
+		v = d.cancelWhileBlocked(v, sum.gates)
 		sum.steps = append(sum.steps, v.steps...)
 		sum.gates = append(sum.gates, v.gates...)
 		before = append(before, earlier{
-			index: i, kind: g.Kind, waits: !v.idle(), needs: !sc.needs(p).idle(), rolling: sc.Rolling(), canary: g.Held, awaits: v.awaits(),
+			index: i, kind: d.Want.Kind, waits: !v.idle(), needs: !d.needs().idle(), rolling: d.Rolling(), canary: d.Want.Held, awaits: v.awaits(),
 		})
-		disks := sc.volumes()
+		disks := d.volumes()
 		sum.steps = append(sum.steps, disks.steps...)
 		sum.gates = append(sum.gates, disks.gates...)
 	}
-	return sum, held
+	return sum
 }
 
 // conclude makes the plan out of all verdicts.
@@ -195,34 +191,34 @@ func rolloutOrder(profiles []Profile, groups []desired.Group) []int {
 	return order
 }
 
-func (sc Scope) decide(p Profile, h hold) verdict {
-	about := sc.about(p, h, state.Member{})
+func (d *decision) decide() verdict {
+	about := d.about(state.Member{})
 	if v := firstUnmet(beforePhases, about); !v.idle() {
 		return v
 	}
-	repair := sc.repair(p, h)
+	repair := d.repair()
 	if len(repair.steps) > 0 {
 		return repair
 	}
-	ended := sc.replaceEnded(p)
+	ended := d.replaceEnded()
 	if len(ended.steps) > 0 {
 		return ended
 	}
 	if v := isProvided.ask(about); !v.idle() {
 		return v
 	}
-	failing := sc.failover(p)
+	failing := d.failover()
 	if len(failing.steps) > 0 {
 		return failing
 	}
 	v := repair
 	if v.idle() {
-		v = sc.change(p, h)
+		v = d.change()
 	}
-	sc.advise(p, v.gates)
+	d.advise(v.gates)
 	v.gates = mergeGates(failing.gates, v.gates)
 	if v.gates = mergeGates(ended.gates, v.gates); len(v.steps) == 0 {
-		v.gates = mergeGates(sc.repairable(p, h, v.gates).gates, v.gates)
+		v.gates = mergeGates(d.repairable(v.gates).gates, v.gates)
 	}
 	return v
 }
@@ -230,41 +226,41 @@ func (sc Scope) decide(p Profile, h hold) verdict {
 // change is one change that brings a component nearer to what is wanted. While the change waits, a
 // surplus member with which nothing is lost is removed. The component may wait for a member that
 // the rollout reaches only after the surplus member.
-func (sc Scope) change(p Profile, h hold) verdict {
-	about := sc.about(p, h, state.Member{})
+func (d *decision) change() verdict {
+	about := d.about(state.Member{})
 	for i := range changes {
 		switch v := changes[i].ask(about); {
 		case len(v.steps) > 0:
 			return v
 		case !v.idle():
-			return verdict{steps: sc.dropSurplus(p).steps, gates: v.gates}
+			return verdict{steps: d.dropSurplus().steps, gates: v.gates}
 		}
 	}
-	return sc.rollout(p, h)
+	return d.rollout()
 }
 
 // create makes what is missing. Services come before anything else, because
 // pods look each other up by them; the StatefulSet comes last.
-func (sc Scope) create(p Profile) verdict {
-	steps := applies(p.Kind, sc.Want.Services)
-	if sc.Got.Set.Exists {
-		return verdict{steps: append(steps, applies(p.Kind, mounted(sc.Want.Config))...)}
+func (d *decision) create() verdict {
+	steps := applies(d.Want.Kind, d.Want.Services)
+	if d.Got.Set.Exists {
+		return verdict{steps: append(steps, applies(d.Want.Kind, mounted(d.Want.Config))...)}
 	}
-	if v := sc.downgrade(); !v.idle() {
+	if v := d.downgrade(); !v.idle() {
 		return v
 	}
-	steps = append(steps, applies(p.Kind, sc.Want.Config)...)
-	if v := sc.needs(p); !v.idle() && sc.Got.Extent() == 0 {
+	steps = append(steps, applies(d.Want.Kind, d.Want.Config)...)
+	if v := d.needs(); !v.idle() && d.Got.Extent() == 0 {
 		return verdict{steps: steps}.plus(v) // pods that are there need a controller, whatever is missing
 	}
-	return verdict{steps: append(steps, step.Apply{Component: p.Kind, Object: sc.Want.Set, Replicas: sc.InitialReplicas()})}
+	return verdict{steps: append(steps, step.Apply{Component: d.Want.Kind, Object: d.Want.Set, Replicas: d.InitialReplicas()})}
 }
 
-func (sc Scope) needs(p Profile) verdict {
+func (d *decision) needs() verdict {
 	var v verdict
-	for _, n := range p.Needs {
-		if !n.Holds(sc) {
-			v = v.plus(n.lack(sc, p.Kind))
+	for _, n := range d.profile.Needs {
+		if !n.Holds(d.Scope) {
+			v = v.plus(n.lack(d.Scope, d.Want.Kind))
 		}
 	}
 	return v
@@ -272,14 +268,14 @@ func (sc Scope) needs(p Profile) verdict {
 
 // cancelObsolete ends what wanted members no longer need. That is an eviction after the restart
 // that it was for, and a removal that the user has cancelled.
-func (sc Scope) cancelObsolete(p Profile) verdict {
+func (d *decision) cancelObsolete() verdict {
 	var v verdict
-	next, restarts := sc.NextToRestart()
-	for _, m := range sc.Got.BelowReplicas() {
-		if !sc.Kept(m) || restarts && m.Ordinal == next.Ordinal || sc.gaveUp(p, m) || m.DataBeingDeleted() {
+	next, restarts := d.NextToRestart()
+	for _, m := range d.Got.BelowReplicas() {
+		if !d.Kept(m) || restarts && m.Ordinal == next.Ordinal || d.gaveUp(m) || m.DataBeingDeleted() {
 			continue
 		}
-		got := sc.pursue(p.Standing, m)
+		got := d.pursue(d.profile.Standing, m)
 		v.steps = append(v.steps, got.steps...)
 		v.gates = append(v.gates, got.gates...)
 		if marked := m.MarkedClaims(); len(marked) > 0 && m.Up() {

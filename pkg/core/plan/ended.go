@@ -13,26 +13,26 @@ import (
 // The controller does not delete pods in phase Succeeded before Kubernetes 1.29, and deletes nothing while it does not
 // run. The phase alone is no proof, because some versions report the phase before the last container has ended. So a
 // second kind of evidence is needed.
-func (sc Scope) replaceEnded(p Profile) verdict {
+func (d *decision) replaceEnded() verdict {
 	var v verdict
-	for _, m := range sc.Got.BelowReplicas() {
-		if !sc.replacesEnded(p, m) {
+	for _, m := range d.Got.BelowReplicas() {
+		if !d.replacesEnded(m) {
 			continue
 		}
 		since := m.EndedSince()
-		if due := since.Add(facts.Settling); sc.All.At.Before(due) {
-			v.gates = append(v.gates, sc.untilDeadline(m, "is recreated", since, due))
+		if due := since.Add(facts.Settling); d.All.At.Before(due) {
+			v.gates = append(v.gates, d.untilDeadline(m, "is recreated", since, due))
 			continue
 		}
-		return act(step.ReplaceEnded{Component: p.Kind, Member: m.Name, UID: m.Pod.UID, ByDatabase: m.Pod.NodeState != state.NodeReady})
+		return act(step.ReplaceEnded{Component: d.Want.Kind, Member: m.Name, UID: m.Pod.UID, ByDatabase: m.Pod.NodeState != state.NodeReady})
 	}
 	return v
 }
 
 // replacesEnded reports whether the pod of a member has ended and may be deleted, so that the next one gets the same
 // data. Data that was given up must not come back.
-func (sc Scope) replacesEnded(p Profile, m state.Member) bool {
-	return sc.HasEnded(m) && (p.Kind.Data() == topology.None || !sc.gaveUpData(p, m))
+func (d *decision) replacesEnded(m state.Member) bool {
+	return d.HasEnded(m) && (d.Want.Kind.Data() == topology.None || !d.gaveUpData(m))
 }
 
 // endedAdvice is what a person can do about a pod that has ended and that nobody has replaced.

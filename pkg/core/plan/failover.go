@@ -17,77 +17,77 @@ import (
 
 // failover continues failovers that are recorded, ends failovers that are over, and gives up
 // members as the run's policy allows. Its gates hold nothing back.
-func (sc Scope) failover(p Profile) verdict {
-	if p.Failover == nil {
+func (d *decision) failover() verdict {
+	if d.profile.Failover == nil {
 		return verdict{}
 	}
 	var v verdict
-	for _, f := range sc.Want.Failures {
-		got := sc.followUp(p, f)
+	for _, f := range d.Want.Failures {
+		got := d.followUp(f)
 		v.steps = append(v.steps, got.steps...)
 		v.gates = append(v.gates, got.gates...)
 	}
-	if p.Kind.Data() == topology.Raft && !v.idle() {
+	if d.Want.Kind.Data() == topology.Raft && !v.idle() {
 		return v // one at a time, since each changes the size of a quorum
 	}
-	got := sc.giveUp(p)
+	got := d.giveUp()
 	return verdict{steps: append(v.steps, got.steps...), gates: append(v.gates, got.gates...)}
 }
 
 // followUp brings one failover to its end.
-func (sc Scope) followUp(p Profile, f topology.Failure) verdict {
-	m, ok := sc.Got.Member(f.Member)
+func (d *decision) followUp(f topology.Failure) verdict {
+	m, ok := d.Got.Member(f.Member)
 	switch {
-	case p.Kind.Data() == topology.Raft && m.Ordinal >= sc.Want.Replicas && sc.ForgottenUnmarked(f, m):
-		return sc.removeFromDatabase(p, f, m)
-	case !ok, sc.recovered(p, f, m):
-		return act(step.ForgetFailure{Component: p.Kind, Member: f.Member})
-	case m.Up() || f.Deleted || len(p.Failover.RemoveFromDatabase) == 0 || p.Failover.Keeps && !f.Discarded:
+	case d.Want.Kind.Data() == topology.Raft && m.Ordinal >= d.Want.Replicas && d.ForgottenUnmarked(f, m):
+		return d.removeFromDatabase(f, m)
+	case !ok, d.recovered(f, m):
+		return act(step.ForgetFailure{Component: d.Want.Kind, Member: f.Member})
+	case m.Up() || f.Deleted || len(d.profile.Failover.RemoveFromDatabase) == 0 || d.profile.Failover.Keeps && !f.Discarded:
 		return verdict{}
 	}
-	if v := sc.removeFromDatabase(p, f, m); !v.idle() {
+	if v := d.removeFromDatabase(f, m); !v.idle() {
 		return v
 	}
-	if again, ok := sc.retried(m); ok {
+	if again, ok := d.retried(m); ok {
 		return act(again)
 	}
-	if p.Failover.Keeps {
+	if d.profile.Failover.Keeps {
 		return verdict{} // it has its replacement already
 	}
 	// A pod that can be recreated is back within seconds, with new data. Only a pod that cannot,
 	// because its host is gone, needs another member beside it.
-	if due := f.Created.Add(facts.Settling); sc.All.At.Before(due) {
-		return wait(sc.untilDeadline(m, "gets a replacement", f.Created, due))
+	if due := f.Created.Add(facts.Settling); d.All.At.Before(due) {
+		return wait(d.untilDeadline(m, "gets a replacement", f.Created, due))
 	}
-	return act(step.RetireFailure{Component: p.Kind, Member: m.Name})
+	return act(step.RetireFailure{Component: d.Want.Kind, Member: m.Name})
 }
 
 // recovered reports whether a member that was given up needs no replacement any more:
 // it is back, or not wanted.
-func (sc Scope) recovered(p Profile, f topology.Failure, m state.Member) bool {
-	switch d := m.Database; {
-	case m.Ordinal >= sc.Want.Replicas:
+func (d *decision) recovered(f topology.Failure, m state.Member) bool {
+	switch db := m.Database; {
+	case m.Ordinal >= d.Want.Replicas:
 		return true
-	case p.Kind.Data() == topology.Raft && d.Presence == state.Present && d.ID == f.ID && (d.Healthy || d.Answer == state.Answered) && !sc.Loops(m):
+	case d.Want.Kind.Data() == topology.Raft && db.Presence == state.Present && db.ID == f.ID && (db.Healthy || db.Answer == state.Answered) && !d.Loops(m):
 		return true // it votes, whatever Kubernetes reports, and its removal would be final
 	}
-	return m.Up() && !sc.Loops(m) && (!p.Failover.Keeps || sc.Want.Recover)
+	return m.Up() && !d.Loops(m) && (!d.profile.Failover.Keeps || d.Want.Recover)
 }
 
 // removeFromDatabase removes a member that was given up from the database. A member that
 // PD knows by another id has come back since: it is not the one that was given up.
-func (sc Scope) removeFromDatabase(p Profile, f topology.Failure, m state.Member) verdict {
+func (d *decision) removeFromDatabase(f topology.Failure, m state.Member) verdict {
 	switch {
 	case m.Database.Presence == state.Unknown:
 		return wait(Gate{
-			Component: p.Kind, Member: m.Name, Reason: MembershipKnown, Want: "membership in PD known", Source: FromDatabase,
+			Component: d.Want.Kind, Member: m.Name, Reason: MembershipKnown, Want: "membership in PD known", Source: FromDatabase,
 		})
 	case m.Database.Presence == state.Present && m.Database.ID != f.ID:
 		return verdict{}
 	}
-	if v := sc.pursue(p.Failover.RemoveFromDatabase, m); !v.idle() {
-		if p.Kind.Data() == topology.Raft && !sc.SurelyDown(m) {
-			return wait(sc.mayServeAgain(m))
+	if v := d.pursue(d.profile.Failover.RemoveFromDatabase, m); !v.idle() {
+		if d.Want.Kind.Data() == topology.Raft && !d.SurelyDown(m) {
+			return wait(d.mayServeAgain(m))
 		}
 		return v
 	}
@@ -95,8 +95,8 @@ func (sc Scope) removeFromDatabase(p Profile, f topology.Failure, m state.Member
 	// recreated. Claims that were created since must not be marked, or the member would look like
 	// one that was removed. A store is removed by its id, so PD distinguishes the data from that of
 	// the store that replaces it.
-	if p.Kind.Data() == topology.Raft && sc.HasUnmarked(f, m) {
-		return sc.pursue([]Hook{LeftoverMarked}, m)
+	if d.Want.Kind.Data() == topology.Raft && d.HasUnmarked(f, m) {
+		return d.pursue([]Hook{LeftoverMarked}, m)
 	}
 	return verdict{}
 }
@@ -126,45 +126,45 @@ func (sc Scope) retried(m state.Member) (step.Step, bool) {
 
 // gaveUp reports whether a wanted member was given up together with its data. Nothing may be done
 // to bring the old member back then.
-func (sc Scope) gaveUp(p Profile, m state.Member) bool {
-	f, ok := sc.Want.Failure(m.Name)
-	return ok && p.Failover != nil && (!p.Failover.Keeps || f.Discarded)
+func (d *decision) gaveUp(m state.Member) bool {
+	f, ok := d.Want.Failure(m.Name)
+	return ok && d.profile.Failover != nil && (!d.profile.Failover.Keeps || f.Discarded)
 }
 
 // gaveUpData reports whether a member was given up together with the data that it has now. With claims that were made
 // since, it is the replacement itself.
-func (sc Scope) gaveUpData(p Profile, m state.Member) bool {
-	f, _ := sc.Want.Failure(m.Name)
+func (d *decision) gaveUpData(m state.Member) bool {
+	f, _ := d.Want.Failure(m.Name)
 	old := func(c state.Claim) bool { return slices.Contains(f.Claims, c.UID) }
-	return sc.gaveUp(p, m) && (len(f.Claims) == 0 || slices.ContainsFunc(m.Claims, old))
+	return d.gaveUp(m) && (len(f.Claims) == 0 || slices.ContainsFunc(m.Claims, old))
 }
 
 // giveUp records members that are lost. For members that may come back by themselves giveUp reports
 // when they are given up.
-func (sc Scope) giveUp(p Profile) verdict {
+func (d *decision) giveUp() verdict {
 	var v verdict
-	for _, m := range sc.Got.BelowReplicas() {
-		c, ok := sc.lostMember(p, m)
-		policy := sc.Policy.Failover
+	for _, m := range d.Got.BelowReplicas() {
+		c, ok := d.lostMember(m)
+		policy := d.Policy.Failover
 		switch {
-		case !ok || !policy.covers(p.Kind):
-		case sc.discards(p, c, m):
-			v.steps = append(v.steps, sc.record(m, true))
-		case sc.mayDiscard(p, c, m):
-			v.gates = append(v.gates, sc.dataKept(m))
+		case !ok || !policy.covers(d.Want.Kind):
+		case d.discards(c, m):
+			v.steps = append(v.steps, d.record(m, true))
+		case d.mayDiscard(c, m):
+			v.gates = append(v.gates, d.dataKept(m))
 		case c.Record != nil:
 		case c.Spared != "":
 			if policy.Now {
-				g := serving(sc, m)
+				g := serving(d.Scope, m)
 				g.Observed += "; not given up: " + c.Spared
 				v.gates = append(v.gates, g)
 			}
-		case !sc.All.At.Before(c.due(policy)) && (m.Ordinal >= sc.Want.Replicas || sc.FailoversUsedUp()):
-			v = v.plus(sc.pursue([]Hook{LeftoverMarked}, m)) // it gets new data, and no replacement
-		case !sc.All.At.Before(c.due(policy)):
-			v.steps = append(v.steps, sc.record(m, slices.Contains(policy.Discard, m.Name) && p.Failover.Keeps))
+		case !d.All.At.Before(c.due(policy)) && (m.Ordinal >= d.Want.Replicas || d.FailoversUsedUp()):
+			v = v.plus(d.pursue([]Hook{LeftoverMarked}, m)) // it gets new data, and no replacement
+		case !d.All.At.Before(c.due(policy)):
+			v.steps = append(v.steps, d.record(m, slices.Contains(policy.Discard, m.Name) && d.profile.Failover.Keeps))
 		default:
-			v.gates = append(v.gates, sc.notDue(c))
+			v.gates = append(v.gates, d.notDue(c))
 		}
 		if len(v.steps) > 0 {
 			return v // the next one is decided with this one's record
@@ -203,14 +203,14 @@ func mergeGates(failing, gates []Gate) []Gate {
 
 // discards reports whether the data of a member that was given up is to be deleted for
 // good. A member that cannot be asked may serve again now.
-func (sc Scope) discards(p Profile, c LostMember, m state.Member) bool {
-	return sc.mayDiscard(p, c, m) && sc.SurelyDown(m)
+func (d *decision) discards(c LostMember, m state.Member) bool {
+	return d.mayDiscard(c, m) && d.SurelyDown(m)
 }
 
 // mayDiscard reports whether the user asks for that, for a member that does not serve.
-func (sc Scope) mayDiscard(p Profile, c LostMember, m state.Member) bool {
-	return p.Failover.Keeps && c.Record != nil && !c.Record.Discarded && !m.Up() &&
-		slices.Contains(sc.Policy.Failover.Discard, m.Name)
+func (d *decision) mayDiscard(c LostMember, m state.Member) bool {
+	return d.profile.Failover.Keeps && c.Record != nil && !c.Record.Discarded && !m.Up() &&
+		slices.Contains(d.Policy.Failover.Discard, m.Name)
 }
 
 // dataKept is the gate of data that the user gives up, while its member may still serve. There is
@@ -257,9 +257,9 @@ func (c LostMember) due(policy Failing) time.Time {
 // LostMembers returns the members of all components that are down or given up.
 func LostMembers(profiles []Profile, policy Policy, w desired.State, s state.Snapshot) []LostMember {
 	var all []LostMember
-	for _, sc := range scopesOf(&policy, &w, &s) {
-		for _, m := range sc.Got.BelowReplicas() {
-			if c, ok := sc.lostMember(profileOf(profiles, sc.Want.Kind), m); ok {
+	for _, d := range decisionsOf(profiles, &policy, &w, &s) {
+		for _, m := range d.Got.BelowReplicas() {
+			if c, ok := d.lostMember(m); ok {
 				all = append(all, c)
 			}
 		}
@@ -269,22 +269,22 @@ func LostMembers(profiles []Profile, policy Policy, w desired.State, s state.Sna
 
 // lostMember returns what to report of one member, and false when it is neither down nor
 // given up.
-func (sc Scope) lostMember(p Profile, m state.Member) (LostMember, bool) {
-	c := LostMember{Member: m, Trouble: m.Trouble(), Since: sc.DownSince(m)}
-	f, given := sc.Want.Failure(m.Name)
+func (d *decision) lostMember(m state.Member) (LostMember, bool) {
+	c := LostMember{Member: m, Trouble: m.Trouble(), Since: d.DownSince(m)}
+	f, given := d.Want.Failure(m.Name)
 	switch {
-	case !sc.Kept(m), m.Up() && !given:
+	case !d.Kept(m), m.Up() && !given:
 		return LostMember{}, false
 	case given:
 		c.Record = &f
 		return c, true
 	}
-	c.Since = sc.LostSince(m)
-	c.Spared = sc.whyNotGivenUp(p, m, c.Since)
-	if p.Failover != nil && !c.Since.IsZero() {
-		c.Known = sc.StoresHeard(m)
-		c.Due = facts.Later(facts.Later(c.Since, sc.CertifiedSince()).Add(p.Failover.Period(sc)), c.Known)
-		if p.Kind.Data() == topology.None { // Kubernetes is the only source, and may have an old report
+	c.Since = d.LostSince(m)
+	c.Spared = d.whyNotGivenUp(m, c.Since)
+	if d.profile.Failover != nil && !c.Since.IsZero() {
+		c.Known = d.StoresHeard(m)
+		c.Due = facts.Later(facts.Later(c.Since, d.CertifiedSince()).Add(d.profile.Failover.Period(d.Scope)), c.Known)
+		if d.Want.Kind.Data() == topology.None { // Kubernetes is the only source, and may have an old report
 			c.Due = facts.Later(c.Due, m.Silent.Add(facts.Settling))
 		}
 	}
@@ -292,8 +292,8 @@ func (sc Scope) lostMember(p Profile, m state.Member) (LostMember, bool) {
 }
 
 // whyNotGivenUp returns the reason not to give a member up, "" when there is none.
-func (sc Scope) whyNotGivenUp(p Profile, m state.Member, since time.Time) string {
-	s := sc.about(p, hold{}, m)
+func (d *decision) whyNotGivenUp(m state.Member, since time.Time) string {
+	s := d.about(m)
 	s.lost.Since = since
 	return objection(sparing, s)
 }

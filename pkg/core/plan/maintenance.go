@@ -15,15 +15,15 @@ import (
 // holdForMaintenance holds back what may take a member away during the maintenance of a node with other members. That
 // node may go down at any time. Without that node and the member, PD or regions may have no quorum, or a service no
 // server. Members on that node go down anyway, and one whose process is known not to run has nothing to lose.
-func (sc Scope) holdForMaintenance(_ Profile, _ hold, v verdict) verdict {
-	all := sc.UnderMaintenance()
+func (d *decision) holdForMaintenance(v verdict) verdict {
+	all := d.UnderMaintenance()
 	if len(all) == 0 {
 		return v
 	}
 	var steps []step.Step
 	for _, s := range v.steps {
 		_, name := s.Target()
-		m, is := sc.Got.Member(name)
+		m, is := d.Got.Member(name)
 		i := slices.IndexFunc(all, func(o facts.Maintained) bool { return !slices.Contains(o.Members, name) })
 		if i < 0 || !takesAway(s) || is && m.Stopped() {
 			steps = append(steps, s)
@@ -31,7 +31,7 @@ func (sc Scope) holdForMaintenance(_ Profile, _ hold, v verdict) verdict {
 		}
 		// What the step is for is not waited for now.
 		v.gates = slices.DeleteFunc(v.gates, func(g Gate) bool { return name != "" && g.Member == name && g.Reason != MemberServing })
-		v.gates = append(v.gates, sc.maintenanceGate(all[i], name))
+		v.gates = append(v.gates, d.maintenanceGate(all[i], name))
 	}
 	v.steps = steps
 	return v

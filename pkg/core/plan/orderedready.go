@@ -13,16 +13,16 @@ import (
 // because PD has added a member that has yet to start. Then none of them ever starts. As long as PD
 // does not answer, a member with marked data may be needed as well. The mark may be from a removal
 // that never happened.
-func (sc Scope) adviseParallel(_ Profile, _ hold, v verdict) verdict {
-	for _, m := range sc.Got.BelowReplicas() {
-		first, queued := sc.MemberBefore(m)
+func (d *decision) adviseParallel(v verdict) verdict {
+	for _, m := range d.Got.BelowReplicas() {
+		first, queued := d.MemberBefore(m)
 		noData := len(m.Claims) == len(m.MarkedClaims()) && (len(m.Claims) == 0 || m.Database.Presence != state.Unknown)
 		if !queued || noData && !m.Database.Unstarted {
 			continue
 		}
 		for i := range v.gates {
-			if g := &v.gates[i]; sc.mayNeed(*g, first) {
-				g.Remedy = append(g.Remedy, sc.makeParallel(m, first))
+			if g := &v.gates[i]; d.mayNeed(*g, first) {
+				g.Remedy = append(g.Remedy, d.makeParallel(m, first))
 				return v
 			}
 		}

@@ -56,17 +56,17 @@ func renumbered(w desired.State, s state.Snapshot) []Gate {
 // keepWithoutPods reduces a verdict on a component whose pods lack something. No step may take a
 // pod away or prepare for that, or make the first pods, since new pods could not start. No other
 // wait is reported, since none of them ends.
-func (sc Scope) keepWithoutPods(_ Profile, _ hold, v verdict) verdict {
-	if len(sc.Want.Lacks) == 0 {
+func (d *decision) keepWithoutPods(v verdict) verdict {
+	if len(d.Want.Lacks) == 0 {
 		return v
 	}
-	kept := verdict{gates: sc.missingObjects()}
+	kept := verdict{gates: d.missingObjects()}
 	for _, s := range v.steps {
 		switch s := s.(type) {
 		case step.EvictLeaders: // it prepares for a restart
 			continue
 		case step.Apply:
-			if s.Object.Name == sc.Want.Set.Name && s.Object.Drift == desired.Missing && !sc.Got.HasPods() {
+			if s.Object.Name == d.Want.Set.Name && s.Object.Drift == desired.Missing && !d.Got.HasPods() {
 				continue
 			}
 		}

@@ -155,13 +155,20 @@ type Scope struct {
 	Policy *Policy
 }
 
-// scopesOf returns the scopes of all components, in dependency order.
-func scopesOf(policy *Policy, w *desired.State, s *state.Snapshot) []Scope {
-	scopes := make([]Scope, len(w.Groups))
+// decision is one component while a plan is made: the scope, the profile, and what holds the rollout back.
+type decision struct {
+	Scope
+	profile Profile
+	hold    hold
+}
+
+// decisionsOf returns the decisions on all components, in dependency order.
+func decisionsOf(profiles []Profile, policy *Policy, w *desired.State, s *state.Snapshot) []decision {
+	all := make([]decision, len(w.Groups))
 	for i, c := range facts.Of(w, s) {
-		scopes[i] = Scope{c, policy}
+		all[i] = decision{Scope: Scope{c, policy}, profile: profileOf(profiles, c.Want.Kind)}
 	}
-	return scopes
+	return all
 }
 
 // pursue goes through the hooks in order up to the first goal that is not reached. It

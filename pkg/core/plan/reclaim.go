@@ -11,20 +11,19 @@ import (
 // for that. It comes last, when there is nothing else to do or to wait for. To keep data a little
 // longer costs almost nothing. In a cluster that has converged it is certain which member a claim
 // belongs to.
-func reclaim(profiles []Profile, w desired.State, s state.Snapshot, scopes []Scope) verdict {
+func reclaim(decisions []decision, w desired.State, s state.Snapshot) verdict {
 	var v verdict
 	if !w.Cluster.Reclaims || !s.PD.Known() {
 		return v
 	}
-	for _, sc := range scopes {
-		p := profileOf(profiles, sc.Want.Kind)
-		if p.Kind.Data() == topology.Store && !sc.All.PD.Bootstrapped {
-			v.gates = append(v.gates, sc.storesNotListed()...)
+	for _, d := range decisions {
+		if d.Want.Kind.Data() == topology.Store && !d.All.PD.Bootstrapped {
+			v.gates = append(v.gates, d.storesNotListed()...)
 			continue
 		}
-		for _, m := range sc.Got.Members {
+		for _, m := range d.Got.Members {
 			for _, c := range m.Claims {
-				if c.Marked && !c.Terminating && sc.CanBeReclaimed(m) {
+				if c.Marked && !c.Terminating && d.CanBeReclaimed(m) {
 					v.steps = append(v.steps, step.DeleteClaim{
 						Component: m.Kind, Member: m.Name, Name: c.Name, UID: c.UID, Reclaim: true,
 					})

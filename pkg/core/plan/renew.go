@@ -17,23 +17,23 @@ import (
 // A voter with new data is a new voter, so all others have to serve. A member that serves
 // and must get new data comes last: with OrderedReady, other members may wait for one
 // that is recreated before it.
-func (sc Scope) replaceLostData(p Profile) verdict {
+func (d *decision) replaceLostData() verdict {
 	var v verdict
-	members := sc.Got.BelowReplicas()
-	if i := slices.IndexFunc(members, renewed); p.Kind.Data() == topology.Raft && i >= 0 {
+	members := d.Got.BelowReplicas()
+	if i := slices.IndexFunc(members, renewed); d.Want.Kind.Data() == topology.Raft && i >= 0 {
 		members = members[:i+1] // one at a time
 	}
 	for _, m := range members {
-		if sc.renewable(p, m) {
-			v = v.plus(sc.withNewData(p, m))
+		if d.renewable(m) {
+			v = v.plus(d.withNewData(m))
 		}
 	}
-	if p.Kind.Data() == topology.Raft && !v.idle() {
+	if d.Want.Kind.Data() == topology.Raft && !v.idle() {
 		return v
 	}
 	for _, m := range members {
-		if sc.MustReplaceData(m) {
-			return v.plus(sc.replaceData(p, m))
+		if d.MustReplaceData(m) {
+			return v.plus(d.replaceData(m))
 		}
 	}
 	return v
@@ -46,8 +46,8 @@ func renewed(m state.Member) bool {
 }
 
 // replaceData removes such a member from PD, and says why: the user has not asked for it.
-func (sc Scope) replaceData(p Profile, m state.Member) verdict {
-	v := sc.release(p, m)
+func (d *decision) replaceData(m state.Member) verdict {
+	v := d.release(m)
 	for i := range v.gates {
 		if g := &v.gates[i]; g.Member == m.Name {
 			g.Observed = strings.TrimPrefix(g.Observed+"; its claim "+m.ClaimBeingDeleted()+" is being deleted", "; ")
@@ -73,19 +73,19 @@ func (sc Scope) claimsStay() verdict {
 	return v
 }
 
-func (sc Scope) renewable(p Profile, m state.Member) bool {
-	return p.BeforeRenew != nil && (sc.Kept(m) || sc.HoldsUp(m)) && len(m.Claims) > 0 &&
-		m.Pod != nil && !m.Pod.Terminating && sc.CannotComeBack(m)
+func (d *decision) renewable(m state.Member) bool {
+	return d.profile.BeforeRenew != nil && (d.Kept(m) || d.HoldsUp(m)) && len(m.Claims) > 0 &&
+		m.Pod != nil && !m.Pod.Terminating && d.CannotComeBack(m)
 }
 
-func (sc Scope) withNewData(p Profile, m state.Member) verdict {
-	if v := sc.pursue(p.BeforeRenew, m); !v.idle() {
+func (d *decision) withNewData(m state.Member) verdict {
+	if v := d.pursue(d.profile.BeforeRenew, m); !v.idle() {
 		return v
 	}
 	for _, c := range m.Claims {
 		if !c.Terminating {
-			return act(step.DeleteClaim{Component: p.Kind, Member: m.Name, Name: c.Name, UID: c.UID, PodUID: m.Pod.UID})
+			return act(step.DeleteClaim{Component: d.Want.Kind, Member: m.Name, Name: c.Name, UID: c.UID, PodUID: m.Pod.UID})
 		}
 	}
-	return act(step.DeletePod{Component: p.Kind, Member: m.Name, UID: m.Pod.UID})
+	return act(step.DeletePod{Component: d.Want.Kind, Member: m.Name, UID: m.Pod.UID})
 }

@@ -54,7 +54,7 @@ var beforeHarmfulRepair = []condition{
 	{
 		want: "membership known", because: "otherwise nobody knows what the cluster would lose", by: ByDatabase,
 		unmet: func(s *subject) string {
-			return unless(!s.restartsInOrder(s.profile, s.member), "its part in the database is not known")
+			return unless(!s.restartsInOrder(s.member), "its part in the database is not known")
 		},
 	},
 	{
@@ -63,31 +63,31 @@ var beforeHarmfulRepair = []condition{
 	},
 	{
 		want: StoresElsewhereWanted, because: "stores of other clusters have copies of the same regions", by: ByPerson,
-		waits: func(s *subject) verdict { return s.storesElsewhere() },
+		waits: (*subject).storesElsewhere,
 	},
 }
 
 // repair gives a member that does not serve the wanted template before anything else is done for the component. If the
 // member is down because of the old template, only this helps: a wait until it is healthy would never end. Where that
 // is not possible, the other phases continue.
-func (sc Scope) repair(p Profile, h hold) verdict {
-	if h.rolling || !sc.AnyDown() {
+func (d *decision) repair() verdict {
+	if d.hold.rolling || !d.AnyDown() {
 		return verdict{}
 	}
-	m, ok := sc.Candidate()
-	if v := sc.upload(); !v.idle() || !ok {
+	m, ok := d.Candidate()
+	if v := d.upload(); !v.idle() || !ok {
 		return v
 	}
-	s := sc.about(p, h, m)
+	s := d.about(m)
 	switch {
 	case objection(beforeRepair, s) != "" || objection(worthTrying(), s) != "":
 		return verdict{}
-	case sc.RestartIsHarmless(m):
-		return act(sc.restart(m))
+	case d.RestartIsHarmless(m):
+		return act(d.restart(m))
 	case objection(beforeHarmfulRepair, s) != "":
 		return verdict{}
 	}
-	return sc.replace(p, m)
+	return d.replace(m)
 }
 
 // isDownSince returns since when there is evidence that the member is down, zero where there is none.
@@ -116,19 +116,19 @@ func (v verdict) text() string {
 // repairable waits for the evidence that lets repair restart a member. It does so where nothing
 // else can be done before a person does something. Part of the evidence only this process has
 // observed: a run that ended at once would never observe it for long enough.
-func (sc Scope) repairable(p Profile, h hold, gates []Gate) verdict {
-	m, ok := sc.Candidate()
-	if h.rolling || sc.LeftToUser(m) || !allBlocked(gates) {
+func (d *decision) repairable(gates []Gate) verdict {
+	m, ok := d.Candidate()
+	if d.hold.rolling || d.LeftToUser(m) || !allBlocked(gates) {
 		return verdict{}
 	}
-	if !ok || !sc.DownOrNoQuorum(m) || !sc.mayHelp(p, m) {
+	if !ok || !d.DownOrNoQuorum(m) || !d.mayHelp(m) {
 		return verdict{}
 	}
-	due := sc.FreeAt(m)
-	if !sc.All.At.Before(due) {
+	due := d.FreeAt(m)
+	if !d.All.At.Before(due) {
 		return verdict{}
 	}
-	return wait(sc.untilDeadline(m, "is restarted", sc.Reported(m).Both, due))
+	return wait(d.untilDeadline(m, "is restarted", d.Reported(m).Both, due))
 }
 
 // worthTrying must hold of a member that is down, so that the update revision may help the member. The member might
@@ -161,7 +161,7 @@ func worthTrying() []condition {
 		{
 			want: "no other cure next", because: "new data or the removal of the member needs no restart before", by: ByTool,
 			unmet: func(s *subject) string {
-				return unless(s.mayBeRenewedOrRemoved(s.profile, s.member), "it gets new data, or is removed, next")
+				return unless(s.mayBeRenewedOrRemoved(s.member), "it gets new data, or is removed, next")
 			},
 		},
 		{
@@ -176,14 +176,14 @@ func worthTrying() []condition {
 }
 
 // mayHelp reports whether the update revision is worth a try for a member that is down.
-func (sc Scope) mayHelp(p Profile, m state.Member) bool {
-	return objection(worthTrying(), sc.about(p, hold{}, m)) == ""
+func (d *decision) mayHelp(m state.Member) bool {
+	return objection(worthTrying(), d.about(m)) == ""
 }
 
 // failsAnyway reports whether PD has removed the member, so that the member fails with any template.
 func (s *subject) failsAnyway() bool {
-	p, m := s.profile, s.member
-	return s.RemovedFromPD(m) && !s.blocksRollout(p, m) && !s.RunsUnlisted(m)
+	m := s.member
+	return s.RemovedFromPD(m) && !s.blocksRollout(m) && !s.RunsUnlisted(m)
 }
 
 // helpless returns why the update revision can hardly help the member, "" when it may.
@@ -194,7 +194,7 @@ func (s *subject) helpless() string {
 		failing = nil
 	}
 	switch {
-	case s.profile.Kind.Data() != topology.Raft || m.Database.Presence != state.Unknown:
+	case s.Want.Kind.Data() != topology.Raft || m.Database.Presence != state.Unknown:
 		return unless(len(failing) > 0 && !s.CannotServe(m), "with the new template others do not serve")
 	case len(failing) == 0 && (m.Pod == nil || !m.Pod.Ready):
 		return ""
@@ -204,9 +204,9 @@ func (s *subject) helpless() string {
 
 // mayBeRenewedOrRemoved reports whether nothing keeps a member from getting new data, or from
 // being removed.
-func (sc Scope) mayBeRenewedOrRemoved(p Profile, m state.Member) bool {
-	top := m.Ordinal == sc.Got.Set.Replicas-1
-	return sc.renewable(p, m) || m.RemovalIrreversible() && top && (!sc.Kept(m) || sc.StoreForgotten(m))
+func (d *decision) mayBeRenewedOrRemoved(m state.Member) bool {
+	top := m.Ordinal == d.Got.Set.Replicas-1
+	return d.renewable(m) || m.RemovalIrreversible() && top && (!d.Kept(m) || d.StoreForgotten(m))
 }
 
 // deadlocked returns why voters that do not serve may still have a quorum, or get one by themselves. It returns ""
@@ -240,24 +240,24 @@ func (s *subject) deadlocked(failing []state.Member) string {
 // restartsInOrder reports whether a member may be restarted in the ordinary order: after its peers
 // serve, and after its leaders have moved. The member itself need not serve. Otherwise a template
 // that breaks a status port could never be taken back.
-func (sc Scope) restartsInOrder(p Profile, m state.Member) bool {
+func (d *decision) restartsInOrder(m state.Member) bool {
 	switch {
 	case m.Up():
 		return true
 	case m.Pod == nil || m.Pod.Terminating || m.Database.State == state.StoreOffline:
 		return false
-	case m.Database.Presence == state.Unknown && p.Kind.Data() != topology.None:
+	case m.Database.Presence == state.Unknown && d.Want.Kind.Data() != topology.None:
 		return false // it is not known what the cluster would lose
 	}
-	return sc.mayHelp(p, m)
+	return d.mayHelp(m)
 }
 
 // blocksRollout reports whether a partition reaches another member, which needs the update
 // revision, only after this one. A member that cannot serve loses nothing by a restart.
 // Without this rule the two would wait for each other: this one gets new data only when
 // all others serve.
-func (sc Scope) blocksRollout(p Profile, m state.Member) bool {
-	return slices.ContainsFunc(sc.Got.BelowReplicas(), func(o state.Member) bool {
-		return o.Ordinal < m.Ordinal && sc.Got.Outdated(o) && sc.DownOrNoQuorum(o) && sc.mayHelp(p, o)
+func (d *decision) blocksRollout(m state.Member) bool {
+	return slices.ContainsFunc(d.Got.BelowReplicas(), func(o state.Member) bool {
+		return o.Ordinal < m.Ordinal && d.Got.Outdated(o) && d.DownOrNoQuorum(o) && d.mayHelp(o)
 	})
 }

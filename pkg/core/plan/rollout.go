@@ -25,19 +25,19 @@ var beforeRollout = []condition{
 // beforeRestart must hold, in this order, before the pod of the next member is replaced. What leaves the member comes
 // last, because the member does without it from then on.
 var beforeRestart = []condition{
-	{want: "restarted members ready for long enough", because: "spec.minReadySeconds asks for that", by: ByKubernetes, waits: func(s *subject) verdict { return s.minReadyPassed() }},
+	{want: "restarted members ready for long enough", because: "spec.minReadySeconds asks for that", by: ByKubernetes, waits: (*subject).minReadyPassed},
 	{by: ByDatabase, because: "clients notice the restart as little as possible", goals: func(p *Profile) []Hook { return p.BeforeRestart }},
 	{want: "pod not being replaced already", because: "Kubernetes replaces the pod, because the partition is lowered", by: ByKubernetes, waits: (*subject).underReplacement},
 }
 
 // rollout replaces pods one by one, from the highest ordinal down.
-func (sc Scope) rollout(p Profile, h hold) verdict {
-	next, _ := sc.Candidate()
-	s := sc.about(p, h, next)
+func (d *decision) rollout() verdict {
+	next, _ := d.Candidate()
+	s := d.about(next)
 	if v := firstUnmet(beforeRollout, s); !v.idle() || !s.due {
 		return v
 	}
-	return sc.replace(p, next)
+	return d.replace(next)
 }
 
 // queued waits for an earlier component, where there is anything to roll out.
@@ -47,7 +47,7 @@ func (s *subject) queued() verdict {
 		return verdict{}
 	}
 	queued := wait(Gate{
-		Component: s.profile.Kind, Reason: RolloutQueued, Want: "rollout can begin", held: true,
+		Component: s.Want.Kind, Reason: RolloutQueued, Want: "rollout can begin", held: true,
 		Observed: "rollout queued behind " + s.hold.by.Title(),
 	})
 	if s.hold.canary {
@@ -64,7 +64,7 @@ func (s *subject) peersServing() verdict {
 	if _, outdated := s.HighestOutdated(); !s.due && !outdated && s.AllReplaced() {
 		return verdict{}
 	}
-	return s.peersDown(s.profile, s.member)
+	return s.peersDown(s.member)
 }
 
 func (s *subject) storesOfOthers() verdict {
@@ -89,7 +89,7 @@ func (s *subject) canary() verdict {
 	if s.due || !outdated {
 		return verdict{}
 	}
-	return s.stopAtCanary(s.profile, last)
+	return s.stopAtCanary(last)
 }
 
 func (s *subject) manual() verdict {
@@ -120,12 +120,12 @@ func (sc Scope) rolloutFinished(named bool) verdict {
 // peersDown waits for all members that do not serve. It does not wait for the member to restart
 // next, which could prevent its own repair. If it waits for others, that member has a gate as well.
 // Where no member is next, next has no pod, and all are waited for.
-func (sc Scope) peersDown(p Profile, next state.Member) verdict {
-	all := sc.membersDown()
-	if !next.Up() && (sc.LeftToUser(next) || !sc.restartsInOrder(p, next)) {
+func (d *decision) peersDown(next state.Member) verdict {
+	all := d.membersDown()
+	if !next.Up() && (d.LeftToUser(next) || !d.restartsInOrder(next)) {
 		return all
 	}
-	peers := sc.awaitServing(sc.PeersMissing(next))
+	peers := d.awaitServing(d.PeersMissing(next))
 	if peers.idle() || next.Up() {
 		return peers
 	}
@@ -133,12 +133,12 @@ func (sc Scope) peersDown(p Profile, next state.Member) verdict {
 }
 
 // replace restarts a member when all conditions for its restart hold.
-func (sc Scope) replace(p Profile, m state.Member) verdict {
-	ready := firstUnmet(beforeRestart, sc.about(p, hold{}, m))
+func (d *decision) replace(m state.Member) verdict {
+	ready := firstUnmet(beforeRestart, d.about(m))
 	if !ready.idle() {
 		return ready
 	}
-	r := sc.restart(m)
+	r := d.restart(m)
 	r.Without = strings.Join(ready.notes, ", ")
 	return act(r)
 }

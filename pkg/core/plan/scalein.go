@@ -14,32 +14,32 @@ import (
 // Members leave the database first, and Kubernetes when the database has removed them. Members at
 // the top that have left are removed at once, while others below them are still leaving. Their
 // claims stay, marked.
-func (sc Scope) scaleIn(p Profile) verdict {
-	have := sc.Got.Set.Replicas
-	open, going := sc.leftovers(p)
+func (d *decision) scaleIn() verdict {
+	have := d.Got.Set.Replicas
+	open, going := d.leftovers()
 	if len(open.gates) > going {
 		return open
 	}
-	if v := sc.about(p, hold{}, state.Member{}).claimsRetained(); !v.idle() {
+	if v := d.about(state.Member{}).claimsRetained(); !v.idle() {
 		return v
 	}
-	if v := sc.downVoterLeaves(p); !v.idle() {
+	if v := d.downVoterLeaves(); !v.idle() {
 		return v
 	}
 	var without []string
 	free := 0
-	for i := range min(sc.Surplus(), sc.leavers()-going) {
-		v := sc.release(p, sc.MemberAt(have-1-i))
+	for i := range min(d.Surplus(), d.leavers()-going) {
+		v := d.release(d.MemberAt(have - 1 - i))
 		if v.idle() && free == i {
 			free++
-			if sc.MemberAt(have - 1 - i).Up() {
+			if d.MemberAt(have - 1 - i).Up() {
 				without = append(without, v.notes...)
 			}
 		}
 		open = open.plus(v)
 	}
 	if free > 0 {
-		return act(sc.smaller(p, free, strings.Join(without, ", ")))
+		return act(d.smaller(free, strings.Join(without, ", ")))
 	}
 	return open
 }
@@ -47,14 +47,14 @@ func (sc Scope) scaleIn(p Profile) verdict {
 // downVoterLeaves removes from PD a leaving member that surely does not serve, before members above it that serve. Its
 // vote counts for the size of a quorum until then. PD might have no quorum without a member above it, and no member
 // could ever leave. Its pod goes in its turn. Where no member here is to stay, the last one cannot leave anyway.
-func (sc Scope) downVoterLeaves(p Profile) verdict {
-	have, surplus := sc.Got.Set.Replicas, sc.Surplus()
-	if p.Kind.Data() != topology.Raft || surplus >= have {
+func (d *decision) downVoterLeaves() verdict {
+	have, surplus := d.Got.Set.Replicas, d.Surplus()
+	if d.Want.Kind.Data() != topology.Raft || surplus >= have {
 		return verdict{}
 	}
 	for i := have - 2; i >= have-surplus; i-- {
-		if m := sc.MemberAt(i); m.Database.Presence == state.Present && sc.SurelyDown(m) && sc.MemberAt(have-1).Database.Healthy {
-			return sc.release(p, m)
+		if m := d.MemberAt(i); m.Database.Presence == state.Present && d.SurelyDown(m) && d.MemberAt(have-1).Database.Healthy {
+			return d.release(m)
 		}
 	}
 	return verdict{}
@@ -62,28 +62,28 @@ func (sc Scope) downVoterLeaves(p Profile) verdict {
 
 // dropSurplus removes the highest ordinal, if it is to be removed and nothing is lost with it. One that
 // is to come back waits until others are gone.
-func (sc Scope) dropSurplus(p Profile) verdict {
-	have := sc.Got.Set.Replicas
-	_, going := sc.leftovers(p)
-	if sc.Surplus() <= 0 || have <= sc.Want.Size() && going > 0 || !sc.NothingLost(sc.MemberAt(have-1)) {
+func (d *decision) dropSurplus() verdict {
+	have := d.Got.Set.Replicas
+	_, going := d.leftovers()
+	if d.Surplus() <= 0 || have <= d.Want.Size() && going > 0 || !d.NothingLost(d.MemberAt(have-1)) {
 		return verdict{}
 	}
-	if v := sc.claimsDeleted("whenScaled", sc.Got.Set.DeletesWhenScaled); !v.idle() {
+	if v := d.claimsDeleted("whenScaled", d.Got.Set.DeletesWhenScaled); !v.idle() {
 		return v
 	}
-	if v := sc.release(p, sc.MemberAt(have-1)); !v.idle() {
+	if v := d.release(d.MemberAt(have - 1)); !v.idle() {
 		return v
 	}
-	return act(sc.smaller(p, 1, ""))
+	return act(d.smaller(1, ""))
 }
 
 // smaller is the step that has the highest ordinals leave.
-func (sc Scope) smaller(p Profile, by int, without string) step.Resize {
-	have := sc.Got.Set.Replicas
-	s := step.Resize{Component: p.Kind, Basis: sc.basis(), From: have, To: have - by, Without: without}
+func (d *decision) smaller(by int, without string) step.Resize {
+	have := d.Got.Set.Replicas
+	s := step.Resize{Component: d.Want.Kind, Basis: d.basis(), From: have, To: have - by, Without: without}
 	for i := s.To; i < have; i++ {
 		uid := ""
-		if pod := sc.MemberAt(i).Pod; pod != nil {
+		if pod := d.MemberAt(i).Pod; pod != nil {
 			uid = pod.UID
 		}
 		s.PodUIDs = append(s.PodUIDs, uid)
@@ -132,7 +132,7 @@ func (s *subject) whyWanted() string {
 
 // notYetLeaving returns how many members leave at the same time, "" where the member is one of them.
 func (s *subject) notYetLeaving() string {
-	_, going := s.leftovers(s.profile)
+	_, going := s.leftovers()
 	before := s.Got.Set.Replicas - 1 - s.member.Ordinal
 	return unless(before >= s.leavers()-going, fmt.Sprintf("members that leave at the same time: at most %d", s.leavers()))
 }
@@ -146,8 +146,8 @@ func (s *subject) claimsRetained() verdict {
 // to leave need not serve, nor members that can never serve again. Otherwise such a member would
 // prevent the removal of all members above it for ever. A removal that costs nothing, or is under
 // way already, waits for no member.
-func (sc Scope) release(p Profile, m state.Member) verdict {
-	about := sc.about(p, hold{}, m)
+func (d *decision) release(m state.Member) verdict {
+	about := d.about(m)
 	v, missing := leftDatabase.ask(about), othersStay.ask(about)
 	switch {
 	case missing.idle():
@@ -177,27 +177,27 @@ func (v verdict) waiting() bool {
 // deleted. So such a member is not brought back, unless PD counts on it nevertheless, because it
 // may have joined at the same time. A StatefulSet cannot skip an ordinal. So a store comes back
 // after all members below it, also after a member that has lost its data.
-func (sc Scope) restoreScaledDown(p Profile) verdict {
-	have := sc.Got.Set.Replicas
-	if have >= len(sc.Got.Members) {
+func (d *decision) restoreScaledDown() verdict {
+	have := d.Got.Set.Replicas
+	if have >= len(d.Got.Members) {
 		return verdict{}
 	}
-	above := sc.Got.Members[have:]
+	above := d.Got.Members[have:]
 	counted := func(m state.Member) bool {
-		return m.CountedOn() && !m.LosesClaim() && (sc.ComesBack(m) || p.Kind.Data() != topology.Raft && sc.MarkedButCounted(m))
+		return m.CountedOn() && !m.LosesClaim() && (d.ComesBack(m) || d.Want.Kind.Data() != topology.Raft && d.MarkedButCounted(m))
 	}
 	switch {
 	case above[0].LosesClaim():
 		return verdict{}
-	case counted(above[0]), sc.PDNeeds(above):
-	case p.Kind.Data() == topology.Raft || !slices.ContainsFunc(above, counted):
+	case counted(above[0]), d.PDNeeds(above):
+	case d.Want.Kind.Data() == topology.Raft || !slices.ContainsFunc(above, counted):
 		return verdict{}
 	default:
-		if v := sc.clearOrdinal(p, above[0]); !v.idle() {
+		if v := d.clearOrdinal(above[0]); !v.idle() {
 			return v
 		}
 	}
-	return act(step.Resize{Component: p.Kind, Basis: sc.basis(), From: have, To: have + 1})
+	return act(step.Resize{Component: d.Want.Kind, Basis: d.basis(), From: have, To: have + 1})
 }
 
 // leftovers handles members above the StatefulSet's replicas. Some have pods that are still
@@ -205,20 +205,20 @@ func (sc Scope) restoreScaledDown(p Profile) verdict {
 // away and no data is left to bring the members back with. A pod and its claim may be made in the
 // very moment in which their ordinal is removed. Unless the claim is marked, it is not known later
 // that no data of a store is on it.
-func (sc Scope) leftovers(p Profile) (v verdict, going int) {
-	first := min(sc.Got.Set.Replicas, len(sc.Got.Members))
-	for _, m := range sc.Got.Members[first:] {
+func (d *decision) leftovers() (v verdict, going int) {
+	first := min(d.Got.Set.Replicas, len(d.Got.Members))
+	for _, m := range d.Got.Members[first:] {
 		switch {
 		case m.Pod != nil:
 			going++
-			v.gates = append(v.gates, sc.removedPod(m))
-			if !sc.Kept(m) && m.Database.Presence == state.Absent {
-				v = v.plus(sc.pursue([]Hook{LeftoverMarked}, m))
+			v.gates = append(v.gates, d.removedPod(m))
+			if !d.Kept(m) && m.Database.Presence == state.Absent {
+				v = v.plus(d.pursue([]Hook{LeftoverMarked}, m))
 			}
-		case sc.Kept(m) || m.Database.Presence != state.Present:
-		case sc.pursue(p.BeforeRemove, m).idle(): // PD has removed it, and lists it only as removed
+		case d.Kept(m) || m.Database.Presence != state.Present:
+		case d.pursue(d.profile.BeforeRemove, m).idle(): // PD has removed it, and lists it only as removed
 		default:
-			return v.plus(sc.release(p, m)), going
+			return v.plus(d.release(m)), going
 		}
 	}
 	return v, going

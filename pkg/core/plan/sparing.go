@@ -34,7 +34,7 @@ var beforeFailover = []condition{
 	{
 		want: "the run may give members up", because: "a failover costs data that is to be copied, so that a person asks for it", by: ByPerson,
 		unmet: func(s *subject) string {
-			return unless(!s.Policy.Failover.covers(s.profile.Kind), "only a run that is asked for a failover gives members up")
+			return unless(!s.Policy.Failover.covers(s.Want.Kind), "only a run that is asked for a failover gives members up")
 		},
 		help: func(s *subject) remedy.Remedy {
 			return remedy.Remedy{remedy.Run("have members given up that are lost", s.Cluster.Plugin("failover", "run"))}
@@ -77,7 +77,7 @@ var sparing = []condition{
 	{
 		want: "pod has not ended", because: "a new pod with the same data may serve", by: ByTool,
 		unmet: func(s *subject) string {
-			return unless(s.replacesEnded(s.profile, s.member), "its pod has ended, and is recreated first")
+			return unless(s.replacesEnded(s.member), "its pod has ended, and is recreated first")
 		},
 	},
 	{

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
@@ -11,44 +10,44 @@ import (
 // suspend deletes all pods of a component and keeps what they need to come back. It may begin at
 // any time, also during a scale-in or a rollout, which continues when the component is resumed.
 // Components that need this component are suspended before, so that none of them fails without it.
-func (sc Scope) suspend(p Profile, earlier, later []desired.Group) verdict {
-	switch set := sc.Got.Set; {
+func (d *decision) suspend(earlier, later []decision) verdict {
+	switch set := d.Got.Set; {
 	case set.Terminating:
-		return sc.setLeaving()
-	case !set.Exists && !sc.Got.IsGone():
-		return sc.adopt(p)
-	case !set.Exists && len(earlier) > 0 && !earlier[0].Suspend:
-		if v := sc.settle(p); !v.idle() {
+		return d.setLeaving()
+	case !set.Exists && !d.Got.IsGone():
+		return d.adopt()
+	case !set.Exists && len(earlier) > 0 && !earlier[0].Want.Suspend:
+		if v := d.settle(); !v.idle() {
 			return v // PD is not suspended, and may not have answered before
 		}
-		return sc.awaitMembership(p)
+		return d.awaitMembership()
 	case !set.Exists:
 		return verdict{}
 	}
-	for _, g := range later {
-		if g.Suspend && !sc.All.Groups[g.Kind].IsGone() {
+	for _, o := range later {
+		if o.Want.Suspend && !o.Got.IsGone() {
 			return wait(Gate{
-				Component: p.Kind, Reason: SuspendQueued, Want: "suspension can begin", held: true,
-				Observed: "suspension queued behind " + g.Kind.Title(),
+				Component: d.Want.Kind, Reason: SuspendQueued, Want: "suspension can begin", held: true,
+				Observed: "suspension queued behind " + o.Want.Kind.Title(),
 			})
 		}
 	}
-	if v := sc.claimsDeleted("whenDeleted", sc.Got.Set.DeletesWhenDeleted); !v.idle() {
+	if v := d.claimsDeleted("whenDeleted", d.Got.Set.DeletesWhenDeleted); !v.idle() {
 		return v
 	}
-	if v := sc.settle(p); !v.idle() {
+	if v := d.settle(); !v.idle() {
 		return v
 	}
-	if v := sc.claimsStay(); !v.idle() {
+	if v := d.claimsStay(); !v.idle() {
 		return v
 	}
-	return act(step.DeleteSet{Component: p.Kind, Name: sc.Want.Set.Name, Basis: sc.basis()})
+	return act(step.DeleteSet{Component: d.Want.Kind, Name: d.Want.Set.Name, Basis: d.basis()})
 }
 
 // settle ends what was begun and would cause problems after the suspension.
-func (sc Scope) settle(p Profile) verdict {
-	for _, m := range sc.Got.Members {
-		if v := sc.pursue(p.BeforeSuspend, m); !v.idle() {
+func (d *decision) settle() verdict {
+	for _, m := range d.Got.Members {
+		if v := d.pursue(d.profile.BeforeSuspend, m); !v.idle() {
 			return v
 		}
 	}
@@ -57,14 +56,14 @@ func (sc Scope) settle(p Profile) verdict {
 
 // awaitMembership waits until a PD that does not serve yet reports whether it still has members
 // that have data. PD may have removed a member, whose claims are to be marked.
-func (sc Scope) awaitMembership(p Profile) verdict {
-	if sc.All.PD.Serving() {
+func (d *decision) awaitMembership() verdict {
+	if d.All.PD.Serving() {
 		return verdict{}
 	}
-	for _, m := range sc.Got.Members {
-		if p.Kind.Data() != topology.None && len(m.Claims) > 0 && m.Database.Presence == state.Unknown {
+	for _, m := range d.Got.Members {
+		if d.Want.Kind.Data() != topology.None && len(m.Claims) > 0 && m.Database.Presence == state.Unknown {
 			return wait(Gate{
-				Component: p.Kind, Member: m.Name, Reason: MembershipKnown, Want: "membership in PD known", Source: FromDatabase, held: true,
+				Component: d.Want.Kind, Member: m.Name, Reason: MembershipKnown, Want: "membership in PD known", Source: FromDatabase, held: true,
 			})
 		}
 	}
@@ -73,12 +72,12 @@ func (sc Scope) awaitMembership(p Profile) verdict {
 
 // adopt creates a StatefulSet around pods that were left without one, so that the pods are deleted
 // with it. By themselves the pods would run for ever.
-func (sc Scope) adopt(p Profile) verdict {
-	if sc.Got.Extent() == 0 {
-		return sc.setLeaving()
+func (d *decision) adopt() verdict {
+	if d.Got.Extent() == 0 {
+		return d.setLeaving()
 	}
-	steps := applies(p.Kind, sc.Want.Config)
-	return verdict{steps: append(steps, step.Apply{Component: p.Kind, Object: sc.Want.Set, Replicas: sc.InitialReplicas()})}
+	steps := applies(d.Want.Kind, d.Want.Config)
+	return verdict{steps: append(steps, step.Apply{Component: d.Want.Kind, Object: d.Want.Set, Replicas: d.InitialReplicas()})}
 }
 
 // setLeaving waits for a StatefulSet that is being deleted, and for its pods. A pod whose host is lost
