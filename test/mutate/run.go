@@ -23,7 +23,7 @@ const (
 
 // deciding are the packages that mutants are made of: the core, and those at the
 // edge that decide something, such as what counts as evidence, and who drives.
-var deciding = []string{"pkg/core/plan", "pkg/core/component", "pkg/core/placement", "pkg/core/state", "pkg/edge/observe", "pkg/edge/lease"}
+var deciding = []string{"pkg/core/facts", "pkg/core/step", "pkg/core/upkeep", "pkg/core/plan", "pkg/core/component", "pkg/core/placement", "pkg/core/state", "pkg/edge/observe", "pkg/edge/lease"}
 
 // suite is the tests of a package.
 type suite struct {

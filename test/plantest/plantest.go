@@ -16,6 +16,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -336,10 +337,10 @@ func does(p plan.Plan) []string {
 	lines := []string{p.Outcome.String()}
 	for _, s := range p.Steps {
 		line := s.String()
-		if r, ok := s.(plan.Restart); ok && r.Stuck {
+		if r, ok := s.(step.Restart); ok && r.Stuck {
 			line += " (stuck)"
 		}
-		if a, ok := s.(plan.AllowLeaders); ok && a.Returning {
+		if a, ok := s.(step.AllowLeaders); ok && a.Returning {
 			line += " (returning)"
 		}
 		lines = append(lines, line)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -18,11 +19,11 @@ func (c *Cluster) sound(p plan.Plan) plan.Plan {
 	c.explained(p)
 	for _, s := range slices.Concat(p.Steps, p.Upkeep) {
 		kind, member := s.Target()
-		if _, end := s.(plan.EndPause); end && c.Wanted.Cluster.Paused && len(p.Steps) == 1 && len(p.Upkeep) == 0 {
+		if _, end := s.(step.EndPause); end && c.Wanted.Cluster.Paused && len(p.Steps) == 1 && len(p.Upkeep) == 0 {
 			continue // it is alone
 		}
 		c.owner(s.String(), kind, member)
-		if _, apply := s.(plan.Apply); kind == "" && (!apply || len(c.Wanted.Objects) == 0) {
+		if _, apply := s.(step.Apply); kind == "" && (!apply || len(c.Wanted.Objects) == 0) {
 			panic("plantest: of what component is it: " + s.String())
 		}
 		c.ours(s)
@@ -69,20 +70,20 @@ func (c *Cluster) owner(what string, kind topology.Kind, member string) {
 
 // ours panics if a step takes back something without a record in the ledger: another user or tool
 // has done it.
-func (c *Cluster) ours(s plan.Step) {
+func (c *Cluster) ours(s step.Step) {
 	var recorded bool
 	switch s := s.(type) {
-	case plan.AllowLeaders:
+	case step.AllowLeaders:
 		_, recorded = c.Seen.Eviction(s.StoreID)
-	case plan.RestoreStore:
+	case step.RestoreStore:
 		_, recorded = c.Seen.Removal(s.StoreID)
-	case plan.ForgetRecord:
+	case step.ForgetRecord:
 		_, eviction := c.Seen.Eviction(s.StoreID)
 		_, removal := c.Seen.Removal(s.StoreID)
 		recorded = s.Record == state.RecordEviction && eviction || s.Record == state.RecordRemoval && removal
-	case plan.EndDDLPause:
+	case step.EndDDLPause:
 		recorded = c.Wanted.Cluster.DDLPause.Recorded
-	case plan.ForgetDrain:
+	case step.ForgetDrain:
 		_, recorded = c.Seen.Drain(s.Member)
 	default:
 		return
@@ -93,8 +94,8 @@ func (c *Cluster) ours(s plan.Step) {
 }
 
 // relies panics unless the restart of a store that serves names the eviction that PD has for it because of our record.
-func (c *Cluster) relies(s plan.Step, m state.Member) {
-	restart, is := s.(plan.Restart)
+func (c *Cluster) relies(s step.Step, m state.Member) {
+	restart, is := s.(step.Restart)
 	if !is {
 		return
 	}
@@ -111,74 +112,74 @@ func (c *Cluster) relies(s plan.Step, m state.Member) {
 type said map[string][2]any
 
 // identities returns the identities of the objects in a step.
-func identities(g state.Group, m state.Member, s plan.Step) said {
-	for _, of := range []func(state.Group, state.Member, plan.Step) (said, bool){ofDatabase, ofClaims, ofPods} {
+func identities(g state.Group, m state.Member, s step.Step) said {
+	for _, of := range []func(state.Group, state.Member, step.Step) (said, bool){ofDatabase, ofClaims, ofPods} {
 		if is, ok := of(g, m, s); ok {
 			return is
 		}
 	}
 	switch s.(type) {
-	case plan.Apply, plan.Resize, plan.Close, plan.AllowLeaders, plan.ForgetRecord, plan.RetireFailure, plan.ForgetFailure,
-		plan.EnableRules, plan.LimitLeaderMoves:
+	case step.Apply, step.Resize, step.Close, step.AllowLeaders, step.ForgetRecord, step.RetireFailure, step.ForgetFailure,
+		step.EnableRules, step.LimitLeaderMoves:
 		return nil
 	}
 	panic("plantest: what identifies the objects of a " + reflect.TypeOf(s).Name() + "?")
 }
 
-func ofDatabase(g state.Group, m state.Member, s plan.Step) (said, bool) {
+func ofDatabase(g state.Group, m state.Member, s step.Step) (said, bool) {
 	switch s := s.(type) {
-	case plan.MoveLeader:
+	case step.MoveLeader:
 		to, _ := g.Member(s.To)
 		return said{"from": {s.FromName, m.Database.Name}, "to": {s.ToName, to.Database.Name}}, true
-	case plan.RemoveMember:
+	case step.RemoveMember:
 		return said{"id": {s.ID, m.Database.ID}}, true
-	case plan.EvictLeaders:
+	case step.EvictLeaders:
 		return said{"store": {s.StoreID, m.Database.ID}, "pod": {s.PodUID, podOf(m).UID}, "leaders": {s.Leaders, m.Database.Leaders}}, true
-	case plan.AdoptEviction:
+	case step.AdoptEviction:
 		return said{"store": {s.StoreID, m.Database.ID}, "pod": {s.PodUID, podOf(m).UID}, "leaders": {s.Leaders, m.Database.Leaders}, "since": {s.Since, podOf(m).EvictionBegun}}, true
-	case plan.AdoptDrain:
+	case step.AdoptDrain:
 		is := said{"pod": {s.PodUID, podOf(m).UID}}
 		if !s.Since.IsZero() {
 			is["since"] = [2]any{s.Since, podOf(m).DrainBegun}
 		}
 		return is, true
-	case plan.DrainCapture:
+	case step.DrainCapture:
 		is := said{"pod": {s.PodUID, podOf(m).UID}}
 		if s.Capture != "" {
 			is["capture"] = [2]any{s.Capture, m.Database.Capture.ID}
 		}
 		return is, true
-	case plan.ClosePump:
+	case step.ClosePump:
 		return said{"pod": {s.PodUID, podOf(m).UID}, "node": {s.Node, m.Database.Pump.Node}, "state": {m.Database.Pump.State, state.PumpOnline}}, true
-	case plan.ForgetDrain:
+	case step.ForgetDrain:
 		return said{"pod": {s.PodUID, podOf(m).UID}}, true
-	case plan.RemoveStore:
+	case step.RemoveStore:
 		return said{"store": {s.StoreID, m.Database.ID}}, true
-	case plan.RestoreStore:
+	case step.RestoreStore:
 		return said{"store": {s.StoreID, m.Database.ID}}, true
-	case plan.LabelStore:
+	case step.LabelStore:
 		return said{"store": {s.StoreID, m.Database.ID}}, true
-	case plan.RecordFailure:
+	case step.RecordFailure:
 		return said{"id": {s.ID, m.Database.ID}, "name": {s.Name, m.Database.Name}, "claims": {len(s.Claims), len(m.Claims)}}, true
 	}
 	return nil, false
 }
 
-func ofClaims(_ state.Group, m state.Member, s plan.Step) (said, bool) {
+func ofClaims(_ state.Group, m state.Member, s step.Step) (said, bool) {
 	switch s := s.(type) {
-	case plan.MarkClaims:
+	case step.MarkClaims:
 		return named(m, s.Claims...), true
-	case plan.UnmarkClaims:
+	case step.UnmarkClaims:
 		return named(m, s.Claims...), true
-	case plan.DeleteClaim:
-		is := named(m, plan.Claim{Name: s.Name, UID: s.UID})
+	case step.DeleteClaim:
+		is := named(m, step.Claim{Name: s.Name, UID: s.UID})
 		is["pod"] = [2]any{s.PodUID, podOf(m).UID}
 		return is, true
-	case plan.ResizeClaim:
-		is := named(m, plan.Claim{Name: s.Name, UID: s.UID})
+	case step.ResizeClaim:
+		is := named(m, step.Claim{Name: s.Name, UID: s.UID})
 		is["from"] = [2]any{s.From, claimOf(m, s.Name).Requested}
 		return is, true
-	case plan.TendVolume:
+	case step.TendVolume:
 		for _, c := range m.Claims {
 			if v := c.Volume; v != nil && v.Name == s.Name {
 				return said{"volume": {s.UID, v.UID}, "version": {s.Version, v.Version}}, true
@@ -189,38 +190,38 @@ func ofClaims(_ state.Group, m state.Member, s plan.Step) (said, bool) {
 	return nil, false
 }
 
-func ofPods(g state.Group, m state.Member, s plan.Step) (said, bool) {
+func ofPods(g state.Group, m state.Member, s step.Step) (said, bool) {
 	switch s := s.(type) {
-	case plan.EndDDLPause:
+	case step.EndDDLPause:
 		return said{"pod": {s.PodUID, podOf(m).UID}}, true
-	case plan.BeginDDLPause:
+	case step.BeginDDLPause:
 		by, _ := g.Member(s.By)
 		return said{"pod": {s.PodUID, podOf(by).UID}, "from": {s.From, m.Version()}}, true
-	case plan.SetPassword:
+	case step.SetPassword:
 		return said{"pod": {s.PodUID, podOf(m).UID}}, true
-	case plan.Restart:
+	case step.Restart:
 		return said{"pod": {s.PodUID, podOf(m).UID}, "ordinal": {s.Ordinal, m.Ordinal}, "partition": {s.From, g.Set.Partition}, "set": {s.Basis, basisOf(g)}}, true
-	case plan.DeletePod:
+	case step.DeletePod:
 		return said{"pod": {s.UID, podOf(m).UID}}, true
-	case plan.ReplaceEnded:
+	case step.ReplaceEnded:
 		return said{"pod": {s.UID, podOf(m).UID}}, true
-	case plan.RemakePod:
+	case step.RemakePod:
 		return said{"pod": {s.PodUID, podOf(m).UID}}, true
-	case plan.Label:
-		if s.Object == plan.PodObject {
+	case step.Label:
+		if s.Object == step.PodObject {
 			return said{"pod": {s.UID, podOf(m).UID}}, true
 		}
-		return named(m, plan.Claim{Name: s.Name, UID: s.UID}), true
-	case plan.DeleteSet:
+		return named(m, step.Claim{Name: s.Name, UID: s.UID}), true
+	case step.DeleteSet:
 		return said{"set": {s.Basis, basisOf(g)}}, true
-	case plan.RecreateSet:
+	case step.RecreateSet:
 		return said{"set": {s.Basis, basisOf(g)}, "replicas": {s.Replicas, g.Set.Replicas}, "object": {s.Object.Name, s.Name}}, true
 	}
 	return nil, false
 }
 
-func basisOf(g state.Group) plan.Basis {
-	return plan.Basis{UID: g.Set.UID, Generation: g.Set.Generation}
+func basisOf(g state.Group) step.Basis {
+	return step.Basis{UID: g.Set.UID, Generation: g.Set.Generation}
 }
 
 func podOf(m state.Member) state.Pod {
@@ -239,7 +240,7 @@ func claimOf(m state.Member, name string) state.Claim {
 	return state.Claim{}
 }
 
-func named(m state.Member, claims ...plan.Claim) said {
+func named(m state.Member, claims ...step.Claim) said {
 	is := said{}
 	for _, c := range claims {
 		is["claim "+c.Name] = [2]any{c.UID, claimOf(m, c.Name).UID}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 )
 
 // Why returns what Why answers about a member, one topic after the other.
@@ -41,11 +42,11 @@ func (c *Cluster) explained(p plan.Plan) {
 }
 
 // topicsOf returns the topics of which one explains a step.
-func topicsOf(s plan.Step) []plan.Topic {
+func topicsOf(s step.Step) []plan.Topic {
 	switch s := s.(type) {
-	case plan.Restart:
+	case step.Restart:
 		return []plan.Topic{plan.ByRollout, plan.ByRepair}
-	case plan.RecordFailure:
+	case step.RecordFailure:
 		if !s.Discarded {
 			return []plan.Topic{plan.ByFailover}
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -21,28 +22,28 @@ var (
 )
 
 // Do implements reconcile.Actor.
-func (w *Model) Do(ctx context.Context, step plan.Step) error {
+func (w *Model) Do(ctx context.Context, s step.Step) error {
 	if w.dead {
 		return errKilled
 	}
 	if w.lost {
-		w.broke("lease", "%s: another driver has the lease", step)
+		w.broke("lease", "%s: another driver has the lease", s)
 	}
 	if err := w.underway(ctx); err != nil {
 		return err
 	}
 	for i := range w.watches {
-		w.watches[i].step(w, step)
+		w.watches[i].step(w, s)
 	}
-	if w.chance(w.Faults.Fail) || w.broken.fails(step, w.t) {
+	if w.chance(w.Faults.Fail) || w.broken.fails(s, w.t) {
 		return errInjected
 	}
-	err := w.takesLate(step)
+	err := w.takesLate(s)
 	w.judgeDDL()
 	w.writes++
 	w.cut = false // a step of one request has no half
 	if err == nil {
-		w.blame(step, w.verdict)
+		w.blame(s, w.verdict)
 	}
 	w.nap = nap{}
 	w.tick()
@@ -113,97 +114,97 @@ func (w *Model) Record(_ context.Context, seen state.Observation, _ desired.Stat
 
 // take does a step as package act would. It fails without a change when the cluster is no longer as
 // it was when the step was decided.
-func (w *Model) take(step plan.Step) error {
-	switch s := step.(type) {
-	case plan.Apply:
+func (w *Model) take(next step.Step) error {
+	switch s := next.(type) {
+	case step.Apply:
 		return w.apply(s)
-	case plan.Resize:
+	case step.Resize:
 		return w.resize(s)
-	case plan.Restart:
+	case step.Restart:
 		return w.restart(s)
-	case plan.Close:
+	case step.Close:
 		return w.closeRollout(s)
-	case plan.MoveLeader:
+	case step.MoveLeader:
 		return w.moveLeader(s.From, s.To)
-	case plan.RemoveMember:
+	case step.RemoveMember:
 		if m := w.pd.member(s.ID); s.Down && m != nil && w.serving() && (w.pinged(*m) || w.takesPart(*m)) {
 			return errConflict
 		}
 		return w.removeMember(s.ID)
-	case plan.EvictLeaders:
+	case step.EvictLeaders:
 		return w.evictLeaders(s)
-	case plan.LimitLeaderMoves:
+	case step.LimitLeaderMoves:
 		return w.limitLeaderMoves(s)
-	case plan.AdoptEviction:
+	case step.AdoptEviction:
 		return w.adoptEviction(s)
-	case plan.AllowLeaders:
+	case step.AllowLeaders:
 		return w.allowLeaders(s)
-	case plan.RemoveStore:
+	case step.RemoveStore:
 		return w.removeStore(s)
-	case plan.RestoreStore:
+	case step.RestoreStore:
 		return w.restoreStore(s.StoreID)
-	case plan.ForgetRecord:
+	case step.ForgetRecord:
 		return w.concludeRecord(s)
 	}
-	return w.takeOnVolumes(step)
+	return w.takeOnVolumes(next)
 }
 
-func (w *Model) takeOnVolumes(step plan.Step) error {
-	switch s := step.(type) {
-	case plan.EndPause:
+func (w *Model) takeOnVolumes(next step.Step) error {
+	switch s := next.(type) {
+	case step.EndPause:
 		return w.endPause()
-	case plan.ClosePump:
+	case step.ClosePump:
 		return w.closePump(s)
-	case plan.AdoptDrain:
+	case step.AdoptDrain:
 		return w.adoptDrain(s)
-	case plan.DrainCapture:
+	case step.DrainCapture:
 		return w.drainCapture(s)
-	case plan.ForgetDrain:
+	case step.ForgetDrain:
 		w.forgetDrain(s.Member)
 		return nil
-	case plan.SetPassword:
+	case step.SetPassword:
 		return w.setPassword(s)
-	case plan.BeginDDLPause:
+	case step.BeginDDLPause:
 		return w.beginDDLPause(s)
-	case plan.EndDDLPause:
+	case step.EndDDLPause:
 		return w.endDDLPause(s)
-	case plan.EnableRules:
+	case step.EnableRules:
 		return w.enableRules()
-	case plan.ResizeClaim:
+	case step.ResizeClaim:
 		return w.resizeClaim(s)
-	case plan.RecreateSet:
+	case step.RecreateSet:
 		return w.recreate(s)
 	}
-	return w.sweep(step)
+	return w.sweep(next)
 }
 
 // sweep takes a step that marks or deletes what is left over.
-func (w *Model) sweep(step plan.Step) error {
-	switch s := step.(type) {
-	case plan.MarkClaims:
+func (w *Model) sweep(next step.Step) error {
+	switch s := next.(type) {
+	case step.MarkClaims:
 		return w.mark(s.Component, s.Member, s.Claims, true)
-	case plan.UnmarkClaims:
+	case step.UnmarkClaims:
 		return w.unmark(s)
-	case plan.DeleteClaim:
+	case step.DeleteClaim:
 		return w.deleteClaim(s)
-	case plan.ReplaceEnded:
+	case step.ReplaceEnded:
 		return w.replaceEnded(s)
-	case plan.DeletePod:
+	case step.DeletePod:
 		return w.deletePodOf(s)
-	case plan.DeleteSet:
+	case step.DeleteSet:
 		return w.deleteSet(s)
-	case plan.RecordFailure:
+	case step.RecordFailure:
 		return w.recordFailure(s)
-	case plan.RetireFailure:
+	case step.RetireFailure:
 		return w.retireFailure(s)
-	case plan.ForgetFailure:
+	case step.ForgetFailure:
 		return w.forgetFailure(s)
 	}
-	panic(fmt.Sprintf("sim: no such step: %T", step))
+	panic(fmt.Sprintf("sim: no such step: %T", next))
 }
 
 // is reports whether a StatefulSet is the one that a step was decided on.
-func (w *Model) is(k kind, on plan.Basis) bool {
+func (w *Model) is(k kind, on step.Basis) bool {
 	return w.sets[k].uid == on.UID && int64(w.sets[k].generation) == on.Generation
 }
 
@@ -212,7 +213,7 @@ func (w *Model) moved(k kind) bool {
 	return w.sets[k].generation != w.view.generations[k]
 }
 
-func (w *Model) apply(s plan.Apply) error {
+func (w *Model) apply(s step.Apply) error {
 	if s.Component == "" {
 		if w.advice != w.view.advice {
 			return errConflict
@@ -254,7 +255,7 @@ func (w *Model) apply(s plan.Apply) error {
 	return nil
 }
 
-func (w *Model) resize(s plan.Resize) error {
+func (w *Model) resize(s step.Resize) error {
 	k := kindOf(s.Component)
 	set := &w.sets[k]
 	if set.spec.replicas != s.From || !w.is(k, s.Basis) || !w.samePods(k, s) {
@@ -270,7 +271,7 @@ func (w *Model) resize(s plan.Resize) error {
 }
 
 // samePods reports whether the members that leave have the pods that they had when that was decided, or none.
-func (w *Model) samePods(k kind, s plan.Resize) bool {
+func (w *Model) samePods(k kind, s step.Resize) bool {
 	for i, uid := range s.PodUIDs {
 		if p := w.pods[k][s.To+i]; p != nil && p.uid != uid {
 			return false
@@ -279,7 +280,7 @@ func (w *Model) samePods(k kind, s plan.Resize) bool {
 	return true
 }
 
-func (w *Model) restart(s plan.Restart) error {
+func (w *Model) restart(s step.Restart) error {
 	k := kindOf(s.Component)
 	set, p := &w.sets[k], w.pods[k][s.Ordinal]
 	if s.PodUID != "" && (p == nil || p.uid != s.PodUID) {
@@ -324,7 +325,7 @@ func (w *Model) restart(s plan.Restart) error {
 	return nil
 }
 
-func (w *Model) closeRollout(s plan.Close) error {
+func (w *Model) closeRollout(s step.Close) error {
 	k := kindOf(s.Component)
 	if !w.is(k, s.Basis) {
 		return errConflict
@@ -335,7 +336,7 @@ func (w *Model) closeRollout(s plan.Close) error {
 	return nil
 }
 
-func (w *Model) unmark(s plan.UnmarkClaims) error {
+func (w *Model) unmark(s step.UnmarkClaims) error {
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)
 	if p := w.pods[kindOf(s.Component)][i]; s.PodUID != "" && (p == nil || p.uid != s.PodUID) {
 		return errConflict
@@ -343,7 +344,7 @@ func (w *Model) unmark(s plan.UnmarkClaims) error {
 	return w.mark(s.Component, s.Member, s.Claims, false)
 }
 
-func (w *Model) mark(component topology.Kind, member string, claims []plan.Claim, marked bool) error {
+func (w *Model) mark(component topology.Kind, member string, claims []step.Claim, marked bool) error {
 	k := kindOf(component)
 	i, _ := w.cluster.Ordinal(component, member)
 	for _, want := range claims {
@@ -359,7 +360,7 @@ func (w *Model) mark(component topology.Kind, member string, claims []plan.Claim
 	return nil
 }
 
-func (w *Model) deleteClaim(s plan.DeleteClaim) error {
+func (w *Model) deleteClaim(s step.DeleteClaim) error {
 	k := kindOf(s.Component)
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)
 	c := w.claims[k][i]
@@ -400,7 +401,7 @@ func (w *Model) notInPD(k kind, i int, none bool) error {
 
 // deletePodOf deletes a pod of which PD counts on no member. A new pod with the same name is not
 // deleted.
-func (w *Model) deletePodOf(s plan.DeletePod) error {
+func (w *Model) deletePodOf(s step.DeletePod) error {
 	k := kindOf(s.Component)
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)
 	p := w.pods[k][i]

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -159,19 +159,19 @@ func (w *Model) broke(rule, format string, args ...any) {
 
 // judge returns the rules that a step would break, before it is taken. They are broken
 // only if the step succeeds: an Actor that refuses the step prevents that.
-func (w *Model) judge(step plan.Step) []Violation {
+func (w *Model) judge(next step.Step) []Violation {
 	var out []Violation
 	say := func(rule, format string, args ...any) {
 		out = append(out, Violation{Rule: rule, What: fmt.Sprintf(format, args...)})
 	}
 	w.Soft.Steps++
-	w.judgeLook(step, say)
-	w.judgePaused(step, say)
+	w.judgeLook(next, say)
+	w.judgePaused(next, say)
 	w.judgeLease(say)
-	switch s := step.(type) {
-	case plan.Restart:
+	switch s := next.(type) {
+	case step.Restart:
 		w.judgeRestart(s, say)
-	case plan.RemoveMember:
+	case step.RemoveMember:
 		if w.pd.member(s.ID) == nil {
 			break // it is gone already, and the member in its place has another id
 		}
@@ -179,7 +179,7 @@ func (w *Model) judge(step plan.Step) []Violation {
 		w.judgeRemoval(pd, i, s.ID, say)
 		w.judgeQuorum(i, len(w.pd.members)-1, say)
 		w.countLeader(i)
-	case plan.RemoveStore:
+	case step.RemoveStore:
 		if o := w.store(s.StoreID); o == nil || o.state != state.StoreUp {
 			break // it leaves already
 		}
@@ -192,33 +192,33 @@ func (w *Model) judge(step plan.Step) []Violation {
 		}
 		w.judgeCopies(i, s.StoreID, say)
 		w.judgePlaces(i, say)
-	case plan.RestoreStore:
+	case step.RestoreStore:
 		w.judgeReversed(s, say)
-	case plan.Resize:
+	case step.Resize:
 		w.judgeResize(s, say)
-	case plan.ClosePump:
+	case step.ClosePump:
 		w.judgeClose(s, say)
-	case plan.DeleteClaim:
+	case step.DeleteClaim:
 		w.judgeClaim(s, say)
-	case plan.ReplaceEnded:
+	case step.ReplaceEnded:
 		w.judgeEnded(s, say)
-	case plan.DeletePod:
+	case step.DeletePod:
 		w.judgePod(s, say)
-	case plan.RecreateSet:
+	case step.RecreateSet:
 		w.judgeRecreate(s, say)
-	case plan.AllowLeaders:
+	case step.AllowLeaders:
 		w.judgeAllow(s, say)
-	case plan.DeleteSet:
+	case step.DeleteSet:
 		w.judgeSuspend(s, say)
-	case plan.RecordFailure:
+	case step.RecordFailure:
 		w.judgeFailure(s, say)
 	}
 	return out
 }
 
-func (w *Model) judgeLook(step plan.Step, say sayer) {
-	w.judgeOperator(step, say)
-	if !step.Disruptive() {
+func (w *Model) judgeLook(s step.Step, say sayer) {
+	w.judgeOperator(s, say)
+	if !s.Disruptive() {
 		return
 	}
 	if !w.seen.live || w.seen.acted {
@@ -227,20 +227,20 @@ func (w *Model) judgeLook(step plan.Step, say sayer) {
 	w.seen.acted = true
 }
 
-func (w *Model) judgeAllow(s plan.AllowLeaders, say sayer) {
+func (w *Model) judgeAllow(s step.AllowLeaders, say sayer) {
 	r, known := w.recordOf(s.StoreID)
 	if e := w.evicts[s.StoreID]; known && e != nil && !e.ours && !r.theirs {
 		say("theirs", "another user made the scheduler of store %d", s.StoreID)
 	}
 }
 
-func (w *Model) blame(step plan.Step, found []Violation) {
+func (w *Model) blame(next step.Step, found []Violation) {
 	for _, v := range found {
-		w.broke(v.Rule, "%s: %s", step, v.What)
+		w.broke(v.Rule, "%s: %s", next, v.What)
 	}
-	if s, ok := step.(plan.EvictLeaders); ok {
+	if s, ok := next.(step.EvictLeaders); ok {
 		w.judgeLimit(s)
-		w.checkEvictions(step)
+		w.checkEvictions(next)
 	}
 }
 
@@ -285,7 +285,7 @@ func (w *Model) judgeQuorum(i, size int, say sayer) {
 	}
 }
 
-func (w *Model) judgeRestart(s plan.Restart, say sayer) {
+func (w *Model) judgeRestart(s step.Restart, say sayer) {
 	k, i := kindOf(s.Component), s.Ordinal
 	p, set := w.pods[k][i], &w.sets[k]
 	w.judgeCertificate(k, i, say)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
 )
@@ -65,7 +65,7 @@ var runsDDL = [components]bool{tidb: true}
 
 // beginDDLPause fails at any point, as package act may: the record is written before TiDB is asked. Only a clear
 // refusal removes it.
-func (w *Model) beginDDLPause(s plan.BeginDDLPause) error {
+func (w *Model) beginDDLPause(s step.BeginDDLPause) error {
 	i, _ := w.cluster.Ordinal(s.Component, s.By)
 	switch p := w.pods[tidb][i]; {
 	case p == nil || p.uid != s.PodUID, w.Intent.Paused, w.Intent.Canary[tidb] > 0:
@@ -132,7 +132,7 @@ func (w *Model) pauseDDL() {
 }
 
 // endDDLPause fails at any point, as package act may: TiDB ends the pause before the record is removed.
-func (w *Model) endDDLPause(s plan.EndDDLPause) error {
+func (w *Model) endDDLPause(s step.EndDDLPause) error {
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)
 	switch p := w.pods[tidb][i]; {
 	case p == nil || p.uid != s.PodUID, w.Intent.Paused:

@@ -3,8 +3,8 @@ package sim
 import (
 	"math/rand/v2"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 )
 
 // Pods in a final phase: a kubelet evicts a pod, or ends it since its host shuts down. The phase may be reported before
@@ -75,7 +75,7 @@ func (w *Model) nodeState(p *pod) state.NodeState {
 }
 
 // replaceEnded deletes a pod in a final phase, as package act does.
-func (w *Model) replaceEnded(s plan.ReplaceEnded) error {
+func (w *Model) replaceEnded(s step.ReplaceEnded) error {
 	k := kindOf(s.Component)
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)
 	p := w.pods[k][i]
@@ -108,7 +108,7 @@ func (w *Model) deleteEnded() {
 }
 
 // judgeEnded checks that nothing runs in a pod that is deleted since it has ended, and that its data stays.
-func (w *Model) judgeEnded(s plan.ReplaceEnded, say sayer) {
+func (w *Model) judgeEnded(s step.ReplaceEnded, say sayer) {
 	k := kindOf(s.Component)
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)
 	p := w.pods[k][i]

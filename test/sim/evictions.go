@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // evictLeaders writes the record first: an eviction that is not recorded is never ended.
-func (w *Model) evictLeaders(s plan.EvictLeaders) error {
+func (w *Model) evictLeaders(s step.EvictLeaders) error {
 	i, _ := w.cluster.Ordinal(kinds[tikv], s.Member)
 	if p := w.pods[tikv][i]; s.PodUID != "" && (p == nil || p.uid != s.PodUID) {
 		return errConflict
@@ -47,7 +47,7 @@ func (w *Model) evictLeaders(s plan.EvictLeaders) error {
 }
 
 // adoptEviction writes the record before it takes tidb-operator's mark off the pod.
-func (w *Model) adoptEviction(s plan.AdoptEviction) error {
+func (w *Model) adoptEviction(s step.AdoptEviction) error {
 	if !w.serving() || !w.reached() {
 		return errNoPD
 	}
@@ -71,7 +71,7 @@ func (w *Model) adoptEviction(s plan.AdoptEviction) error {
 }
 
 // allowLeaders takes the record away last, for the same reason.
-func (w *Model) allowLeaders(s plan.AllowLeaders) error {
+func (w *Model) allowLeaders(s step.AllowLeaders) error {
 	if !w.serving() || !w.reached() {
 		return errNoPD
 	}
@@ -97,8 +97,8 @@ func (w *Model) allowLeaders(s plan.AllowLeaders) error {
 }
 
 // stillEvicting fails as package act does if the eviction for a restart has ended, in our ledger or in PD.
-func (w *Model) stillEvicting(step plan.Restart) error {
-	id := step.StoreID
+func (w *Model) stillEvicting(s step.Restart) error {
+	id := s.StoreID
 	if id == 0 {
 		return nil
 	}
@@ -111,7 +111,7 @@ func (w *Model) stillEvicting(step plan.Restart) error {
 	if r, known := w.recordOf(id); !known || !r.Ended.IsZero() || w.evicts[id] == nil {
 		return errConflict
 	}
-	return w.peersUp(id, step.NotUp)
+	return w.peersUp(id, s.NotUp)
 }
 
 func (w *Model) writeRecord(r record) {
@@ -148,7 +148,7 @@ func (w *Model) forgetRecord(id uint64) {
 
 // checkEvictions checks that leaders are evicted only from stores that are to be restarted or removed. A store whose
 // claim is being deleted counts too.
-func (w *Model) checkEvictions(step plan.Step) {
+func (w *Model) checkEvictions(todo step.Step) {
 	idle := 0
 	next := w.next(tikv)
 	for i := range limit {
@@ -165,6 +165,6 @@ func (w *Model) checkEvictions(step plan.Step) {
 		most++ // and a rollout that was called off with it, since the step was decided, had one to restart
 	}
 	if idle > most {
-		w.broke("evictions", "%s: %d stores give their leaders up without need", step, idle)
+		w.broke("evictions", "%s: %d stores give their leaders up without need", todo, idle)
 	}
 }

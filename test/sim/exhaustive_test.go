@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 )
 
 var exhaustive = flag.Int("exhaustive", 0, "run golden scenarios with every fault at every step (1), or with every pair of faults, too (2); 0 for some of them")
@@ -28,8 +28,8 @@ type fault struct {
 // prepare has the fault happen at its step.
 func (f fault) prepare(w *Model) {
 	steps, due := 0, false
-	w.watches = append(w.watches, watch{on: func(plan.Step) bool { steps++; return false }})
-	w.watches = append(w.watches, watch{on: func(plan.Step) bool { return steps == f.step }, do: func() {
+	w.watches = append(w.watches, watch{on: func(step.Step) bool { steps++; return false }})
+	w.watches = append(w.watches, watch{on: func(step.Step) bool { return steps == f.step }, do: func() {
 		if due = f.then; !due {
 			w.note("fault: %s", f.name)
 			f.do(w)
@@ -39,7 +39,7 @@ func (f fault) prepare(w *Model) {
 		w.When(func(*Model) bool { return due }, func() { w.note("fault: %s", f.name); f.do(w) })
 	}
 	if f.once {
-		w.watches = append(w.watches, watch{on: func(plan.Step) bool { return steps > f.step }, do: func() {
+		w.watches = append(w.watches, watch{on: func(step.Step) bool { return steps > f.step }, do: func() {
 			w.chaos, w.Faults = false, Faults{}
 		}})
 	}

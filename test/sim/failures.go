@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -63,7 +64,7 @@ func failureOf(all []topology.Failure, member string) *topology.Failure {
 	return nil
 }
 
-func (w *Model) recordFailure(s plan.RecordFailure) error {
+func (w *Model) recordFailure(s step.RecordFailure) error {
 	k := kindOf(s.Component)
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)
 	switch f := w.failure(k, s.Member); {
@@ -86,7 +87,7 @@ func (w *Model) recordFailure(s plan.RecordFailure) error {
 	return nil
 }
 
-func (w *Model) retireFailure(s plan.RetireFailure) error {
+func (w *Model) retireFailure(s step.RetireFailure) error {
 	k := kindOf(s.Component)
 	w.failures[k] = slices.Clone(w.failures[k])
 	f := w.failure(k, s.Member)
@@ -97,7 +98,7 @@ func (w *Model) retireFailure(s plan.RetireFailure) error {
 	return nil
 }
 
-func (w *Model) forgetFailure(s plan.ForgetFailure) error {
+func (w *Model) forgetFailure(s step.ForgetFailure) error {
 	k := kindOf(s.Component)
 	w.failures[k] = slices.DeleteFunc(slices.Clone(w.failures[k]), func(f topology.Failure) bool {
 		return f.Member == s.Member
@@ -107,7 +108,7 @@ func (w *Model) forgetFailure(s plan.ForgetFailure) error {
 
 // judgeFailure checks that a member is given up only if it is down. It must have been down for as long as its
 // component's period asks. The member must not fail because of the revision that is being rolled out.
-func (w *Model) judgeFailure(s plan.RecordFailure, say sayer) {
+func (w *Model) judgeFailure(s step.RecordFailure, say sayer) {
 	k := kindOf(s.Component)
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)
 	w.Soft.Failovers++

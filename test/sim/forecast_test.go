@@ -13,6 +13,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/forecast"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -23,9 +24,9 @@ func (w *Model) foretell() forecast.Forecast {
 }
 
 // record notes all steps that engines take from now on.
-func (w *Model) record() *[]plan.Step {
-	steps := &[]plan.Step{}
-	w.watches = append(w.watches, watch{on: func(s plan.Step) bool { *steps = append(*steps, s); return false }})
+func (w *Model) record() *[]step.Step {
+	steps := &[]step.Step{}
+	w.watches = append(w.watches, watch{on: func(s step.Step) bool { *steps = append(*steps, s); return false }})
 	return steps
 }
 
@@ -39,7 +40,7 @@ func (w *Model) record() *[]plan.Step {
 // closed again, which counts once. Members that leave at the same time may go by one step or by several.
 // And steps for members that join while the template or the volumes change: with which they begin depends on how
 // long the rollouts of other components take. So does the member that leads PD after one has joined.
-func comparable(steps []plan.Step, joins func(member string) bool, scaled bool) map[string][]string {
+func comparable(steps []step.Step, joins func(member string) bool, scaled bool) map[string][]string {
 	all := map[string][]string{}
 	for _, s := range steps {
 		kind, member := s.Target()
@@ -48,30 +49,30 @@ func comparable(steps []plan.Step, joins func(member string) bool, scaled bool) 
 		}
 		text, about := s.String(), cmp.Or(member, string(kind))
 		switch s := s.(type) {
-		case plan.DrainCapture, plan.ForgetDrain, plan.ForgetRecord:
+		case step.DrainCapture, step.ForgetDrain, step.ForgetRecord:
 			continue
-		case plan.Apply:
+		case step.Apply:
 			about += " objects"
 			if kind == "" {
 				continue
 			}
-		case plan.ClosePump:
+		case step.ClosePump:
 			if slices.Contains(all[about], text) {
 				continue
 			}
-		case plan.Restart:
+		case step.Restart:
 			all["restarts"] = append(all["restarts"], s.Member)
 			if kind == topology.TiCDC {
 				s.Without = ""
 				text = s.String()
 			}
-		case plan.MoveLeader:
+		case step.MoveLeader:
 			if scaled {
 				text = "move PD leader"
 			}
-		case plan.RemoveStore, plan.RemoveMember:
+		case step.RemoveStore, step.RemoveMember:
 			all["removals of "+string(kind)] = append(all["removals of "+string(kind)], member)
-		case plan.Resize:
+		case step.Resize:
 			text = fmt.Sprintf("scale to %d", s.To)
 			if n := len(all[about]); n > 0 && s.To < s.From && strings.HasPrefix(all[about][n-1], "scale") {
 				all[about] = all[about][:n-1]
@@ -106,7 +107,7 @@ func foretold(t *testing.T, w *Model, run func()) {
 		}
 	}
 	run()
-	var said []plan.Step
+	var said []step.Step
 	for _, s := range f.Steps {
 		said = append(said, s.Step)
 	}

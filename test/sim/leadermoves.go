@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 )
 
 // drawEviction draws what runs ask for besides the cluster's spec, separately, so that the other runs stay as they are.
@@ -20,11 +21,11 @@ type leaderLimit struct {
 	until int64
 }
 
-func (w *Model) limitLeaderMoves(s plan.LimitLeaderMoves) error {
+func (w *Model) limitLeaderMoves(s step.LimitLeaderMoves) error {
 	if !w.serving() || !w.reached() {
 		return errNoPD
 	}
-	w.pd.limit = leaderLimit{s.Limit, w.t + int64(plan.LimitLasts/time.Second)}
+	w.pd.limit = leaderLimit{s.Limit, w.t + int64(step.LimitLasts/time.Second)}
 	if w.chance(w.Faults.Fail) {
 		return errHalfWay
 	}
@@ -40,8 +41,8 @@ func (w *Model) movesPerTick() int {
 }
 
 // judgeLimit checks that no leaders begin to leave faster than the user has asked for.
-func (w *Model) judgeLimit(step plan.EvictLeaders) {
-	if n := w.Eviction.MaxMoves; n > 0 && !w.nap.woke && w.evicts[step.StoreID] != nil && w.movesPerTick() > n {
-		w.broke("limits", "%s: PD moves %d leaders at a time, %d were asked for", step, w.movesPerTick(), n)
+func (w *Model) judgeLimit(s step.EvictLeaders) {
+	if n := w.Eviction.MaxMoves; n > 0 && !w.nap.woke && w.evicts[s.StoreID] != nil && w.movesPerTick() > n {
+		w.broke("limits", "%s: PD moves %d leaders at a time, %d were asked for", s, w.movesPerTick(), n)
 	}
 }

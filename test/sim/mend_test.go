@@ -14,17 +14,18 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/finding"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
 )
 
 // mend does what "doctor --fix" does, and returns the steps that it took.
-func (w *Model) mend() ([]plan.Step, error) {
+func (w *Model) mend() ([]step.Step, error) {
 	w.note("user: doctor --fix")
-	var taken []plan.Step
+	var taken []step.Step
 	d := w.engage(never, func(ctx context.Context, e reconcile.Engine) (plan.Plan, error) {
-		return plan.Plan{}, e.Mend(ctx, func(wanted desired.State, s state.Snapshot, p plan.Plan) []plan.Step {
+		return plan.Plan{}, e.Mend(ctx, func(wanted desired.State, s state.Snapshot, p plan.Plan) []step.Step {
 			return finding.Fixes(finding.Find(finding.Look{Wanted: wanted, Snapshot: s, Plan: p}))
-		}, func(s plan.Step, _ error) { taken = append(taken, s) })
+		}, func(s step.Step, _ error) { taken = append(taken, s) })
 	})
 	if w.drive(d); d.dead {
 		return taken, errKilled
@@ -116,7 +117,7 @@ func (m *mender) mend(w *Model) {
 }
 
 // judgeMending checks that only what is ours and temporary was taken back.
-func (w *Model) judgeMending(before belongings, steps []plan.Step) {
+func (w *Model) judgeMending(before belongings, steps []step.Step) {
 	for _, s := range steps {
 		if s.Disruptive() {
 			w.broke("mend", "doctor --fix is not to %s", s)

@@ -3,7 +3,7 @@ package sim
 import (
 	"math/rand/v2"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -74,7 +74,7 @@ func (w *Model) isNamed(k kind, i int) bool {
 
 // restartNamed deletes the pod of a member that the user has named. The next pod must have the revision that
 // was decided on.
-func (w *Model) restartNamed(s plan.Restart) error {
+func (w *Model) restartNamed(s step.Restart) error {
 	k := kindOf(s.Component)
 	p := w.pods[k][s.Ordinal]
 	if p == nil || p.uid != s.PodUID || w.revisionOf(k, s.Ordinal) != s.Revision || !w.is(k, s.Basis) {
@@ -87,7 +87,7 @@ func (w *Model) restartNamed(s plan.Restart) error {
 }
 
 // judgeNamed checks that a member keeps its revision, and that nobody but the user has named it.
-func (w *Model) judgeNamed(s plan.Restart, say sayer) {
+func (w *Model) judgeNamed(s step.Restart, say sayer) {
 	k, p := kindOf(s.Component), w.pods[kindOf(s.Component)][s.Ordinal]
 	switch next := w.revisionOf(k, s.Ordinal); {
 	case p == nil:

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 )
 
 const (
@@ -115,9 +115,9 @@ func (w *Model) endEvictions() {
 
 // judgeOperator: nothing is done beside a tidb-operator but to take back what is
 // temporary.
-func (w *Model) judgeOperator(step plan.Step, say sayer) {
-	switch step.(type) {
-	case plan.AllowLeaders, plan.ForgetRecord, plan.RestoreStore, plan.EndDDLPause:
+func (w *Model) judgeOperator(s step.Step, say sayer) {
+	switch s.(type) {
+	case step.AllowLeaders, step.ForgetRecord, step.RestoreStore, step.EndDDLPause:
 		return
 	}
 	if w.operator != "" && w.t-w.cameAt > yielding && !w.nap.woke {

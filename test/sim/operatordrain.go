@@ -3,8 +3,8 @@ package sim
 import (
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 )
 
 // drainedByOperator reports whether a tidb-operator restarts a capture now; until then it moves its tables
@@ -28,7 +28,7 @@ func (w *Model) drainedByOperator(i int) bool {
 }
 
 // adoptDrain writes the record before it takes tidb-operator's mark off the pod.
-func (w *Model) adoptDrain(s plan.AdoptDrain) error {
+func (w *Model) adoptDrain(s step.AdoptDrain) error {
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)
 	p := w.pods[ticdc][i]
 	if p == nil || p.uid != s.PodUID {

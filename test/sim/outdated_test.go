@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -37,13 +37,13 @@ func TestRemovalOfMemberWhoseFailoverHasEnded(t *testing.T) {
 	w.seen = w.sight()
 	w.Pass(90)
 	w.failures[pd] = nil
-	for _, v := range w.judge(plan.RemoveMember{Member: "basic-pd-0", ID: id}) {
+	for _, v := range w.judge(step.RemoveMember{Member: "basic-pd-0", ID: id}) {
 		if v.Rule != "look" {
 			t.Error(v)
 		}
 	}
 	w.seen = w.sight()
-	if found := w.judge(plan.RemoveMember{Member: "basic-pd-0", ID: id}); len(found) < 2 {
+	if found := w.judge(step.RemoveMember{Member: "basic-pd-0", ID: id}); len(found) < 2 {
 		t.Errorf("the member was not given up: %v", found)
 	}
 }

@@ -1,7 +1,7 @@
 package sim
 
 import (
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -20,9 +20,9 @@ func (w *Model) Look() {
 func (w *Model) Judging(on bool) { w.judging = on }
 
 // judgeWrite judges a step as which a write counts, if it is one of the plugin.
-func (w *Model) judgeWrite(step plan.Step) {
+func (w *Model) judgeWrite(s step.Step) {
 	if w.judging {
-		w.blame(step, w.judge(step))
+		w.blame(s, w.judge(s))
 	}
 }
 
@@ -34,7 +34,7 @@ func (w *Model) judgeSetWritten(component topology.Kind, written WrittenSet) {
 		return
 	}
 	if written.Replicas != set.spec.replicas {
-		w.judgeWrite(plan.Resize{Component: component, From: set.spec.replicas, To: written.Replicas})
+		w.judgeWrite(step.Resize{Component: component, From: set.spec.replicas, To: written.Replicas})
 	}
 	for i := range min(set.spec.replicas, written.Replicas, limit) {
 		p := w.pods[k][i]
@@ -42,7 +42,7 @@ func (w *Model) judgeSetWritten(component topology.Kind, written WrittenSet) {
 		if p == nil || old || written.Manual || i < written.Partition || p.revision == written.Template {
 			continue
 		}
-		w.judgeWrite(plan.Restart{Component: component, Member: w.names[k][i], Ordinal: i, From: set.spec.partition})
+		w.judgeWrite(step.Restart{Component: component, Member: w.names[k][i], Ordinal: i, From: set.spec.partition})
 	}
 }
 
@@ -57,14 +57,14 @@ func (w *Model) judgePodDeleted(uid string) {
 			switch {
 			case p == nil || p.uid != uid || p.terminating():
 			case p.ended && !allowed:
-				w.judgeWrite(plan.ReplaceEnded{Component: name, Member: w.names[k][i], UID: uid})
+				w.judgeWrite(step.ReplaceEnded{Component: name, Member: w.names[k][i], UID: uid})
 			case w.going(kind(k), i):
-				w.judgeWrite(plan.DeletePod{Component: name, Member: w.names[k][i], UID: uid})
+				w.judgeWrite(step.DeletePod{Component: name, Member: w.names[k][i], UID: uid})
 			default:
 				if allowed {
 					w.seen.acted = false
 				}
-				w.judgeWrite(plan.Restart{Component: name, Member: w.names[k][i], Ordinal: i, PodUID: uid, From: set.spec.partition})
+				w.judgeWrite(step.Restart{Component: name, Member: w.names[k][i], Ordinal: i, PodUID: uid, From: set.spec.partition})
 			}
 		}
 	}
@@ -75,7 +75,7 @@ func (w *Model) judgeClaimDeleted(uid string) {
 	for k, name := range kinds {
 		for i, c := range w.claims[k] {
 			if c != nil && c.uid == uid {
-				s := plan.DeleteClaim{Component: name, Member: w.names[k][i], Name: c.name, UID: uid}
+				s := step.DeleteClaim{Component: name, Member: w.names[k][i], Name: c.name, UID: uid}
 				if p := w.pods[k][i]; p != nil {
 					s.PodUID = p.uid
 				}
@@ -91,7 +91,7 @@ func (w *Model) removesMember(id uint64, remove func() error) error {
 	if !w.judging || m == nil || m.ordinal < 0 {
 		return remove()
 	}
-	return w.ifTaken(plan.RemoveMember{Member: w.names[pd][m.ordinal], ID: id}, remove)
+	return w.ifTaken(step.RemoveMember{Member: w.names[pd][m.ordinal], ID: id}, remove)
 }
 
 // removesStore takes a store offline by a function, and judges that if PD has not refused it.
@@ -99,16 +99,16 @@ func (w *Model) removesStore(s *store, remove func() error) error {
 	if !w.judging || s.ordinal < 0 {
 		return remove()
 	}
-	return w.ifTaken(plan.RemoveStore{Component: kinds[s.k], Member: w.names[s.k][s.ordinal], StoreID: s.id}, remove)
+	return w.ifTaken(step.RemoveStore{Component: kinds[s.k], Member: w.names[s.k][s.ordinal], StoreID: s.id}, remove)
 }
 
 // ifTaken judges a step and has a function take the step. It reports the rules as broken only where that function
 // succeeds.
-func (w *Model) ifTaken(step plan.Step, take func() error) error {
-	found := w.judge(step)
+func (w *Model) ifTaken(s step.Step, take func() error) error {
+	found := w.judge(s)
 	err := take()
 	if err == nil {
-		w.blame(step, found)
+		w.blame(s, found)
 	}
 	return err
 }
@@ -121,7 +121,7 @@ func (w *Model) judgeSetDeleted(component topology.Kind) {
 	if w.unwanted {
 		return
 	}
-	w.judgeWrite(plan.DeleteSet{Component: component, Name: w.cluster.SetName(component)})
+	w.judgeWrite(step.DeleteSet{Component: component, Name: w.cluster.SetName(component)})
 }
 
 // Unfit returns the wanted members that do not serve.

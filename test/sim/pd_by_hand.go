@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 )
 
 // What people do in PD by hand: the engine leaves that as it is.
@@ -46,8 +46,8 @@ func (w *Model) cancelDelete(s *store) {
 }
 
 // judgeReversed checks that what a person did in PD is not undone.
-func (w *Model) judgeReversed(step plan.RestoreStore, say sayer) {
-	if s := w.store(step.StoreID); s != nil && s.byHand && s.state == state.StoreOffline && slices.Contains(w.seen.byHand, s.id) {
+func (w *Model) judgeReversed(next step.RestoreStore, say sayer) {
+	if s := w.store(next.StoreID); s != nil && s.byHand && s.state == state.StoreOffline && slices.Contains(w.seen.byHand, s.id) {
 		say("reversed", "a person has taken store %d offline", s.id)
 	}
 }
@@ -68,7 +68,7 @@ func (w *Model) breakStep() {
 }
 
 // fails reports whether a step is the one that fails each time.
-func (b broken) fails(step plan.Step, now int64) bool {
-	k, _ := step.Target()
-	return now < b.until && step.Action() == b.action && strings.EqualFold(string(k), b.component)
+func (b broken) fails(s step.Step, now int64) bool {
+	k, _ := s.Target()
+	return now < b.until && s.Action() == b.action && strings.EqualFold(string(k), b.component)
 }

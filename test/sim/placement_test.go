@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -47,7 +48,7 @@ func TestStoreThatRulesNeed(t *testing.T) {
 			t.Fatalf("%s, %v\n%s", gates(p), err, w.Transcript())
 		}
 		notInTranscript(t, w, "offline")
-		if verdict := w.judge(plan.RemoveStore{Component: topology.TiKV, Member: "basic-tikv-3", StoreID: 4}); len(verdict) == 0 || !broke(verdict, "places") {
+		if verdict := w.judge(step.RemoveStore{Component: topology.TiKV, Member: "basic-tikv-3", StoreID: 4}); len(verdict) == 0 || !broke(verdict, "places") {
 			t.Errorf("the rule does not see it: %v", verdict)
 		}
 		w.obey(p)

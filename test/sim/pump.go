@@ -5,6 +5,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -144,7 +145,7 @@ func (w *Model) othersOnline(but int) int {
 }
 
 // closePump asks a Pump to close, as package act does.
-func (w *Model) closePump(s plan.ClosePump) error {
+func (w *Model) closePump(s step.ClosePump) error {
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)
 	p, r := w.pods[pump][i], w.pumps[i]
 	switch {
@@ -170,7 +171,7 @@ func (w *Model) closePump(s plan.ClosePump) error {
 // judgeClose checks that a Pump that takes binlog is closed only if it is not wanted. TiDB must have another Pump. A
 // Pump that TiDB had less than pumpWrites before the observation counts, because it cannot be known that such a Pump
 // has ended since.
-func (w *Model) judgeClose(s plan.ClosePump, say sayer) {
+func (w *Model) judgeClose(s step.ClosePump, say sayer) {
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)
 	if !w.takesBinlog(i) {
 		return

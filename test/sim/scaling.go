@@ -1,13 +1,13 @@
 package sim
 
 import (
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // judgeResize looks at every ordinal that comes or goes.
-func (w *Model) judgeResize(s plan.Resize, say sayer) {
+func (w *Model) judgeResize(s step.Resize, say sayer) {
 	k := kindOf(s.Component)
 	most := max(1, w.ScaleOut)
 	if s.To < s.From {
@@ -111,7 +111,7 @@ func (w *Model) countVoter(i int) {
 	w.judgeLoss(pd, i, func(string, string, ...any) { w.Soft.VotersRushed++ })
 }
 
-func (w *Model) judgeClaim(s plan.DeleteClaim, say sayer) {
+func (w *Model) judgeClaim(s step.DeleteClaim, say sayer) {
 	k := kindOf(s.Component)
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)
 	c := w.claims[k][i]
@@ -135,7 +135,7 @@ func (w *Model) judgeClaim(s plan.DeleteClaim, say sayer) {
 
 // judgePod checks that a recreated pod has nothing more to lose. It must not get back what keeps it
 // from serving.
-func (w *Model) judgePod(s plan.DeletePod, say sayer) {
+func (w *Model) judgePod(s step.DeletePod, say sayer) {
 	k := kindOf(s.Component)
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)
 	c, p := w.claims[k][i], w.pods[k][i]

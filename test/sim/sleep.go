@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 )
 
 // A process may stop between its last check and a request, for example on a laptop that sleeps. The request
@@ -36,30 +36,30 @@ type nap struct {
 type uids [limit]string
 
 // Sleep has the process that takes a step stop before its request. Another engine drives meanwhile.
-func (w *Model) Sleep(step string, until func(*Model) bool) {
-	w.sleeper = sleeper{at: step, until: until}
+func (w *Model) Sleep(s string, until func(*Model) bool) {
+	w.sleeper = sleeper{at: s, until: until}
 }
 
 // takesLate takes a step whose process may stop before its request, and judges it when the request arrives.
-func (w *Model) takesLate(step plan.Step) error {
+func (w *Model) takesLate(s step.Step) error {
 	w.nap = nap{}
-	if err := w.stop(step); err != nil {
+	if err := w.stop(s); err != nil {
 		return err
 	}
 	if !w.nap.later {
-		w.verdict = w.judge(step)
+		w.verdict = w.judge(s)
 	}
-	err := w.take(step)
-	w.judgeLate(step, err)
+	err := w.take(s)
+	w.judgeLate(s, err)
 	return err
 }
 
 // stop lets the process of a step stop before the step. Or the process stops later, when it has read what the step
 // reads.
-func (w *Model) stop(step plan.Step) error {
-	_, reads := step.(plan.Restart)
+func (w *Model) stop(s step.Step) error {
+	_, reads := s.(step.Restart)
 	switch {
-	case w.sleeper.at != "" && strings.HasPrefix(step.String(), w.sleeper.at):
+	case w.sleeper.at != "" && strings.HasPrefix(s.String(), w.sleeper.at):
 		w.nap.later = true
 		return nil
 	case w.Faults.Sleep == 0 || w.operator != "" || !w.chance(w.Faults.Sleep):
@@ -68,44 +68,44 @@ func (w *Model) stop(step plan.Step) error {
 		w.nap.later = true
 		return nil
 	}
-	return w.oversleep(step)
+	return w.oversleep(s)
 }
 
 // sleep is between what a step reads and its write.
-func (w *Model) sleep(step plan.Step) error {
+func (w *Model) sleep(s step.Step) error {
 	if !w.nap.later {
 		return nil
 	}
 	if w.sleeper.at == "" {
-		if err := w.oversleep(step); err != nil {
+		if err := w.oversleep(s); err != nil {
 			return err
 		}
 	} else {
-		w.sleepUntil(step)
+		w.sleepUntil(s)
 	}
-	w.verdict = w.judge(step)
+	w.verdict = w.judge(s)
 	return nil
 }
 
-func (w *Model) sleepUntil(step plan.Step) {
+func (w *Model) sleepUntil(s step.Step) {
 	until, d := w.sleeper.until, w.driver
 	w.sleeper = sleeper{}
-	w.note("fault: the engine stops before it sends %q", step)
+	w.note("fault: the engine stops before it sends %q", s)
 	w.begin(d.late)
 	for !until(w) && w.t < d.late {
 		w.pause(1)
 	}
-	w.wakeUp(step)
+	w.wakeUp(s)
 }
 
 // oversleep stops the process for minutes or hours. Where commands drive, a person begins another one.
-func (w *Model) oversleep(step plan.Step) error {
+func (w *Model) oversleep(s step.Step) error {
 	d := w.driver
 	seconds := w.between(60, 1200)
 	if w.Daemons == 0 && w.rng.IntN(3) == 0 {
 		seconds = w.between(3600, 12*3600)
 	}
-	w.note("fault: the engine stops before it sends %q, until %s", step, clock(w.t+seconds))
+	w.note("fault: the engine stops before it sends %q, until %s", s, clock(w.t+seconds))
 	d.nap.asleep, d.frozen = true, w.t+seconds
 	if w.Daemons == 0 && len(w.awake()) == 0 {
 		w.begin(d.late).wake = w.t + w.between(1, 300)
@@ -115,15 +115,15 @@ func (w *Model) oversleep(step plan.Step) error {
 	if w.dead {
 		return errKilled
 	}
-	w.wakeUp(step)
+	w.wakeUp(s)
 	if w.Daemons > 0 {
 		return w.request(d)
 	}
 	return nil
 }
 
-func (w *Model) wakeUp(step plan.Step) {
-	w.note("the engine goes on with %q", step)
+func (w *Model) wakeUp(s step.Step) {
+	w.note("the engine goes on with %q", s)
 	w.nap.woke, w.nap.found, w.nap.pods = true, w.sets, w.lasting()
 	if w.Daemons == 0 {
 		w.finds = w.t // it sees afterwards that it does not drive any more
@@ -156,11 +156,11 @@ func (w *Model) lasting() [components]uids {
 
 // judgeLate checks a request that comes late. It must change no StatefulSet that another process has changed since the
 // step was decided, and delete no pod of such a StatefulSet.
-func (w *Model) judgeLate(step plan.Step, err error) {
+func (w *Model) judgeLate(next step.Step, err error) {
 	if !w.nap.woke {
 		return
 	}
-	if c, _ := step.Target(); c != "" && errors.Is(err, errConflict) && w.nap.found[kindOf(c)].generation != w.view.generations[kindOf(c)] {
+	if c, _ := next.Target(); c != "" && errors.Is(err, errConflict) && w.nap.found[kindOf(c)].generation != w.view.generations[kindOf(c)] {
 		w.Soft.TooLate++
 	}
 	lasting := w.lasting()
@@ -169,10 +169,10 @@ func (w *Model) judgeLate(step plan.Step, err error) {
 			continue // a creation needs that there is none
 		}
 		if s := &w.sets[k]; s.generation != found.generation || s.uid != found.uid || s.leaving && !found.leaving {
-			w.broke("late", "%s takes effect in another engine's rollout", step)
+			w.broke("late", "%s takes effect in another engine's rollout", next)
 		}
-		if _, restarts := step.(plan.Restart); restarts && lasting[k] != w.nap.pods[k] {
-			w.broke("late", "%s deletes a pod in another engine's rollout", step)
+		if _, restarts := next.(step.Restart); restarts && lasting[k] != w.nap.pods[k] {
+			w.broke("late", "%s deletes a pod in another engine's rollout", next)
 		}
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 )
 
 // store is a store of TiKV or TiFlash as PD knows it. Its state is PD's stored one: Up,
@@ -199,25 +199,25 @@ func (w *Model) turningTombstone() bool {
 }
 
 // removeStore writes the record first: only what is recorded is taken back.
-func (w *Model) removeStore(step plan.RemoveStore) error {
+func (w *Model) removeStore(next step.RemoveStore) error {
 	if !w.serving() || !w.reached() {
 		return errNoPD
 	}
-	id := step.StoreID
+	id := next.StoreID
 	s := w.store(id)
 	switch {
 	case s == nil:
 		return fmt.Errorf("store %d not found", id)
 	case s.state != state.StoreUp:
 		return nil
-	case step.Down && w.shownState(s) == state.StoreUp:
+	case next.Down && w.shownState(s) == state.StoreUp:
 		return errConflict
 	}
-	if err := w.peersUp(id, step.NotUp); err != nil {
+	if err := w.peersUp(id, next.NotUp); err != nil {
 		return err
 	}
 	if !w.removing(id) {
-		w.removals = append(w.removals, state.Removal{StoreID: id, Member: step.Member, Since: w.Now()})
+		w.removals = append(w.removals, state.Removal{StoreID: id, Member: next.Member, Since: w.Now()})
 	}
 	if w.endsHalfWay() {
 		return errHalfWay
@@ -273,21 +273,21 @@ func (w *Model) restoreStore(id uint64) error {
 }
 
 // concludeRecord deletes a record of what is over in PD.
-func (w *Model) concludeRecord(step plan.ForgetRecord) error {
-	if step.Record == state.RecordEviction {
-		if r, known := w.recordOf(step.StoreID); known && r.Ended.IsZero() {
+func (w *Model) concludeRecord(next step.ForgetRecord) error {
+	if next.Record == state.RecordEviction {
+		if r, known := w.recordOf(next.StoreID); known && r.Ended.IsZero() {
 			return errConflict
 		}
-		w.forgetRecord(step.StoreID)
+		w.forgetRecord(next.StoreID)
 		return nil
 	}
 	if !w.serving() || !w.reached() {
 		return errNoPD
 	}
-	if s := w.store(step.StoreID); s != nil && s.state == state.StoreOffline {
+	if s := w.store(next.StoreID); s != nil && s.state == state.StoreOffline {
 		return errConflict
 	}
-	w.forgetRemoval(step.StoreID)
+	w.forgetRemoval(next.StoreID)
 	return nil
 }
 

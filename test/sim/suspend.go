@@ -3,12 +3,12 @@ package sim
 import (
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // deleteSet deletes a StatefulSet, which stays until its pods have gone.
-func (w *Model) deleteSet(s plan.DeleteSet) error {
+func (w *Model) deleteSet(s step.DeleteSet) error {
 	set := &w.sets[kindOf(s.Component)]
 	switch {
 	case !set.exists || set.leaving:
@@ -59,7 +59,7 @@ func (w *Model) there(k kind) bool {
 
 // judgeSuspend checks that components that need this one are suspended first. It checks that the
 // user asks for the suspension, and that nothing is deleted that is wanted later.
-func (w *Model) judgeSuspend(s plan.DeleteSet, say sayer) {
+func (w *Model) judgeSuspend(s step.DeleteSet, say sayer) {
 	k := kindOf(s.Component)
 	if !w.seen.intent.Suspend[k] && !w.Intent.Suspend[k] {
 		say("wanted", "the user wants %s to run", kinds[k].Title())
@@ -121,8 +121,8 @@ func (w *Model) restOfSuspended(k kind) {
 
 // judgePaused checks that an engine that was shown a paused cluster does nothing. It may only end a
 // pause whose time is over.
-func (w *Model) judgePaused(step plan.Step, say sayer) {
-	_, ends := step.(plan.EndPause)
+func (w *Model) judgePaused(s step.Step, say sayer) {
+	_, ends := s.(step.EndPause)
 	switch {
 	case !w.Intent.Paused:
 	case ends && (w.Intent.PausedUntil == 0 || w.t < w.Intent.PausedUntil):

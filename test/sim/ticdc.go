@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 )
 
 // captures is TiCDC as it is. It has the processes that are registered in PD, the owner among them, and the tables of
@@ -215,7 +216,7 @@ func (w *Model) askCapture(i int, d *state.Database) {
 }
 
 // drainCapture writes the record first, as package act does, and its answer afterwards.
-func (w *Model) drainCapture(s plan.DrainCapture) error {
+func (w *Model) drainCapture(s step.DrainCapture) error {
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)
 	p := w.pods[ticdc][i]
 	if p == nil || p.uid != s.PodUID {

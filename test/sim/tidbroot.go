@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 )
 
 // root is the account root of TiDB, which is kept in TiKV: all servers have the same.
@@ -32,7 +32,7 @@ func (w *Model) asksPassword(k kind) bool { return k == tidb && w.FirstPassword 
 
 // setPassword fails at any point, as package act may. The Secret is written before TiDB has the
 // password, and access is denied where root has one.
-func (w *Model) setPassword(s plan.SetPassword) error {
+func (w *Model) setPassword(s step.SetPassword) error {
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)
 	r := &w.root
 	switch p := w.pods[tidb][i]; {

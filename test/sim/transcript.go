@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
 )
 
@@ -101,7 +101,7 @@ func (w *Model) by() string {
 // watch does something once, when a condition of a test holds or before a step.
 type watch struct {
 	when func(*Model) bool
-	on   func(plan.Step) bool
+	on   func(step.Step) bool
 	do   func()
 	done bool
 }
@@ -114,7 +114,7 @@ func (w *Model) When(when func(*Model) bool, do func()) {
 // OnStep does something once, just before the first step whose text begins with the given one.
 func (w *Model) OnStep(begins string, do func()) {
 	w.watches = append(w.watches, watch{
-		on: func(s plan.Step) bool { return strings.HasPrefix(s.String(), begins) }, do: do,
+		on: func(s step.Step) bool { return strings.HasPrefix(s.String(), begins) }, do: do,
 	})
 }
 
@@ -125,7 +125,7 @@ func (x *watch) look(w *Model) {
 	}
 }
 
-func (x *watch) step(_ *Model, s plan.Step) {
+func (x *watch) step(_ *Model, s step.Step) {
 	if !x.done && x.on != nil && x.on(s) {
 		x.done = true
 		x.do()

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"strconv"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -65,7 +65,7 @@ func (w *Model) observeClaim(k kind, c *claim) state.Claim {
 	return out
 }
 
-func (w *Model) resizeClaim(s plan.ResizeClaim) error {
+func (w *Model) resizeClaim(s step.ResizeClaim) error {
 	k := kindOf(s.Component)
 	i, _ := w.cluster.Ordinal(s.Component, s.Member)
 	c := w.claims[k][i]
@@ -79,7 +79,7 @@ func (w *Model) resizeClaim(s plan.ResizeClaim) error {
 }
 
 // recreate replaces a StatefulSet in two steps, between which a run can end.
-func (w *Model) recreate(s plan.RecreateSet) error {
+func (w *Model) recreate(s step.RecreateSet) error {
 	k := kindOf(s.Component)
 	old := &w.sets[k]
 	size := w.view.intent.Size[k]
@@ -137,7 +137,7 @@ func (w *Model) stray(k kind, i int) {
 
 // judgeRecreate checks that a StatefulSet is recreated only for larger volumes. The StatefulSet must not be needed
 // for anything else.
-func (w *Model) judgeRecreate(s plan.RecreateSet, say sayer) {
+func (w *Model) judgeRecreate(s step.RecreateSet, say sayer) {
 	k := kindOf(s.Component)
 	set := &w.sets[k]
 	if w.seen.intent.Paused && w.Intent.Paused {

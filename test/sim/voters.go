@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -110,7 +110,7 @@ func (w *Model) speaks(m pdMember) (answers, stopped bool) {
 const reportsWithin = 60
 
 // spared is what package act asks PD before a member of PD is restarted.
-func (w *Model) spared(s plan.Restart, p *pod) error {
+func (w *Model) spared(s step.Restart, p *pod) error {
 	if kindOf(s.Component).data() != topology.Raft || p == nil {
 		return nil
 	}

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -145,11 +145,11 @@ func TestNewTemplateForMemberThatPDHasRemoved(t *testing.T) {
 // more, as package act does. (seed 70059519)
 func TestMemberJoinsWhenItsPodIsToGo(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1})
-	if err := w.deletePodOf(plan.DeletePod{Component: topology.PD, Member: "basic-pd-2", UID: w.pods[pd][2].uid}); err == nil {
+	if err := w.deletePodOf(step.DeletePod{Component: topology.PD, Member: "basic-pd-2", UID: w.pods[pd][2].uid}); err == nil {
 		t.Error("the pod of a member that PD counts on was deleted")
 	}
 	w.pd.silentUntil = w.t + 60
-	if err := w.deletePodOf(plan.DeletePod{Component: topology.PD, Member: "basic-pd-2", UID: w.pods[pd][2].uid}); err == nil {
+	if err := w.deletePodOf(step.DeletePod{Component: topology.PD, Member: "basic-pd-2", UID: w.pods[pd][2].uid}); err == nil {
 		t.Error("a pod was deleted though it was not known whether PD counts on its member")
 	}
 }
@@ -206,12 +206,12 @@ func TestMarkedVoterBehindOneThatPDHasRemoved(t *testing.T) {
 func TestRemovalOfMemberThatIsGone(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1})
 	w.seen = w.sight()
-	for _, v := range w.judge(plan.RemoveMember{Member: "basic-pd-2", ID: 1}) {
+	for _, v := range w.judge(step.RemoveMember{Member: "basic-pd-2", ID: 1}) {
 		if v.Rule != "look" {
 			t.Error(v)
 		}
 	}
-	if found := w.judge(plan.RemoveMember{Member: "basic-pd-2", ID: w.pd.memberAt(2).id}); len(found) < 2 {
+	if found := w.judge(step.RemoveMember{Member: "basic-pd-2", ID: w.pd.memberAt(2).id}); len(found) < 2 {
 		t.Errorf("the removal of a member that is wanted: %v", found)
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/claim"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/finding"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
@@ -124,9 +124,9 @@ func TestConsent(t *testing.T) {
 
 // TestStill: only what the user has agreed to is done, also where there is more to do now.
 func TestStill(t *testing.T) {
-	one, two := plan.AllowLeaders{Member: "t-tikv-1", StoreID: 2}, plan.AllowLeaders{Member: "t-tikv-2", StoreID: 3}
-	got := agreedSteps(map[string]bool{one.String(): true}, []plan.Step{two, one})
-	if len(got) != 1 || got[0] != plan.Step(one) {
+	one, two := step.AllowLeaders{Member: "t-tikv-1", StoreID: 2}, step.AllowLeaders{Member: "t-tikv-2", StoreID: 3}
+	got := agreedSteps(map[string]bool{one.String(): true}, []step.Step{two, one})
+	if len(got) != 1 || got[0] != step.Step(one) {
 		t.Errorf("%v", got)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/finding"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
 )
 
@@ -23,14 +24,14 @@ type mended struct {
 
 // applyFixes takes the steps, when the user agrees. What is to be done is decided once
 // more when this process drives the cluster: a run may have begun meanwhile, and have ended.
-func (o *options) applyFixes(ctx context.Context, f *factory.Factory, s *drive.Session, steps []plan.Step) ([]mended, error) {
+func (o *options) applyFixes(ctx context.Context, f *factory.Factory, s *drive.Session, steps []step.Step) ([]mended, error) {
 	if len(steps) == 0 {
 		return nil, nil
 	}
 	agreed := map[string]bool{}
 	q := consent.Question{Namespace: s.Namespace, Name: s.Name, Doing: "fix cluster " + s.Namespace + "/" + s.Name}
-	for _, step := range steps {
-		q.Effects, agreed[step.String()] = append(q.Effects, step.String()), true
+	for _, next := range steps {
+		q.Effects, agreed[next.String()] = append(q.Effects, next.String()), true
 	}
 	if !o.yes {
 		if err := consent.Ask(ctx, f, q); err != nil {
@@ -39,9 +40,9 @@ func (o *options) applyFixes(ctx context.Context, f *factory.Factory, s *drive.S
 	}
 	var all []mended
 	err := s.Alone(ctx, f, func(ctx context.Context, e reconcile.Engine) error {
-		return e.Mend(ctx, func(w desired.State, snap state.Snapshot, p plan.Plan) []plan.Step {
+		return e.Mend(ctx, func(w desired.State, snap state.Snapshot, p plan.Plan) []step.Step {
 			return agreedSteps(agreed, finding.Fixes(finding.Find(finding.Look{Wanted: w, Snapshot: snap, Plan: p})))
-		}, func(step plan.Step, err error) { all = append(all, mended{step.String(), err}) })
+		}, func(next step.Step, err error) { all = append(all, mended{next.String(), err}) })
 	})
 	if len(all) > 0 && err != nil {
 		err = exit.With(exit.Of(err), errors.New("not everything could be fixed; the result names the steps that failed"))
@@ -50,8 +51,8 @@ func (o *options) applyFixes(ctx context.Context, f *factory.Factory, s *drive.S
 }
 
 // agreedSteps returns the steps that the user has agreed to.
-func agreedSteps(agreed map[string]bool, steps []plan.Step) []plan.Step {
-	var all []plan.Step
+func agreedSteps(agreed map[string]bool, steps []step.Step) []step.Step {
+	var all []step.Step
 	for _, s := range steps {
 		if agreed[s.String()] {
 			all = append(all, s)

@@ -10,8 +10,8 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/finding"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
 )
 
@@ -19,7 +19,7 @@ import (
 type result struct {
 	namespace, name string
 	findings        []finding.Finding
-	fixes           []plan.Step // what --fix does, if no other process drives the cluster
+	fixes           []step.Step // what --fix does, if no other process drives the cluster
 	fix             bool        // --fix was given
 	fixed           []mended
 }
@@ -137,11 +137,11 @@ func Document(namespace, name string, findings []finding.Finding, fixed []mended
 		v.Findings = append(v.Findings, row)
 	}
 	for _, m := range fixed {
-		step := fixedStep{Step: m.step}
+		next := fixedStep{Step: m.step}
 		if m.err != nil {
-			step.Error = m.err.Error()
+			next.Error = m.err.Error()
 		}
-		v.Fixed = append(v.Fixed, step)
+		v.Fixed = append(v.Fixed, next)
 	}
 	return output.Object("ClusterFindings", namespace, name, v)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/spin"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
@@ -198,7 +199,7 @@ func (s *Session) check(ctx context.Context, r proposal) (prospect, error) {
 	if err := r.allow(w, snap); err != nil {
 		return prospect{}, err
 	}
-	unread, err := r.readable(want, plan.Kept(component.Profiles(), w, snap))
+	unread, err := r.readable(want, facts.Kept(w, snap))
 	if err != nil {
 		return prospect{}, err
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -13,7 +13,7 @@ import (
 // readable refuses to start a version on data of a higher version. Such data is left of a cluster of that name that
 // was deleted or suspended. It returns warnings about data of which nobody knows which versions have run on that
 // data.
-func (r Request) readable(c topology.Cluster, kept []plan.KeptData) (warnings []warning, err error) {
+func (r Request) readable(c topology.Cluster, kept []facts.KeptData) (warnings []warning, err error) {
 	var newer []string
 	needed := ""
 	for _, d := range kept {
@@ -46,7 +46,7 @@ func (r Request) withVersion(c topology.Cluster, version string) remedy.Action {
 }
 
 // unrecorded says that versions cannot be compared.
-func unrecorded(d plan.KeptData) warning {
+func unrecorded(d facts.KeptData) warning {
 	known := "it is not known which version has run on it"
 	if d.Ran != "" {
 		known = d.Ran + " has run on it"

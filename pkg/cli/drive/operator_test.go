@@ -29,6 +29,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
@@ -235,7 +236,7 @@ func (seeing) Wait(context.Context, plan.Plan, error) error { return nil }
 // An operator that does nothing while there is something to do is reported, and not followed for
 // ever.
 func TestReaction(t *testing.T) {
-	busy, calm := plan.Plan{Outcome: plan.Act, Steps: []plan.Step{plan.Resize{Component: topology.TiDB, From: 2, To: 3}}}, plan.Plan{Outcome: plan.Wait}
+	busy, calm := plan.Plan{Outcome: plan.Act, Steps: []step.Step{step.Resize{Component: topology.TiDB, From: 2, To: 3}}}, plan.Plan{Outcome: plan.Wait}
 	now, h := plantest.Now, &heard{}
 	c := plantest.New(1, 1, 1)
 	r := &reaction{

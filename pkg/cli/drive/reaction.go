@@ -11,6 +11,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
 )
@@ -55,24 +56,24 @@ func (r *reaction) Observe(ctx context.Context, live bool) (state.Observation, e
 
 // Wait implements reconcile.Waiter.
 func (r *reaction) Wait(ctx context.Context, p plan.Plan, err error) error {
-	step := r.marks.undone(p)
+	s := r.marks.undone(p)
 	switch {
 	case err != nil:
-	case step == nil:
+	case s == nil:
 		r.since = time.Time{} // a wait of the cluster itself says nothing about the operator
 	case r.since.IsZero():
 		r.since = r.now()
 	case r.now().Sub(r.since) >= idles:
-		return remedy.For(exit.Refusef("%s", r.idle(idles, step)), r.advice...)
+		return remedy.For(exit.Refusef("%s", r.idle(idles, s)), r.advice...)
 	case r.now().Sub(r.since) >= reacts && !r.reported:
 		r.reported = true
-		r.progress.Notice(event.OperatorIdle, r.idle(reacts, step), r.advice...)
+		r.progress.Notice(event.OperatorIdle, r.idle(reacts, s), r.advice...)
 	}
 	return r.Waiter.Wait(ctx, p, err)
 }
 
-func (r *reaction) idle(d time.Duration, step plan.Step) string {
-	return fmt.Sprintf("%s has changed nothing for %s, though there is something to do (%s)", r.who, d, step)
+func (r *reaction) idle(d time.Duration, s step.Step) string {
+	return fmt.Sprintf("%s has changed nothing for %s, though there is something to do (%s)", r.who, d, s)
 }
 
 // marks are the pods of stores that tidb-operator evicts region leaders from, and of captures that it drains.
@@ -92,14 +93,14 @@ func marksIn(s state.Snapshot) marks {
 
 // undone returns the first step of a plan that the operator should take, nil when there is none. A
 // step that takes over an eviction or a drain does not count: the operator continues them itself.
-func (k marks) undone(p plan.Plan) plan.Step {
+func (k marks) undone(p plan.Plan) step.Step {
 	if p.Outcome != plan.Act {
 		return nil
 	}
 	for _, s := range p.Steps {
 		_, member := s.Target()
 		switch s.(type) {
-		case plan.AdoptEviction, plan.EvictLeaders, plan.AdoptDrain, plan.DrainCapture:
+		case step.AdoptEviction, step.EvictLeaders, step.AdoptDrain, step.DrainCapture:
 			if k[member] {
 				continue
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
@@ -15,40 +16,40 @@ import (
 // leaders or regions, and so does one that has marked the pod of the store.
 func TestReactionToSlowWork(t *testing.T) {
 	const store = "t-tikv-0"
-	scale := plan.Resize{Component: topology.TiDB, From: 2, To: 3}
-	adopt := plan.AdoptEviction{Member: store}
+	scale := step.Resize{Component: topology.TiDB, From: 2, To: 3}
+	adopt := step.AdoptEviction{Member: store}
 	for name, tt := range map[string]struct {
 		begin func(*state.Member)
 		turn  func(*state.Member)
-		steps []plan.Step
+		steps []step.Step
 		ends  bool
 	}{
 		"evicts, leaders go": {
 			begin: func(m *state.Member) { m.Database.Evicting = true },
-			turn:  func(m *state.Member) { m.Database.Leaders-- }, steps: []plan.Step{scale},
+			turn:  func(m *state.Member) { m.Database.Leaders-- }, steps: []step.Step{scale},
 		},
 		"removes, regions go": {
 			begin: func(m *state.Member) { m.Database.State = state.StoreOffline },
-			turn:  func(m *state.Member) { m.Database.Regions-- }, steps: []plan.Step{scale},
+			turn:  func(m *state.Member) { m.Database.Regions-- }, steps: []step.Step{scale},
 		},
 		"PD moves leaders to balance its stores": {
-			turn: func(m *state.Member) { m.Database.Leaders--; m.Database.Regions++ }, steps: []plan.Step{scale}, ends: true,
+			turn: func(m *state.Member) { m.Database.Leaders--; m.Database.Regions++ }, steps: []step.Step{scale}, ends: true,
 		},
 		"has marked the pod": {
-			begin: func(m *state.Member) { m.Pod.EvictionBegun = plantest.Now }, steps: []plan.Step{adopt},
+			begin: func(m *state.Member) { m.Pod.EvictionBegun = plantest.Now }, steps: []step.Step{adopt},
 		},
 		"has marked the pod, and PD has no scheduler yet": {
-			begin: func(m *state.Member) { m.Pod.EvictionBegun = plantest.Now }, steps: []plan.Step{plan.EvictLeaders{Member: store}},
+			begin: func(m *state.Member) { m.Pod.EvictionBegun = plantest.Now }, steps: []step.Step{step.EvictLeaders{Member: store}},
 		},
 		"has marked the pod, something else is to be done": {
-			begin: func(m *state.Member) { m.Pod.EvictionBegun = plantest.Now }, steps: []plan.Step{adopt, scale}, ends: true,
+			begin: func(m *state.Member) { m.Pod.EvictionBegun = plantest.Now }, steps: []step.Step{adopt, scale}, ends: true,
 		},
 		"drains a capture": {
 			begin: func(m *state.Member) { m.Pod.DrainBegun = plantest.Now },
-			steps: []plan.Step{plan.AdoptDrain{Member: store}, plan.DrainCapture{Member: store}},
+			steps: []step.Step{step.AdoptDrain{Member: store}, step.DrainCapture{Member: store}},
 		},
-		"drains nothing that is to be drained": {steps: []plan.Step{plan.DrainCapture{Member: store}}, ends: true},
-		"evicts nothing that is to be evicted": {steps: []plan.Step{plan.EvictLeaders{Member: store}}, ends: true},
+		"drains nothing that is to be drained": {steps: []step.Step{step.DrainCapture{Member: store}}, ends: true},
+		"evicts nothing that is to be evicted": {steps: []step.Step{step.EvictLeaders{Member: store}}, ends: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			now, h, c := plantest.Now, &heard{}, plantest.New(1, 1, 1)

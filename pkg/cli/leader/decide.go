@@ -10,6 +10,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/scheduling"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -34,7 +35,7 @@ func find(c topology.Cluster, s state.Snapshot, k topology.Kind, name string) (s
 }
 
 // transfer returns the step that makes a member the leader of PD; nil if it leads already.
-func transfer(c topology.Cluster, s state.Snapshot, name string) (*plan.MoveLeader, error) {
+func transfer(c topology.Cluster, s state.Snapshot, name string) (*step.MoveLeader, error) {
 	to, err := find(c, s, topology.PD, name)
 	switch {
 	case err != nil:
@@ -47,13 +48,13 @@ func transfer(c topology.Cluster, s state.Snapshot, name string) (*plan.MoveLead
 		// It would soon lose the leadership, and PD would have no leader for a while.
 		return nil, exit.Refusef("%s does not serve%s, so it cannot lead PD", to.Name, because(to))
 	}
-	step := &plan.MoveLeader{From: s.PD.Leader, To: to.Name, FromName: s.PD.Leader, ToName: to.Database.Name}
+	next := &step.MoveLeader{From: s.PD.Leader, To: to.Name, FromName: s.PD.Leader, ToName: to.Database.Name}
 	for _, m := range s.Groups[topology.PD].Members {
 		if m.Database.Leader {
-			step.From = m.Name
+			next.From = m.Name
 		}
 	}
-	return step, nil
+	return next, nil
 }
 
 func because(m state.Member) string {

@@ -11,8 +11,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/spin"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/wait"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/hosts"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/act"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
@@ -28,7 +28,7 @@ type cluster interface {
 	// With dryRun the API server checks the mark, and nothing is written.
 	mark(ctx context.Context, m topology.Maintenance, dryRun bool) error
 	unmark(ctx context.Context, node string) error
-	moveLeader(ctx context.Context, step plan.MoveLeader) error
+	moveLeader(ctx context.Context, step step.MoveLeader) error
 	// evict makes an evict-leader scheduler, or removes it. Both do nothing where it is so already.
 	evict(ctx context.Context, store uint64, on bool) error
 	wait(ctx context.Context, goal wait.Goal) error
@@ -86,8 +86,8 @@ func (s *session) unmark(ctx context.Context, node string) error {
 	return s.Intent.EndMaintenance(tc, node).Write(ctx, intent.Write{})
 }
 
-func (s *session) moveLeader(ctx context.Context, step plan.MoveLeader) error {
-	return act.New(s.Kube, s.Intent, s.Observer.PD, s.seen, s.f.Clock.Now).Do(ctx, step)
+func (s *session) moveLeader(ctx context.Context, next step.MoveLeader) error {
+	return act.New(s.Kube, s.Intent, s.Observer.PD, s.seen, s.f.Clock.Now).Do(ctx, next)
 }
 
 func (s *session) evict(ctx context.Context, store uint64, on bool) error {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/hosts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -20,7 +21,7 @@ func givenUp(h hosts.Host, at hosts.Sight) []string {
 			continue
 		}
 		for _, m := range h.Members(at) {
-			after := p.Failover.Period(plan.Scope{All: &at.Snapshot})
+			after := p.Failover.Period(plan.Scope{Component: facts.Component{All: &at.Snapshot}})
 			if m.Kind == p.Kind {
 				all = append(all, fmt.Sprintf("%s (%s)", short(after), p.Kind.Title()))
 				break

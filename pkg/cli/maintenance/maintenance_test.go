@@ -23,7 +23,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/wait"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/hosts"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
@@ -186,11 +186,11 @@ func (c *fakeCluster) unmark(_ context.Context, node string) error {
 	return nil
 }
 
-func (c *fakeCluster) moveLeader(_ context.Context, step plan.MoveLeader) error {
+func (c *fakeCluster) moveLeader(_ context.Context, s step.MoveLeader) error {
 	if err := c.w.write("leader of " + c.Wanted.Cluster.Name); err != nil {
 		return err
 	}
-	c.Member(step.From).Database.Leader, c.Member(step.To).Database.Leader = false, true
+	c.Member(s.From).Database.Leader, c.Member(s.To).Database.Leader = false, true
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/forecast"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -52,7 +53,7 @@ func matters(s forecast.Step) bool {
 	if action := s.Action(); small[action] || action == "AllowLeaders" {
 		return false
 	}
-	a, writes := s.Step.(plan.Apply)
+	a, writes := s.Step.(step.Apply)
 	return !writes || a.Component != "" && a.Object.Kind == "StatefulSet"
 }
 

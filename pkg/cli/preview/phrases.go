@@ -4,16 +4,16 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 )
 
 // small are steps that change nothing that a user sees.
 var small = map[string]bool{"Close": true, "ForgetRecord": true, "ForgetDrain": true}
 
 // phrases say what is done for a member without its name, so that the same can be said of several.
-var phrases = map[string]func(plan.Step) string{
-	"Restart": func(s plan.Step) string {
-		if without := s.(plan.Restart).Without; without != "" {
+var phrases = map[string]func(step.Step) string{
+	"Restart": func(s step.Step) string {
+		if without := s.(step.Restart).Without; without != "" {
 			return "restart without: " + without
 		}
 		return "restart"
@@ -32,23 +32,23 @@ var phrases = map[string]func(plan.Step) string{
 	"RecordFailure": say("give it up"),
 	"RetireFailure": say("ask for a replacement"),
 	"ForgetFailure": say("end its failover"),
-	"MoveLeader":    func(s plan.Step) string { return "move PD leader to " + s.(plan.MoveLeader).To },
-	"ResizeClaim": func(s plan.Step) string {
-		r := s.(plan.ResizeClaim)
+	"MoveLeader":    func(s step.Step) string { return "move PD leader to " + s.(step.MoveLeader).To },
+	"ResizeClaim": func(s step.Step) string {
+		r := s.(step.ResizeClaim)
 		return fmt.Sprintf("grow its volume %s from %s to %s", strings.TrimSuffix(r.Name, "-"+r.Member), r.From, r.Size)
 	},
-	"DeleteClaim": func(s plan.Step) string {
-		if s.(plan.DeleteClaim).Reclaim {
+	"DeleteClaim": func(s step.Step) string {
+		if s.(step.DeleteClaim).Reclaim {
 			return "delete its left-over claims and their volumes"
 		}
 		return "delete its left-over claims"
 	},
 }
 
-func say(text string) func(plan.Step) string { return func(plan.Step) string { return text } }
+func say(text string) func(step.Step) string { return func(step.Step) string { return text } }
 
 // phrase returns what a step does.
-func phrase(s plan.Step) string {
+func phrase(s step.Step) string {
 	if p := phrases[s.Action()]; p != nil {
 		return p(s)
 	}

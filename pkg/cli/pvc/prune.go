@@ -16,7 +16,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/spin"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/claim"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/act"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
@@ -186,7 +186,7 @@ func (o *pruneOptions) prune(ctx context.Context, f *factory.Factory, s *drive.S
 			failed = errors.Join(failed, exit.Refusef("claim %s was not deleted: %s now", c.Name, whyKept(now[i])))
 			continue
 		}
-		if err := act.PruneClaim(ctx, s.Kube, c.Namespace, plan.Claim{Name: c.Name, UID: c.UID}, c.Version); err != nil {
+		if err := act.PruneClaim(ctx, s.Kube, c.Namespace, step.Claim{Name: c.Name, UID: c.UID}, c.Version); err != nil {
 			failed = errors.Join(failed, err)
 			continue
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/ledger"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
 )
@@ -43,12 +44,12 @@ func (d *deletion) takeBack(ctx context.Context, f *factory.Factory) {
 	_ = d.session.Alone(ctx, f, func(ctx context.Context, e reconcile.Engine) error {
 		ctx, cancel := context.WithTimeout(ctx, takeBackWithin)
 		defer cancel()
-		return e.Mend(ctx, func(w desired.State, s state.Snapshot, _ plan.Plan) []plan.Step {
+		return e.Mend(ctx, func(w desired.State, s state.Snapshot, _ plan.Plan) []step.Step {
 			if !s.PD.Known() || ctx.Err() != nil {
 				return nil // each step asks PD, and goes on when this time is over
 			}
 			return plan.TakeBack(w, s)
-		}, func(plan.Step, error) {})
+		}, func(step.Step, error) {})
 	})
 }
 

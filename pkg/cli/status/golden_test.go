@@ -18,6 +18,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
@@ -60,7 +61,7 @@ func cases() map[string]sight {
 	renewed := driven
 	renewed.driver.Renewed = plantest.Now.Add(3 * time.Second) // after the look
 	evicted.Observed = "unknown"
-	operated := seen(plantest.New(3, 3, 2), plan.Plan{Outcome: plan.Act, Steps: []plan.Step{plan.Resize{Component: topology.TiKV, From: 3, To: 4}}})
+	operated := seen(plantest.New(3, 3, 2), plan.Plan{Outcome: plan.Act, Steps: []step.Step{step.Resize{Component: topology.TiKV, From: 3, To: 4}}})
 	operated.operator = true
 	operated.driver = lease.Holder{Identity: "tidb-operator op-1 in namespace ops", Renewed: plantest.Now.Add(-3 * time.Second)}
 	missing := plantest.New(3, 3, 2)
@@ -98,7 +99,7 @@ func cases() map[string]sight {
 		"found":       seen(foreign, found),
 		"in-place":    seen(plantest.New(3, 3, 2), inPlace),
 		"at-rest":     seen(plantest.New(3, 3, 2), plan.Plan{}),
-		"to-do":       seen(growing, plan.Plan{Outcome: plan.Act, Steps: []plan.Step{plan.Resize{Component: topology.TiKV, From: 3, To: 4}}}),
+		"to-do":       seen(growing, plan.Plan{Outcome: plan.Act, Steps: []step.Step{step.Resize{Component: topology.TiKV, From: 3, To: 4}}}),
 		"driven":      driven,
 		"renewed":     renewed,
 		"operated":    operated,

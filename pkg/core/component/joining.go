@@ -3,6 +3,7 @@ package component
 import (
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
@@ -22,5 +23,5 @@ var notJoining = plan.Hook{
 		}
 		return m.Pod.Started
 	},
-	Timeout: func(plan.Scope) (time.Duration, bool) { return plan.Registering, true },
+	Timeout: func(plan.Scope) (time.Duration, bool) { return facts.Registering, true },
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/scheduling"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 )
 
 const (
@@ -160,17 +161,17 @@ func drained(m state.Member) bool {
 // evict asks for a scheduler where PD has none. Where others have created the scheduler, or the
 // record cannot be read, evict asks for a record. Without the time of its start the wait would have
 // no end.
-func evict(sc plan.Scope, m state.Member) plan.Step {
+func evict(sc plan.Scope, m state.Member) step.Step {
 	e, recorded := sc.All.OpenEviction(m.Database.ID)
 	idle := sc.All.PD.Scheduling.NoBatch && scheduling.Ours(*sc.All) // the step has our own scheduler move leaders again
 	if recorded && !e.Since.IsZero() && m.Database.Evicting && !idle {
 		return nil
 	}
-	step := plan.EvictLeaders{Member: m.Name, StoreID: m.Database.ID, Leaders: m.Database.Leaders}
+	s := step.EvictLeaders{Member: m.Name, StoreID: m.Database.ID, Leaders: m.Database.Leaders}
 	if m.Pod != nil {
-		step.PodUID = m.Pod.UID
+		s.PodUID = m.Pod.UID
 	}
-	return step
+	return s
 }
 
 func leadersObserved(_ plan.Scope, m state.Member) string {
@@ -206,9 +207,9 @@ var leadersAllowed = plan.Hook{
 		return !ours || !m.Up()
 	},
 	Schedules: true,
-	Step: func(sc plan.Scope, m state.Member) plan.Step {
+	Step: func(sc plan.Scope, m state.Member) step.Step {
 		e, _ := sc.All.OpenEviction(m.Database.ID)
-		return plan.AllowLeaders{
+		return step.AllowLeaders{
 			Member: m.Name, StoreID: m.Database.ID, Returning: e.Leaders >= manyLeaders && rolling(sc),
 		}
 	},
@@ -254,8 +255,8 @@ var evictionForgotten = plan.Hook{
 		e, ours := sc.All.Eviction(m.Database.ID)
 		return !ours || e.Ended.IsZero() || rolling(sc) && !leadersAreBack(sc, m, e)
 	},
-	Step: func(_ plan.Scope, m state.Member) plan.Step {
-		return plan.ForgetRecord{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID, Record: state.RecordEviction}
+	Step: func(_ plan.Scope, m state.Member) step.Step {
+		return step.ForgetRecord{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID, Record: state.RecordEviction}
 	},
 }
 
@@ -280,6 +281,6 @@ var evictionEnded = plan.Hook{
 	Step:      allow,
 }
 
-func allow(_ plan.Scope, m state.Member) plan.Step {
-	return plan.AllowLeaders{Member: m.Name, StoreID: m.Database.ID}
+func allow(_ plan.Scope, m state.Member) step.Step {
+	return step.AllowLeaders{Member: m.Name, StoreID: m.Database.ID}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
@@ -87,7 +88,7 @@ func TestOfflineStores(t *testing.T) {
 }
 
 // undo returns what is taken back at the end of a run.
-func undo(c *plantest.Cluster) []plan.Step {
+func undo(c *plantest.Cluster) []step.Step {
 	steps, _ := plan.Undo(c.Wanted, c.Seen)
 	return steps
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -15,8 +16,7 @@ import (
 // then the whole cluster stops.
 func PD() plan.Profile {
 	return plan.Profile{
-		Kind:    topology.PD,
-		IDLabel: topology.LabelMemberID,
+		Kind: topology.PD,
 		Floor: func(plan.Scope) (least int, why string, help remedy.Remedy) {
 			return 1, "the last member holds the cluster's metadata", nil
 		},
@@ -144,7 +144,7 @@ var leaderAhead = plan.Hook{
 		to, ok := successor(sc, m)
 		return !led || !ok || !sc.IsToRestart(from) || sc.IsToRestart(to) || from.Ordinal < m.Ordinal && to.Ordinal == sc.Want.Size()-1
 	},
-	Step: func(sc plan.Scope, _ state.Member) plan.Step {
+	Step: func(sc plan.Scope, _ state.Member) step.Step {
 		from, _ := leading(sc)
 		return leaderMoved.Step(sc, from)
 	},
@@ -178,12 +178,12 @@ var leaderMoved = plan.Hook{
 	Done: func(sc plan.Scope, m state.Member) bool {
 		return !m.Database.Leader && sc.All.PD.Leader != ""
 	},
-	Step: func(sc plan.Scope, m state.Member) plan.Step {
+	Step: func(sc plan.Scope, m state.Member) step.Step {
 		to, ok := successor(sc, m)
 		if !ok || !m.Database.Leader {
 			return nil
 		}
-		return plan.MoveLeader{From: m.Name, To: to.Name, FromName: m.Database.Name, ToName: to.Database.Name}
+		return step.MoveLeader{From: m.Name, To: to.Name, FromName: m.Database.Name, ToName: to.Database.Name}
 	},
 	Observed: func(sc plan.Scope, _ state.Member) string {
 		if sc.All.PD.Leader == "" {
@@ -276,10 +276,10 @@ func othersHere(sc plan.Scope, except state.Member) bool {
 var memberRemoved = plan.Hook{
 	Reason: plan.MemberRemoved, Want: "removed from PD",
 	Done: func(_ plan.Scope, m state.Member) bool { return m.Database.Presence == state.Absent },
-	Step: func(_ plan.Scope, m state.Member) plan.Step {
+	Step: func(_ plan.Scope, m state.Member) step.Step {
 		if m.Database.Presence != state.Present {
 			return nil
 		}
-		return plan.RemoveMember{Member: m.Name, ID: m.Database.ID, Down: !m.Database.Healthy}
+		return step.RemoveMember{Member: m.Name, ID: m.Database.ID, Down: !m.Database.Healthy}
 	},
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -114,12 +115,12 @@ var pumpOffline = plan.Hook{
 		}
 		return "its pod and its data are gone, and drainers wait for what it had"
 	},
-	Step: func(sc plan.Scope, m state.Member) plan.Step {
+	Step: func(sc plan.Scope, m state.Member) step.Step {
 		d := m.Database
 		if m.Pod == nil || m.Pod.Terminating || !d.Healthy || startsLater(sc, m) != "" {
 			return nil
 		}
-		return plan.ClosePump{Component: m.Kind, Member: m.Name, PodUID: m.Pod.UID, Node: d.Pump.Node}
+		return step.ClosePump{Component: m.Kind, Member: m.Name, PodUID: m.Pod.UID, Node: d.Pump.Node}
 	},
 	Observed: func(sc plan.Scope, m state.Member) string {
 		p, later := m.Database.Pump, startsLater(sc, m)

@@ -5,6 +5,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/scheduling"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 )
 
 // onRestartTimeout is onEvictTimeout for a store that is to be restarted. Where PD itself shows that it evicts no
@@ -47,7 +48,7 @@ func leadersKept(sc plan.Scope, m state.Member) string {
 
 // evictOnce is evict, but an eviction does not begin while a cause that passes keeps some leaders on the store.
 // Otherwise the store would have few leaders for as long as an import takes.
-func evictOnce(sc plan.Scope, m state.Member) plan.Step {
+func evictOnce(sc plan.Scope, m state.Member) step.Step {
 	if cause := stalled(sc, m); cause.Passes && !m.Database.Evicting && onEvictTimeout(sc) != plan.Proceed {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -40,12 +41,12 @@ var evictionsEnded = plan.Hook{
 	Reason: plan.EvictionsEnded, Want: "evictions ended",
 	Done:      func(sc plan.Scope, _ state.Member) bool { return len(sc.All.Evictions) == 0 || pdCannotAnswer(sc) },
 	Schedules: true,
-	Step: func(sc plan.Scope, _ state.Member) plan.Step {
+	Step: func(sc plan.Scope, _ state.Member) step.Step {
 		if !sc.All.PD.Serving() {
 			return nil
 		}
 		e := sc.All.Evictions[0]
-		return plan.AllowLeaders{Member: e.Member, StoreID: e.StoreID}
+		return step.AllowLeaders{Member: e.Member, StoreID: e.StoreID}
 	},
 	Observed: pdTrouble,
 }
@@ -62,21 +63,15 @@ var claimsKept = plan.Hook{
 		case state.Unknown:
 			// PD has removed a member that was given up before its claims were marked.
 			_, given := sc.Want.Failure(m.Name)
-			return given || m.Ordinal >= sc.Got.Set.Replicas || !anyMarked(m)
+			return given || m.Ordinal >= sc.Got.Set.Replicas || len(m.MarkedClaims()) == 0
 		}
-		return m.Database.Removed() || !anyMarked(m)
+		return m.Database.Removed() || len(m.MarkedClaims()) == 0
 	},
-	Step: func(sc plan.Scope, m state.Member) plan.Step {
+	Step: func(sc plan.Scope, m state.Member) step.Step {
 		if m.Database.Presence == state.Unknown && !pdCannotAnswer(sc) {
 			return nil
 		}
-		var marked []plan.Claim
-		for _, c := range m.Claims {
-			if c.Marked {
-				marked = append(marked, plan.Claim{Name: c.Name, UID: c.UID, Version: c.Version})
-			}
-		}
-		step := plan.UnmarkClaims{Component: m.Kind, Member: m.Name, Claims: marked}
+		step := step.UnmarkClaims{Component: m.Kind, Member: m.Name, Claims: step.Identities(m.MarkedClaims())}
 		if m.Pod != nil {
 			step.PodUID = m.Pod.UID
 		}
@@ -100,18 +95,9 @@ var removalsSettled = plan.Hook{
 		_, ours := sc.All.Removal(m.Database.ID)
 		return !ours || m.Database.Presence != state.Present || storeLeaving(m)
 	},
-	Step: func(_ plan.Scope, m state.Member) plan.Step {
-		return plan.ForgetRecord{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID, Record: state.RecordRemoval}
+	Step: func(_ plan.Scope, m state.Member) step.Step {
+		return step.ForgetRecord{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID, Record: state.RecordRemoval}
 	},
-}
-
-func anyMarked(m state.Member) bool {
-	for _, c := range m.Claims {
-		if c.Marked {
-			return true
-		}
-	}
-	return false
 }
 
 // tombstoneMarked holds where claimsKept does not apply. A store that is a tombstone was removed,

@@ -8,6 +8,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -228,7 +229,7 @@ func tablesLeft(sc plan.Scope, m state.Member) plan.Quantity {
 // drain asks TiCDC, again and again, for the owner to resign or for tables to leave. While TiCDC does not answer, only
 // the record is written: with the time of its start the wait has an end. The record of a drain which tidb-operator
 // began is taken over first.
-func drain(sc plan.Scope, m state.Member) plan.Step {
+func drain(sc plan.Scope, m state.Member) step.Step {
 	if !m.Pod.DrainBegun.IsZero() {
 		return nil
 	}
@@ -244,11 +245,11 @@ func drain(sc plan.Scope, m state.Member) plan.Step {
 	if (!known || answered(d, m)) && sc.All.At.Sub(d.Asked) < pause {
 		return nil
 	}
-	step := plan.DrainCapture{Component: m.Kind, Member: m.Name, PodUID: m.Pod.UID, Owner: c.Owner, Again: under}
+	s := step.DrainCapture{Component: m.Kind, Member: m.Name, PodUID: m.Pod.UID, Owner: c.Owner, Again: under}
 	if known {
-		step.Capture = c.ID
+		s.Capture = c.ID
 	}
-	return step
+	return s
 }
 
 // drainForgotten deletes the record of a drain that is over, since the capture is not to be restarted. That of
@@ -259,8 +260,8 @@ var drainForgotten = plan.Hook{
 		d, ours := sc.All.Drain(m.Name)
 		return !ours || m.Pod == nil || d.PodUID != m.Pod.UID || sc.IsToRestart(m) && !sc.LeftToUser(m)
 	},
-	Step: func(_ plan.Scope, m state.Member) plan.Step {
-		return plan.ForgetDrain{Component: m.Kind, Member: m.Name, PodUID: m.Pod.UID}
+	Step: func(_ plan.Scope, m state.Member) step.Step {
+		return step.ForgetDrain{Component: m.Kind, Member: m.Name, PodUID: m.Pod.UID}
 	},
 }
 

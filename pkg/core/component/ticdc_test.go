@@ -9,6 +9,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
@@ -195,14 +196,14 @@ func TestAdoptedDrain(t *testing.T) {
 }
 
 // expect holds a plan to the beginning of its steps, and to a gate.
-func expect(t *testing.T, p plan.Plan, step, gate string) {
+func expect(t *testing.T, p plan.Plan, next, gate string) {
 	t.Helper()
 	var steps []string
 	for _, s := range p.Steps {
 		steps = append(steps, s.String())
 	}
-	if got := strings.Join(steps, ", "); step == "" && got != "" || !strings.HasPrefix(got, step) {
-		t.Errorf("steps %q, want %q", got, step)
+	if got := strings.Join(steps, ", "); next == "" && got != "" || !strings.HasPrefix(got, next) {
+		t.Errorf("steps %q, want %q", got, next)
 	}
 	for _, g := range p.Gates {
 		if gate != "" && strings.Contains(g.String(), gate) {
@@ -216,14 +217,14 @@ func expect(t *testing.T, p plan.Plan, step, gate string) {
 
 // TestOneCapture: there is nowhere to move tables to. The user is told if there are any.
 func TestOneCapture(t *testing.T) {
-	for feeds, step := range map[int]string{
+	for feeds, s := range map[int]string{
 		0:                  "restart t-ticdc-0",
 		1:                  "restart t-ticdc-0 without: another capture the owner of TiCDC (there is no other capture), all tables moved",
 		state.FeedsUnknown: "restart t-ticdc-0 without: ",
 	} {
 		c := plantest.NewCaptures(3, 3, 2, 1).Roll(topology.TiCDC)
 		alone(c, feeds)
-		expect(t, c.Decide(), step, "")
+		expect(t, c.Decide(), s, "")
 		if feeds == 0 && strings.Contains(c.Decide().Steps[0].String(), "without") {
 			t.Error("nothing is lost")
 		}
@@ -348,27 +349,27 @@ func TestTiCDCNeeds(t *testing.T) {
 func TestDrainAgain(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*plantest.Cluster)
-		want   plan.DrainCapture
+		want   step.DrainCapture
 	}{
-		"the first time": {func(*plantest.Cluster) {}, plan.DrainCapture{Capture: plantest.Capture(1)}},
+		"the first time": {func(*plantest.Cluster) {}, step.DrainCapture{Capture: plantest.Capture(1)}},
 		"again": {func(c *plantest.Cluster) {
 			c.Draining("t-ticdc-1", time.Minute, 7).Asked = plantest.Now.Add(-5 * time.Second)
 		},
-			plan.DrainCapture{Capture: plantest.Capture(1), Again: true}},
+			step.DrainCapture{Capture: plantest.Capture(1), Again: true}},
 		"the record is of another pod": {func(c *plantest.Cluster) { c.Draining("t-ticdc-1", time.Minute, 7).PodUID = "former" },
-			plan.DrainCapture{Capture: plantest.Capture(1)}},
-		"TiCDC does not answer": {func(c *plantest.Cluster) { silent(c, 1) }, plan.DrainCapture{}},
+			step.DrainCapture{Capture: plantest.Capture(1)}},
+		"TiCDC does not answer": {func(c *plantest.Cluster) { silent(c, 1) }, step.DrainCapture{}},
 	} {
 		c := plantest.NewCaptures(3, 3, 2, 2).Roll(topology.TiCDC)
 		tt.change(c)
 		tt.want.Component, tt.want.Member, tt.want.PodUID = topology.TiCDC, "t-ticdc-1", c.Member("t-ticdc-1").Pod.UID
-		var got []plan.Step
+		var got []step.Step
 		for _, s := range c.Decide().Steps {
-			if _, drains := s.(plan.DrainCapture); drains {
+			if _, drains := s.(step.DrainCapture); drains {
 				got = append(got, s)
 			}
 		}
-		if len(got) != 1 || got[0] != plan.Step(tt.want) {
+		if len(got) != 1 || got[0] != step.Step(tt.want) {
 			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
 		}
 	}

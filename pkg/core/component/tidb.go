@@ -9,6 +9,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -57,8 +58,8 @@ var firstPasswordSet = plan.Hook{
 	Done: func(sc plan.Scope, m state.Member) bool {
 		return !sc.Want.FirstPassword || changes(sc) || !firstUp(sc, m)
 	},
-	Step: func(sc plan.Scope, m state.Member) plan.Step {
-		return plan.SetPassword{Component: m.Kind, Member: m.Name, PodUID: m.Pod.UID, Secret: sc.Cluster.InitSecret()}
+	Step: func(sc plan.Scope, m state.Member) step.Step {
+		return step.SetPassword{Component: m.Kind, Member: m.Name, PodUID: m.Pod.UID, Secret: sc.Cluster.InitSecret()}
 	},
 	Help: func(sc plan.Scope, m state.Member) remedy.Remedy {
 		return remedy.Remedy{

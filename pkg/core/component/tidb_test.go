@@ -7,6 +7,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
@@ -43,7 +44,7 @@ func TestFirstPassword(t *testing.T) {
 			p := c.Decide()
 			by := ""
 			for _, s := range p.Steps {
-				if s, is := s.(plan.SetPassword); is {
+				if s, is := s.(step.SetPassword); is {
 					by += s.Member
 				}
 			}
@@ -58,7 +59,7 @@ func TestFirstPassword(t *testing.T) {
 				expect(t, plan.Plan{Gates: p.Gates}, "", tt.gate)
 			}
 			for _, s := range p.Steps {
-				if s, is := s.(plan.SetPassword); is && s.String() != set {
+				if s, is := s.(step.SetPassword); is && s.String() != set {
 					t.Errorf("%q, want %q", s, set)
 				}
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -18,8 +19,6 @@ func TiFlash() plan.Profile {
 	return plan.Profile{
 		Kind:     topology.TiFlash,
 		Needs:    []plan.Need{pdServes, tikvJoined, rulesEnabled},
-		IDLabel:  topology.LabelStoreID,
-		Located:  true,
 		Floor:    leastForTables,
 		Standing: []plan.Hook{storeRestored},
 		BeforeRemove: []plan.Hook{
@@ -60,7 +59,7 @@ var rulesEnabled = plan.Need{
 		}
 		return "they were enabled for TiFlash, and disabled since; no TiFlash store can join"
 	},
-	Step:     func(sc plan.Scope) plan.Step { return plan.EnableRules{Component: sc.Want.Kind} },
+	Step:     func(sc plan.Scope) step.Step { return step.EnableRules{Component: sc.Want.Kind} },
 	Observed: func(plan.Scope) string { return "no TiFlash store can join" },
 	Help: func(sc plan.Scope) remedy.Remedy {
 		return remedy.Remedy{remedy.Run("enable them", sc.PDCtl("config set enable-placement-rules true"))}

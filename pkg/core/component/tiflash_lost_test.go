@@ -6,6 +6,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
@@ -76,7 +77,7 @@ func TestTiFlashFailoverPeriod(t *testing.T) {
 		}, tables(2))
 		given := false
 		for _, s := range c.Decide().Steps {
-			_, is := s.(plan.RecordFailure)
+			_, is := s.(step.RecordFailure)
 			given = given || is
 		}
 		if given != want {

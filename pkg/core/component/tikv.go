@@ -8,6 +8,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -17,8 +18,6 @@ func TiKV() plan.Profile {
 	return plan.Profile{
 		Kind:          topology.TiKV,
 		Needs:         []plan.Need{pdServes},
-		IDLabel:       topology.LabelStoreID,
-		Located:       true,
 		Floor:         leastStores,
 		Standing:      []plan.Hook{storeRestored, leadersAllowed, evictionForgotten},
 		BeforeRestart: []plan.Hook{leadersBack, leadersEvicted},
@@ -71,11 +70,11 @@ var storeRestored = plan.Hook{
 		_, ours := sc.All.Removal(m.Database.ID)
 		return !ours || m.Database.State == state.StoreTombstone
 	},
-	Step: func(_ plan.Scope, m state.Member) plan.Step {
+	Step: func(_ plan.Scope, m state.Member) step.Step {
 		if m.Database.State == state.StoreOffline {
-			return plan.RestoreStore{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID}
+			return step.RestoreStore{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID}
 		}
-		return plan.ForgetRecord{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID, Record: state.RecordRemoval}
+		return step.ForgetRecord{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID, Record: state.RecordRemoval}
 	},
 	Observed: storeObserved,
 }
@@ -192,8 +191,8 @@ func surelyDown(sc plan.Scope, m state.Member) bool {
 var storeOffline = plan.Hook{
 	Reason: plan.StoreOffline, Want: "store offline",
 	Done: func(_ plan.Scope, m state.Member) bool { return storeLeaving(m) },
-	Step: func(sc plan.Scope, m state.Member) plan.Step {
-		return plan.RemoveStore{
+	Step: func(sc plan.Scope, m state.Member) step.Step {
+		return step.RemoveStore{
 			Component: m.Kind, Member: m.Name, StoreID: m.Database.ID,
 			Down: m.Database.State != state.StoreUp, NotUp: sc.All.StoresNotUp(),
 		}

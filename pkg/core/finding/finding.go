@@ -16,6 +16,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -47,7 +48,7 @@ type Finding struct {
 	Remedy    remedy.Remedy // how a person mends it
 	// Fix are the steps that mend it and take nothing away that is not ours. There are none where a person has to
 	// decide. Unfixed says why.
-	Fix     []plan.Step
+	Fix     []step.Step
 	Unfixed string
 }
 
@@ -90,11 +91,11 @@ func Find(l Look) []Finding {
 }
 
 // Fixes returns the steps that mend what may be mended without a person's decision, each once.
-func Fixes(all []Finding) []plan.Step {
-	var steps []plan.Step
+func Fixes(all []Finding) []step.Step {
+	var steps []step.Step
 	for _, f := range all {
 		for _, s := range f.Fix {
-			if !slices.ContainsFunc(steps, func(o plan.Step) bool { return o.String() == s.String() }) {
+			if !slices.ContainsFunc(steps, func(o step.Step) bool { return o.String() == s.String() }) {
 				steps = append(steps, s)
 			}
 		}
@@ -127,8 +128,8 @@ func undriven(find func(Look) []Finding) func(Look) []Finding {
 }
 
 // steps returns the steps of the plan that are about a component and a member.
-func (l Look) steps(k topology.Kind, member string) []plan.Step {
-	var all []plan.Step
+func (l Look) steps(k topology.Kind, member string) []step.Step {
+	var all []step.Step
 	for _, s := range l.Plan.Steps {
 		if kind, name := s.Target(); kind == k && name == member {
 			all = append(all, s)
@@ -138,9 +139,9 @@ func (l Look) steps(k topology.Kind, member string) []plan.Step {
 }
 
 // planned returns the steps of one type that the plan has for a member, for a fix. They change nothing
-// but records and marks of ours; after plan.ForgetFailure the next run removes the replacement.
-func planned[S plan.Step](l Look, k topology.Kind, member string) []plan.Step {
-	return slices.DeleteFunc(l.steps(k, member), func(s plan.Step) bool { _, same := s.(S); return !same })
+// but records and marks of ours; after step.ForgetFailure the next run removes the replacement.
+func planned[S step.Step](l Look, k topology.Kind, member string) []step.Step {
+	return slices.DeleteFunc(l.steps(k, member), func(s step.Step) bool { _, same := s.(S); return !same })
 }
 
 // members calls with each member of a component that is wanted or exists.

@@ -11,6 +11,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -20,14 +21,14 @@ func (l Look) ago(t time.Time) string {
 
 // ends returns the step that takes an eviction of ours back, as a run takes it that stops early. There
 // is none while PD cannot be asked, and none in a paused cluster.
-func (l Look) ends(e state.Eviction) []plan.Step {
+func (l Look) ends(e state.Eviction) []step.Step {
 	if l.Wanted.Cluster.Paused || l.Wanted.Cluster.Deleting || !l.Snapshot.PD.Known() {
 		return nil
 	}
 	steps, _ := plan.Undo(l.Wanted, l.Snapshot)
 	for _, s := range steps {
-		if allow, ok := s.(plan.AllowLeaders); ok && allow.StoreID == e.StoreID {
-			return []plan.Step{allow}
+		if allow, ok := s.(step.AllowLeaders); ok && allow.StoreID == e.StoreID {
+			return []step.Step{allow}
 		}
 	}
 	return nil
@@ -106,9 +107,9 @@ func reported(reason event.NoticeReason) func(Look) []Finding {
 func removalsLeft(l Look) []Finding {
 	var all []Finding
 	for _, s := range l.Plan.Steps {
-		if over, ok := s.(plan.ForgetRecord); ok {
+		if over, ok := s.(step.ForgetRecord); ok {
 			all = append(all, Finding{
-				Component: over.Component, Member: over.Member, Fix: []plan.Step{over},
+				Component: over.Component, Member: over.Member, Fix: []step.Step{over},
 				Seen:   fmt.Sprintf("ConfigMap %s has a record of what was done with store %d, and that is over", l.Wanted.Cluster.LedgerMap(), over.StoreID),
 				Remedy: remedy.Remedy{remedy.Run("remove the record", l.Wanted.Cluster.Plugin("doctor", "--fix"))},
 			})
@@ -126,7 +127,7 @@ func drainsLeft(l Look) []Finding {
 			continue
 		}
 		all = append(all, Finding{
-			Component: kind, Member: d.Member, Fix: planned[plan.ForgetDrain](l, kind, d.Member),
+			Component: kind, Member: d.Member, Fix: planned[step.ForgetDrain](l, kind, d.Member),
 			Seen:    fmt.Sprintf("ConfigMap %s has a record of a drain that began %s", l.Wanted.Cluster.LedgerMap(), l.ago(d.Since)),
 			Remedy:  remedy.Remedy{l.drive("go on with what the drain was for")},
 			Unfixed: "the member has still to be restarted or removed",
@@ -153,8 +154,8 @@ func marksLeft(l Look) []Finding {
 			Unfixed: "PD still has what the mark stands for, or the cluster is paused; only a run takes that over",
 		}
 		for _, s := range l.steps(g.Kind, m.Name) {
-			eviction, evicts := s.(plan.AdoptEviction)
-			drain, drains := s.(plan.AdoptDrain)
+			eviction, evicts := s.(step.AdoptEviction)
+			drain, drains := s.(step.AdoptDrain)
 			if evicts && eviction.Ended || drains && drain.Since.IsZero() {
 				f.Fix = append(f.Fix, s)
 			}
@@ -171,7 +172,7 @@ func claimMarks(l Look) []Finding {
 		for _, c := range m.Claims {
 			if c.Marked && m.Ordinal < g.Size() && m.Up() {
 				all = append(all, Finding{
-					Component: g.Kind, Member: m.Name, Object: c.Name, Fix: planned[plan.UnmarkClaims](l, g.Kind, m.Name),
+					Component: g.Kind, Member: m.Name, Object: c.Name, Fix: planned[step.UnmarkClaims](l, g.Kind, m.Name),
 					Seen:   fmt.Sprintf("claim %s is marked as left over by a scale-in, and %s is wanted and serves", c.Name, m.Name),
 					Remedy: remedy.Remedy{l.drive("take the mark off")},
 				})
@@ -225,7 +226,7 @@ func failuresLeft(l Look) []Finding {
 				seen = "does not exist any more"
 			}
 			all = append(all, Finding{
-				Component: g.Kind, Member: f.Member, Fix: planned[plan.ForgetFailure](l, g.Kind, f.Member),
+				Component: g.Kind, Member: f.Member, Fix: planned[step.ForgetFailure](l, g.Kind, f.Member),
 				Seen:    fmt.Sprintf("%s was given up %s, and %s; its record makes %s one member larger", f.Member, l.ago(f.Created), seen, g.Kind.Title()),
 				Remedy:  remedy.Remedy{remedy.Run("remove the record, and then its replacement", l.Wanted.Cluster.Plugin("failover", "recover"))},
 				Unfixed: "its replacement is removed with the record, which a person has to ask for",

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/placement"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
@@ -165,7 +166,7 @@ const zone = "zone"
 // zones returns the zones of the stores, and whether all of them are known.
 func (l Look) zones(k topology.Kind) (zones []string, known bool) {
 	for node := range l.hosted(k) {
-		at := plan.Located(l.Snapshot.Nodes[node], zone)
+		at := facts.Located(l.Snapshot.Nodes[node], zone)
 		if at == "" {
 			return nil, false
 		}
@@ -208,7 +209,7 @@ func (l Look) zoneLabel(k topology.Kind) string {
 	for _, key := range labels {
 		other := slices.ContainsFunc(slices.Collect(maps.Keys(l.hosted(k))), func(node string) bool {
 			at := l.Snapshot.Nodes[node]
-			return plan.Located(at, key) != plan.Located(at, zone)
+			return facts.Located(at, key) != facts.Located(at, zone)
 		})
 		if !other {
 			return key

@@ -3,21 +3,21 @@ package forecast
 import (
 	"slices"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-func (w *world) mark(k topology.Kind, name string, claims []plan.Claim, marked bool) {
+func (w *world) mark(k topology.Kind, name string, claims []step.Claim, marked bool) {
 	m := w.member(k, name)
 	for i := range m.Claims {
-		if slices.ContainsFunc(claims, func(c plan.Claim) bool { return c.Name == m.Claims[i].Name }) {
+		if slices.ContainsFunc(claims, func(c step.Claim) bool { return c.Name == m.Claims[i].Name }) {
 			m.Claims[i].Marked = marked
 		}
 	}
 }
 
-func deleteClaim(w *world, s plan.DeleteClaim) {
+func deleteClaim(w *world, s step.DeleteClaim) {
 	m := w.member(s.Component, s.Member)
 	for i := range m.Claims {
 		if m.Claims[i].UID == s.UID {
@@ -26,7 +26,7 @@ func deleteClaim(w *world, s plan.DeleteClaim) {
 	}
 }
 
-func resizeClaim(w *world, s plan.ResizeClaim) {
+func resizeClaim(w *world, s step.ResizeClaim) {
 	m := w.member(s.Component, s.Member)
 	for i := range m.Claims {
 		if m.Claims[i].UID == s.UID {

@@ -4,16 +4,16 @@ import (
 	"slices"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // effect is what follows from a step, at once, and the phase that the step belongs to. What takes time
 // happens later.
 type effect struct {
-	do    func(*world, plan.Step)
-	phase func(*world, plan.Step) Phase
+	do    func(*world, step.Step)
+	phase func(*world, step.Step) Phase
 }
 
 // effects has one row for each kind of step.
@@ -31,11 +31,11 @@ var effects = map[string]effect{
 	"RemoveStore":      row(removeStore, ofMember),
 	"RestoreStore":     row(restoreStore, always(ScaleOut)),
 	"ForgetRecord":     row(forgetRecord, ofMember),
-	"MarkClaims":       row(func(w *world, s plan.MarkClaims) { w.mark(s.Component, s.Member, s.Claims, true) }, ofMember),
-	"UnmarkClaims":     row(func(w *world, s plan.UnmarkClaims) { w.mark(s.Component, s.Member, s.Claims, false) }, ofMember),
+	"MarkClaims":       row(func(w *world, s step.MarkClaims) { w.mark(s.Component, s.Member, s.Claims, true) }, ofMember),
+	"UnmarkClaims":     row(func(w *world, s step.UnmarkClaims) { w.mark(s.Component, s.Member, s.Claims, false) }, ofMember),
 	"DeleteClaim":      row(deleteClaim, phaseOfClaim),
-	"DeletePod":        row(func(w *world, s plan.DeletePod) { w.stop(w.member(s.Component, s.Member)) }, always(Renewal)),
-	"ReplaceEnded":     row(func(w *world, s plan.ReplaceEnded) { w.stop(w.member(s.Component, s.Member)) }, always(Preparation)),
+	"DeletePod":        row(func(w *world, s step.DeletePod) { w.stop(w.member(s.Component, s.Member)) }, always(Renewal)),
+	"ReplaceEnded":     row(func(w *world, s step.ReplaceEnded) { w.stop(w.member(s.Component, s.Member)) }, always(Preparation)),
 	"DeleteSet":        row(deleteSet, always(Suspension)),
 	"RecordFailure":    row(recordFailure, always(Failover)),
 	"RetireFailure":    row(retireFailure, always(Failover)),
@@ -53,16 +53,16 @@ var effects = map[string]effect{
 	"EndPause":         row(endPause, always(Preparation)),
 }
 
-func row[S plan.Step](do func(*world, S), phase func(*world, plan.Step) Phase) effect {
-	return effect{do: func(w *world, s plan.Step) { do(w, s.(S)) }, phase: phase}
+func row[S step.Step](do func(*world, S), phase func(*world, step.Step) Phase) effect {
+	return effect{do: func(w *world, s step.Step) { do(w, s.(S)) }, phase: phase}
 }
 
-func always(p Phase) func(*world, plan.Step) Phase {
-	return func(*world, plan.Step) Phase { return p }
+func always(p Phase) func(*world, step.Step) Phase {
+	return func(*world, step.Step) Phase { return p }
 }
 
 // ofMember is the phase of what is done for a member: it leaves, or is replaced.
-func ofMember(w *world, s plan.Step) Phase {
+func ofMember(w *world, s step.Step) Phase {
 	k, name := s.Target()
 	g, m := w.group(k), w.member(k, name)
 	_, failed := g.Failure(name)
@@ -79,8 +79,8 @@ func ofMember(w *world, s plan.Step) Phase {
 	return Rollout
 }
 
-func phaseOfApply(w *world, step plan.Step) Phase {
-	s := step.(plan.Apply)
+func phaseOfApply(w *world, next step.Step) Phase {
+	s := next.(step.Apply)
 	set := w.snap.Groups[s.Component].Set
 	switch {
 	case s.Component != "" && !set.Exists:
@@ -91,15 +91,15 @@ func phaseOfApply(w *world, step plan.Step) Phase {
 	return Preparation
 }
 
-func phaseOfResize(_ *world, step plan.Step) Phase {
-	if s := step.(plan.Resize); s.To < s.From {
+func phaseOfResize(_ *world, next step.Step) Phase {
+	if s := next.(step.Resize); s.To < s.From {
 		return ScaleIn
 	}
 	return ScaleOut
 }
 
-func phaseOfClaim(_ *world, step plan.Step) Phase {
-	switch s := step.(plan.DeleteClaim); {
+func phaseOfClaim(_ *world, next step.Step) Phase {
+	switch s := next.(step.DeleteClaim); {
 	case s.Reclaim:
 		return Cleanup
 	case s.PodUID != "":
@@ -108,7 +108,7 @@ func phaseOfClaim(_ *world, step plan.Step) Phase {
 	return ScaleOut
 }
 
-func apply(w *world, s plan.Apply) {
+func apply(w *world, s step.Apply) {
 	if s.Component == "" {
 		settled(w.want.Objects, s.Object)
 		return
@@ -133,7 +133,7 @@ func settled(objects []desired.Object, o desired.Object) {
 // applySet creates a StatefulSet, or changes its template. The forecast cannot know which revision
 // Kubernetes gives the template. After a change that is taken back, pods may have that revision already.
 // Then fewer pods are replaced than the forecast says.
-func (w *world) applySet(s plan.Apply, g *desired.Group) {
+func (w *world) applySet(s step.Apply, g *desired.Group) {
 	if len(s.Object.Edits) > 0 {
 		w.putBack(s.Component, g)
 		return
@@ -190,7 +190,7 @@ func (w *world) extend(k topology.Kind) {
 	w.snap.Groups[k] = g
 }
 
-func resize(w *world, s plan.Resize) {
+func resize(w *world, s step.Resize) {
 	w.set(s.Component, func(set *state.Set) {
 		if set.Partition >= set.Replicas {
 			set.Partition = s.To
@@ -200,7 +200,7 @@ func resize(w *world, s plan.Resize) {
 	w.extend(s.Component)
 }
 
-func restart(w *world, s plan.Restart) {
+func restart(w *world, s step.Restart) {
 	if s.Revision == "" {
 		w.set(s.Component, func(set *state.Set) { set.Partition = s.Ordinal })
 	}
@@ -209,34 +209,34 @@ func restart(w *world, s plan.Restart) {
 	}
 }
 
-func closeRollout(w *world, s plan.Close) {
+func closeRollout(w *world, s step.Close) {
 	w.set(s.Component, func(set *state.Set) { set.Partition = s.Partition })
 }
 
-func deleteSet(w *world, s plan.DeleteSet) {
+func deleteSet(w *world, s step.DeleteSet) {
 	w.set(s.Component, func(set *state.Set) { set.Terminating = true })
 }
 
-func recreateSet(w *world, s plan.RecreateSet) {
+func recreateSet(w *world, s step.RecreateSet) {
 	w.set(s.Component, func(set *state.Set) {
 		set.UID, set.Made, set.Volumes = w.uid(), w.snap.At, sizes(w.group(s.Component))
 		set.CurrentRevision = set.UpdateRevision
 	})
 }
 
-func endPause(w *world, _ plan.EndPause) {
+func endPause(w *world, _ step.EndPause) {
 	w.want.Cluster.Paused, w.want.Cluster.Pause = false, topology.Pause{}
 }
 
-func beginDDLPause(w *world, s plan.BeginDDLPause) {
+func beginDDLPause(w *world, s step.BeginDDLPause) {
 	w.want.Cluster.DDLPause = topology.DDLPause{Recorded: true, Since: w.snap.At, From: s.From, To: s.To}
 }
 
-func endDDLPause(w *world, _ plan.EndDDLPause) { w.want.Cluster.DDLPause = topology.DDLPause{} }
+func endDDLPause(w *world, _ step.EndDDLPause) { w.want.Cluster.DDLPause = topology.DDLPause{} }
 
-func setPassword(w *world, s plan.SetPassword) { w.group(s.Component).FirstPassword = false }
+func setPassword(w *world, s step.SetPassword) { w.group(s.Component).FirstPassword = false }
 
-func recordFailure(w *world, s plan.RecordFailure) {
+func recordFailure(w *world, s step.RecordFailure) {
 	g := w.group(s.Component)
 	g.Failures = slices.DeleteFunc(g.Failures, func(f topology.Failure) bool { return f.Member == s.Member })
 	g.Failures = append(g.Failures, topology.Failure{
@@ -244,7 +244,7 @@ func recordFailure(w *world, s plan.RecordFailure) {
 	})
 }
 
-func retireFailure(w *world, s plan.RetireFailure) {
+func retireFailure(w *world, s step.RetireFailure) {
 	for i := range w.group(s.Component).Failures {
 		if f := &w.group(s.Component).Failures[i]; f.Member == s.Member {
 			f.Deleted = true
@@ -252,7 +252,7 @@ func retireFailure(w *world, s plan.RetireFailure) {
 	}
 }
 
-func forgetFailure(w *world, s plan.ForgetFailure) {
+func forgetFailure(w *world, s step.ForgetFailure) {
 	g := w.group(s.Component)
 	g.Failures = slices.DeleteFunc(g.Failures, func(f topology.Failure) bool { return f.Member == s.Member })
 }

@@ -4,12 +4,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-func closePump(w *world, s plan.ClosePump) {
+func closePump(w *world, s step.ClosePump) {
 	d := &w.member(s.Component, s.Member).Database
 	d.Pump.State, d.Healthy = state.PumpClosing, false // only one that is online is
 }
@@ -58,7 +58,7 @@ func (w *world) countCaptures() {
 }
 
 // drainCapture asks TiCDC: the owner resigns, and after a turn the tables have left.
-func drainCapture(w *world, s plan.DrainCapture) {
+func drainCapture(w *world, s step.DrainCapture) {
 	m := w.member(s.Component, s.Member)
 	if s.Owner {
 		w.resign(m)
@@ -90,11 +90,11 @@ func (w *world) resign(m *state.Member) {
 	w.countCaptures()
 }
 
-func forgetDrain(w *world, s plan.ForgetDrain) {
+func forgetDrain(w *world, s step.ForgetDrain) {
 	w.snap.Drains = slices.DeleteFunc(w.snap.Drains, func(d state.Drain) bool { return d.Member == s.Member })
 }
 
-func adoptDrain(w *world, s plan.AdoptDrain) {
+func adoptDrain(w *world, s step.AdoptDrain) {
 	m := w.member(s.Component, s.Member)
 	m.Pod.DrainBegun = time.Time{}
 	if !s.Since.IsZero() {

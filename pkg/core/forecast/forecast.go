@@ -14,6 +14,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 )
 
 // Forecast is what a run does if nothing goes wrong.
@@ -30,7 +31,7 @@ type Forecast struct {
 
 // Step is a step of a run, and what it is for.
 type Step struct {
-	plan.Step
+	step.Step
 	Phase Phase
 	// Turn counts the decisions. Steps of the same one are taken at the same time.
 	Turn int
@@ -86,14 +87,14 @@ func (w *world) run(f *Forecast) {
 		}
 		f.Last = p
 		if p.Outcome == plan.Paused {
-			endPause(w, plan.EndPause{}) // what follows is done after the pause
+			endPause(w, step.EndPause{}) // what follows is done after the pause
 			continue
 		}
 		f.await(p)
 		for _, s := range p.Steps {
 			f.take(w, s, turn)
 		}
-		w.happen(slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return !s.Quiet() }))
+		w.happen(slices.ContainsFunc(p.Steps, func(s step.Step) bool { return !s.Quiet() }))
 		if len(p.Steps) > 0 || w.changed {
 			stalled, w.idle = nil, 0
 			continue
@@ -110,7 +111,7 @@ func (w *world) run(f *Forecast) {
 }
 
 // take adds a step, and lets it take effect.
-func (f *Forecast) take(w *world, s plan.Step, turn int) {
+func (f *Forecast) take(w *world, s step.Step, turn int) {
 	e, known := effects[s.Action()]
 	if !known {
 		panic("forecast: no such step: " + s.Action())
@@ -125,7 +126,7 @@ func (f *Forecast) take(w *world, s plan.Step, turn int) {
 // not waited for before that step.
 func (f *Forecast) await(p plan.Plan) {
 	for _, g := range p.Gates {
-		next := slices.ContainsFunc(p.Steps, func(s plan.Step) bool {
+		next := slices.ContainsFunc(p.Steps, func(s step.Step) bool {
 			k, member := s.Target()
 			return k == g.Component && member == g.Member && !s.Quiet()
 		})

@@ -16,6 +16,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/forecast"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
@@ -66,7 +67,7 @@ func TestInputStays(t *testing.T) {
 func TestSteps(t *testing.T) {
 	upkeep := []string{"Label", "TendVolume", "RemakePod", "LabelStore"}
 	var steps []string
-	files, _ := filepath.Glob("../plan/*.go")
+	files, _ := filepath.Glob("../step/*.go")
 	for _, name := range files {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
 		if err != nil {
@@ -97,16 +98,16 @@ func TestWaits(t *testing.T) {
 			waits[s.String()] = append(waits[s.String()], w.Reason)
 		}
 	}
-	for step, want := range map[string]plan.Reason{
+	for next, want := range map[string]plan.Reason{
 		"evict region leaders from t-tikv-1": plan.LeadersEvicted, "restart t-tikv-1": plan.MemberServing, "restart t-pd-2": plan.MemberServing,
 	} {
-		if !slices.Contains(waits[step], want) {
-			t.Errorf("after %q: %s", step, waits[step])
+		if !slices.Contains(waits[next], want) {
+			t.Errorf("after %q: %s", next, waits[next])
 		}
 	}
-	for step, reasons := range waits {
+	for next, reasons := range waits {
 		if slices.Contains(reasons, plan.RolloutQueued) {
-			t.Errorf("%q waits for its turn", step)
+			t.Errorf("%q waits for its turn", next)
 		}
 	}
 }
@@ -135,7 +136,7 @@ func TestNewStores(t *testing.T) {
 	c.Seen.PD.UpStores = 1
 	restarts := 0
 	for _, s := range of(c).Steps {
-		r, ok := s.Step.(plan.Restart)
+		r, ok := s.Step.(step.Restart)
 		if ok && r.Component == topology.TiKV {
 			restarts++
 		}

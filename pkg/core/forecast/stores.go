@@ -4,23 +4,23 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-func moveLeader(w *world, s plan.MoveLeader) {
+func moveLeader(w *world, s step.MoveLeader) {
 	w.member(topology.PD, s.From).Database.Leader = false
 	w.member(topology.PD, s.To).Database.Leader = true
 	w.snap.PD.Leader = s.ToName
 }
 
-func removeMember(w *world, s plan.RemoveMember) {
+func removeMember(w *world, s step.RemoveMember) {
 	m := w.member(topology.PD, s.Member)
 	m.Database = state.Database{Presence: state.Absent}
 }
 
-func evictLeaders(w *world, s plan.EvictLeaders) {
+func evictLeaders(w *world, s step.EvictLeaders) {
 	m := w.member(topology.TiKV, s.Member)
 	e := state.Eviction{StoreID: s.StoreID, Member: s.Member, Since: w.snap.At, Leaders: max(s.Leaders, 0), Foreign: m.Database.Evicting}
 	w.forgetEviction(s.StoreID)
@@ -29,7 +29,7 @@ func evictLeaders(w *world, s plan.EvictLeaders) {
 }
 
 // limitLeaderMoves is forecast once: to ask PD again changes nothing.
-func limitLeaderMoves(w *world, _ plan.LimitLeaderMoves) {
+func limitLeaderMoves(w *world, _ step.LimitLeaderMoves) {
 	w.policy.Limited = w.snap.At.AddDate(1, 0, 0)
 }
 
@@ -37,7 +37,7 @@ func (w *world) forgetEviction(id uint64) {
 	w.snap.Evictions = slices.DeleteFunc(w.snap.Evictions, func(e state.Eviction) bool { return e.StoreID == id })
 }
 
-func adoptEviction(w *world, s plan.AdoptEviction) {
+func adoptEviction(w *world, s step.AdoptEviction) {
 	m := w.member(topology.TiKV, s.Member)
 	m.Pod.EvictionBegun = time.Time{}
 	if !s.Ended {
@@ -45,7 +45,7 @@ func adoptEviction(w *world, s plan.AdoptEviction) {
 	}
 }
 
-func allowLeaders(w *world, s plan.AllowLeaders) {
+func allowLeaders(w *world, s step.AllowLeaders) {
 	for i := range w.snap.Evictions {
 		e := &w.snap.Evictions[i]
 		if e.StoreID != s.StoreID {
@@ -61,12 +61,12 @@ func allowLeaders(w *world, s plan.AllowLeaders) {
 	}
 }
 
-func removeStore(w *world, s plan.RemoveStore) {
+func removeStore(w *world, s step.RemoveStore) {
 	w.snap.Removals = append(w.snap.Removals, state.Removal{StoreID: s.StoreID, Member: s.Member, Since: w.snap.At})
 	w.setStore(s.StoreID, state.StoreOffline)
 }
 
-func restoreStore(w *world, s plan.RestoreStore) {
+func restoreStore(w *world, s step.RestoreStore) {
 	w.forgetRemoval(s.StoreID)
 	w.setStore(s.StoreID, state.StoreUp)
 }
@@ -84,7 +84,7 @@ func (w *world) setStore(id uint64, s state.StoreState) {
 	}
 }
 
-func forgetRecord(w *world, s plan.ForgetRecord) {
+func forgetRecord(w *world, s step.ForgetRecord) {
 	if s.Record == state.RecordEviction {
 		w.forgetEviction(s.StoreID)
 		return
@@ -92,7 +92,7 @@ func forgetRecord(w *world, s plan.ForgetRecord) {
 	w.forgetRemoval(s.StoreID)
 }
 
-func enableRules(w *world, _ plan.EnableRules) {
+func enableRules(w *world, _ step.EnableRules) {
 	w.snap.RulesEnabled, w.snap.PD.RulesDisabled = w.snap.At, false
 }
 

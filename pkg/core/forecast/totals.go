@@ -5,8 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -71,35 +72,35 @@ var counted = map[string]func(*Totals, Step, state.Snapshot){
 	"ReplaceEnded": restarted,
 	"MoveLeader":   func(t *Totals, _ Step, _ state.Snapshot) { t.PDLeaderMoves++ },
 	"EvictLeaders": func(t *Totals, s Step, now state.Snapshot) {
-		m, known := stored(now, s.Step.(plan.EvictLeaders).StoreID)
+		m, known := stored(now, s.Step.(step.EvictLeaders).StoreID)
 		t.Leaders.add(m.Leaders, known)
 	},
 	"RemoveStore": func(t *Totals, s Step, now state.Snapshot) {
-		r := s.Step.(plan.RemoveStore)
+		r := s.Step.(step.RemoveStore)
 		m, known := stored(now, r.StoreID)
 		t.Regions.add(m.Regions, known)
 		t.lasting("store %d of %s leaves for good: the member would come back with a new, empty store", r.StoreID, r.Member)
 	},
 	"RemoveMember": func(t *Totals, s Step, _ state.Snapshot) {
-		t.lasting("%s leaves PD for good: it would come back with new data", s.Step.(plan.RemoveMember).Member)
+		t.lasting("%s leaves PD for good: it would come back with new data", s.Step.(step.RemoveMember).Member)
 	},
 	"ClosePump": func(t *Totals, s Step, _ state.Snapshot) {
-		t.lasting("%s is closed: it takes no more binlog", s.Step.(plan.ClosePump).Member)
+		t.lasting("%s is closed: it takes no more binlog", s.Step.(step.ClosePump).Member)
 	},
 	"ResizeClaim": func(t *Totals, s Step, _ state.Snapshot) {
-		r := s.Step.(plan.ResizeClaim)
+		r := s.Step.(step.ResizeClaim)
 		t.Grown = append(t.Grown, r.Name)
 		if len(t.Grown) == 1 {
 			t.lasting("volumes that have grown cannot shrink again")
 		}
 	},
 	"DeleteClaim": func(t *Totals, s Step, _ state.Snapshot) {
-		d := s.Step.(plan.DeleteClaim)
+		d := s.Step.(step.DeleteClaim)
 		t.Deleted = append(t.Deleted, d.Name)
 		t.lasting("claim %s is deleted, with the data of a member that was removed", d.Name)
 	},
 	"RecordFailure": func(t *Totals, s Step, _ state.Snapshot) {
-		if r := s.Step.(plan.RecordFailure); r.Discarded {
+		if r := s.Step.(step.RecordFailure); r.Discarded {
 			t.lasting("the data of %s is given up", r.Member)
 		}
 	},
@@ -131,7 +132,7 @@ func started(p *state.Pod) (time.Duration, bool) {
 		return 0, false
 	}
 	took := p.Since.Sub(p.Made)
-	if took <= 0 || took >= plan.TimeToServe {
+	if took <= 0 || took >= facts.TimeToServe {
 		return 0, false
 	}
 	return took, true

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -69,7 +70,7 @@ func recovers(m state.Member, at time.Time) bool {
 	p := m.Pod
 	switch {
 	case p == nil:
-		return m.Gone.IsZero() || at.Sub(m.Gone) < plan.TimeToServe
+		return m.Gone.IsZero() || at.Sub(m.Gone) < facts.TimeToServe
 	case !p.Last.Ended.IsZero() && p.Started.IsZero():
 		return false
 	}
@@ -77,7 +78,7 @@ func recovers(m state.Member, at time.Time) bool {
 	if since.IsZero() {
 		since = p.Made
 	}
-	return p.Terminating || at.Sub(since) < plan.TimeToServe
+	return p.Terminating || at.Sub(since) < facts.TimeToServe
 }
 
 func copyWanted(w desired.State) desired.State {

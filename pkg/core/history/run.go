@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 )
 
 // Run is one run of a command for one cluster.
@@ -122,7 +122,7 @@ func (r Run) Took() time.Duration { return r.Ended.Sub(r.Began) }
 
 // LeaderMoves returns the steps that have handed PD's leadership to another member.
 func (r Run) LeaderMoves() []Step {
-	action := plan.MoveLeader{}.Action()
+	action := step.MoveLeader{}.Action()
 	var moves []Step
 	for _, s := range r.Steps {
 		if s.Action == action && s.Result == Taken {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -31,7 +31,7 @@ type (
 	// MoveLeader makes another member lead PD.
 	MoveLeader struct {
 		Cluster Cluster
-		Step    plan.MoveLeader
+		Step    step.MoveLeader
 	}
 	// Evict makes an evict-leader scheduler, and Allow removes it.
 	Evict struct {
@@ -85,8 +85,8 @@ func (h Host) Start(all []Sight, by string, at time.Time) []Action {
 			c.Evicting = union(c.Evicting, []uint64{m.Database.ID})
 			evictions = append(evictions, Evict{c, m.Database.ID})
 		}
-		if step, ok := h.moveLeader(s); ok {
-			moves = append(moves, MoveLeader{c, step})
+		if next, ok := h.moveLeader(s); ok {
+			moves = append(moves, MoveLeader{c, next})
 		}
 		r = r.set(c)
 		if !marked || !slices.Equal(mark.Evicting, c.Evicting) {
@@ -116,10 +116,10 @@ func union(a, b []uint64) []uint64 {
 }
 
 // moveLeader returns the step that moves the leader of PD off the host.
-func (h Host) moveLeader(s Sight) (plan.MoveLeader, bool) {
+func (h Host) moveLeader(s Sight) (step.MoveLeader, bool) {
 	from, on := h.leader(s)
 	to, ok := h.successor(s)
-	return plan.MoveLeader{From: from.Name, To: to.Name, FromName: from.Database.Name, ToName: to.Database.Name}, on && ok
+	return step.MoveLeader{From: from.Name, To: to.Name, FromName: from.Database.Name, ToName: to.Database.Name}, on && ok
 }
 
 // Stop returns what takes the maintenance back. The node takes pods again before members are waited for.

@@ -3,7 +3,7 @@ package plan
 // adjustment changes what the phases have decided for a component. An adjustment adds a gate or advice, or holds steps
 // back; none of them adds a step.
 type adjustment struct {
-	make func(Scope, Profile, hold, verdict) verdict
+	make func(*decision, verdict) verdict
 	// suspended: the adjustment is made for a component that is suspended as well.
 	suspended bool
 }
@@ -11,25 +11,25 @@ type adjustment struct {
 // adjustments are made in this order, because the later ones read the gates of the earlier ones.
 var adjustments = []adjustment{
 	// Before all advice, because a canary is the only reason why some members do not serve.
-	{make: Scope.addCanaryGate},
+	{make: (*decision).addCanaryGate},
 	// Before the requests of OnDelete, which replace this advice.
-	{make: Scope.adviseBelowRollout},
-	{make: Scope.askForDeletion},
+	{make: (*decision).adviseBelowRollout},
+	{make: (*decision).askForDeletion},
 	// After these requests, because with OrderedReady a member may wait for a pod that a person was asked to delete.
-	{make: Scope.adviseParallel},
+	{make: (*decision).adviseParallel},
 	// After all advice, because a removal by a person explains best why a member does not serve.
-	{make: Scope.explainRemoval},
+	{make: (*decision).explainRemoval},
 	// After all that adds gates, because pods that lack an object pass none of the gates that need these pods.
-	{make: Scope.keepWithoutPods},
+	{make: (*decision).keepWithoutPods},
 	// Last, because a node under maintenance may go down at any time, whatever else is decided.
-	{make: Scope.holdForMaintenance, suspended: true},
+	{make: (*decision).holdForMaintenance, suspended: true},
 }
 
 // adjusted makes the adjustments.
-func (sc Scope) adjusted(p Profile, h hold, v verdict) verdict {
+func (d *decision) adjusted(v verdict) verdict {
 	for _, a := range adjustments {
-		if a.suspended || !sc.Want.Suspend {
-			v = a.make(sc, p, h, v)
+		if a.suspended || !d.Want.Suspend {
+			v = a.make(d, v)
 		}
 	}
 	return v

@@ -5,8 +5,10 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -68,11 +70,11 @@ func deleting(w *desired.State) verdict {
 // pods of come first, then what is true of the members.
 var beforePhases = []condition{
 	{want: "StatefulSet not being deleted", because: "a new StatefulSet needs the same name", by: ByKubernetes, waits: (*subject).terminating},
-	{want: "objects made", because: "Services come first, because pods look each other up by them", by: ByTool, waits: func(s *subject) verdict { return s.create(s.profile) }},
+	{want: "objects made", because: "Services come first, because pods look each other up by them", by: ByTool, waits: (*subject).create},
 	{want: "pod template is ours", because: "a template that another user has written is put back first", by: ByTool, waits: (*subject).putBack},
 	{want: "StatefulSet controller has seen the new spec", because: "until then the status is about an older spec", by: ByKubernetes, waits: (*subject).unseen},
-	{want: "PD's leader reachable from here", because: "PD may serve everybody else, and would lose its quorum", by: ByPerson, waits: func(s *subject) verdict { return s.leaderUnreached(s.profile, s.hold) }},
-	{want: "no pod taken away by others", because: "the database counts on a member whose pod is gone", by: ByTool, waits: func(s *subject) verdict { return s.restoreScaledDown(s.profile) }},
+	{want: "PD's leader reachable from here", because: "PD may serve everybody else, and would lose its quorum", by: ByPerson, waits: (*subject).leaderUnreached},
+	{want: "no pod taken away by others", because: "the database counts on a member whose pod is gone", by: ByTool, waits: (*subject).restoreScaledDown},
 }
 
 // beforeTakingAway must hold in addition before a step takes a pod away. The engine asks after the decision, in
@@ -86,21 +88,21 @@ var beforeTakingAway = []condition{
 // lost is removed. The component may wait for a member that the rollout reaches only after the surplus member.
 var changes = []condition{
 	obsoleteEnded,
-	{want: "no member waits for new data", because: "a member that waits for new data is missing", by: ByTool, waits: func(s *subject) verdict { return s.replaceLostData(s.profile) }},
-	{want: "no scale-out under way", because: "new members are there before others leave", by: ByTool, waits: func(s *subject) verdict { return s.scaleOut(s.profile) }},
-	{want: "no scale-in under way", because: "a member that leaves need not be restarted", by: ByTool, waits: func(s *subject) verdict { return s.scaleIn(s.profile) }},
+	{want: "no member waits for new data", because: "a member that waits for new data is missing", by: ByTool, waits: (*subject).replaceLostData},
+	{want: "no scale-out under way", because: "new members are there before others leave", by: ByTool, waits: (*subject).scaleOut},
+	{want: "no scale-in under way", because: "a member that leaves need not be restarted", by: ByTool, waits: (*subject).scaleIn},
 }
 
 // obsoleteEnded is asked before a change, and before a repair that may take something away.
 var obsoleteEnded = condition{
 	want: "earlier evictions and removals ended", because: "a store that was restarted before gets its leaders back first", by: ByTool,
-	waits: func(s *subject) verdict { return s.cancelObsolete(s.profile) },
+	waits: (*subject).cancelObsolete,
 }
 
 // isProvided is asked for before all changes. Only repairs come before it.
 var isProvided = condition{
 	want: "components that the component needs serve", because: "the component could not start without them", by: ByTool,
-	waits: func(s *subject) verdict { return s.needs(s.profile) },
+	waits: (*subject).needs,
 }
 
 // terminating waits for the end of a StatefulSet that is being deleted.
@@ -116,7 +118,7 @@ func (s *subject) putBack() verdict {
 	if s.Want.PutBack.Drift == desired.None {
 		return verdict{}
 	}
-	return act(Apply{Component: s.profile.Kind, Object: s.Want.PutBack})
+	return act(step.Apply{Component: s.Want.Kind, Object: s.Want.PutBack})
 }
 
 // unseen waits until the StatefulSet controller has seen the spec.
@@ -124,19 +126,19 @@ func (s *subject) unseen() verdict {
 	if s.Got.Set.Observed {
 		return verdict{}
 	}
-	return wait(Gate{Component: s.profile.Kind, Reason: SpecObserved, Want: "StatefulSet controller has seen the new spec"})
+	return wait(Gate{Component: s.Want.Kind, Reason: SpecObserved, Want: "StatefulSet controller has seen the new spec"})
 }
 
 func (s *subject) objectsMissing() verdict { return verdict{gates: s.missingObjects()} }
 
 // maintained waits for the end of a maintenance that a member is not part of and would be missed in.
 func (s *subject) maintained() verdict {
-	all := underMaintenance(*s.Cluster, *s.All)
-	i := slices.IndexFunc(all, func(o maintained) bool { return !slices.Contains(o.members, s.member.Name) })
+	all := s.UnderMaintenance()
+	i := slices.IndexFunc(all, func(o facts.Maintained) bool { return !slices.Contains(o.Members, s.member.Name) })
 	if i < 0 || s.member.Stopped() {
 		return verdict{}
 	}
-	return wait(all[i].gate(s.Scope, s.member.Name))
+	return wait(s.maintenanceGate(all[i], s.member.Name))
 }
 
 // isToRestart and comesNext are what the engine chooses the next member by, in candidate.

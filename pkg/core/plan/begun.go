@@ -18,7 +18,7 @@ import (
 func BegunInPD(c topology.Cluster, s state.Snapshot) []desired.Notice {
 	var all []desired.Notice
 	for _, e := range s.Evictions {
-		m, seen := ownerOf(s, e.StoreID)
+		m, seen := s.StoreOwner(e.StoreID)
 		known := seen && s.PD.Known() && !s.PD.SchedulersUnknown
 		if e.Foreign || !e.Ended.IsZero() || known && !m.Database.Evicting {
 			continue
@@ -34,7 +34,7 @@ func BegunInPD(c topology.Cluster, s state.Snapshot) []desired.Notice {
 		all = append(all, f)
 	}
 	for _, r := range s.Removals {
-		m, seen := ownerOf(s, r.StoreID)
+		m, seen := s.StoreOwner(r.StoreID)
 		known := seen && s.PD.Known()
 		if known && m.Database.State != state.StoreOffline {
 			continue
@@ -77,18 +77,6 @@ func begun(c topology.Cluster, k topology.Kind, member, text string) desired.Not
 		Reason: event.BegunBeforePause, Component: k, Member: member, Text: text,
 		Remedy: remedy.Remedy{remedy.Run("to go on, end the pause", c.Plugin("resume"))},
 	}
-}
-
-// ownerOf returns the member that a store belongs to.
-func ownerOf(s state.Snapshot, storeID uint64) (state.Member, bool) {
-	for _, g := range s.Groups {
-		for _, m := range g.Members {
-			if m.Database.ID == storeID && storeID != 0 {
-				return m, true
-			}
-		}
-	}
-	return state.Member{}, false
 }
 
 // orphans returns the pods of a component that are not being deleted.

@@ -13,35 +13,35 @@ import (
 // if another member fails with the update revision. It also stops if the claim of the next member is being deleted
 // while PD cannot be asked. In each case only a person can mend the member below, and without the advice the wait
 // would last for ever.
-func (sc Scope) adviseBelowRollout(p Profile, h hold, v verdict) verdict {
-	next, ok := sc.candidate()
-	if !ok || h.rolling || sc.Got.Set.Manual {
+func (d *decision) adviseBelowRollout(v verdict) verdict {
+	next, ok := d.Candidate()
+	if !ok || d.hold.rolling || d.Got.Set.Manual {
 		return v
 	}
 	for i, g := range v.gates {
-		m, ok := sc.Got.Member(g.Member)
-		_, queued := sc.memberBefore(m)
+		m, ok := d.Got.Member(g.Member)
+		_, queued := d.MemberBefore(m)
 		switch {
-		case !ok || g.Reason != MemberServing || queued || !sc.Got.Outdated(m) || m.Pod != nil && m.Pod.Terminating:
+		case !ok || g.Reason != MemberServing || queued || !d.Got.Outdated(m) || m.Pod != nil && m.Pod.Terminating:
 		case mayServe(next):
 			if m.Name != next.Name && (next.Up() || !mayServe(m)) {
 				why := fmt.Sprintf("the new one reaches it only after %s, which is not restarted as long as a peer is down", next.Name)
-				v.gates[i].Remedy = append(sc.recreateAdvice(m, why), g.Remedy...)
+				v.gates[i].Remedy = append(d.recreateAdvice(m, why), g.Remedy...)
 			}
 		case m.Name == next.Name && g.Blocked:
-			v.gates[i].Remedy = append(g.Remedy, sc.nextAdvice(p, m)...)
+			v.gates[i].Remedy = append(g.Remedy, d.nextAdvice(m)...)
 		}
 	}
 	return v
 }
 
 // nextAdvice is what a person can do about the next member, where it fails and is not restarted.
-func (sc Scope) nextAdvice(p Profile, m state.Member) remedy.Remedy {
-	if dataBeingDeleted(p, m) && m.Database.Presence == state.Unknown {
-		return sc.removedAdvice(m)
+func (d *decision) nextAdvice(m state.Member) remedy.Remedy {
+	if m.DataBeingDeleted() && m.Database.Presence == state.Unknown {
+		return d.removedAdvice(m)
 	}
-	if failing := sc.failing(m); len(failing) > 0 {
-		return sc.recreateAdvice(m, "it is not restarted with the new one, with which "+failing[0].Name+" does not serve")
+	if failing := d.Failing(m); len(failing) > 0 {
+		return d.recreateAdvice(m, "it is not restarted with the new one, with which "+failing[0].Name+" does not serve")
 	}
 	return nil
 }
@@ -51,7 +51,7 @@ func (sc Scope) nextAdvice(p Profile, m state.Member) remedy.Remedy {
 // ever.
 func (sc Scope) removedAdvice(m state.Member) remedy.Remedy {
 	why := fmt.Sprintf("it is not restarted, since its claim %s is being deleted and goes with its pod; "+
-		"if its log says that the member was removed, nobody needs that data: delete the pod", claimBeingDeleted(m))
+		"if its log says that the member was removed, nobody needs that data: delete the pod", m.ClaimBeingDeleted())
 	return remedy.Remedy{remedy.Run(why, sc.Cluster.Delete("pod", m.Name))}
 }
 

@@ -11,39 +11,31 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// isBeyondCanary reports whether a canary keeps a member from getting the update revision. Only the highest
-// ordinals get that revision, as many as are asked for. A partition can reach no other members
-// first. At least one member is held, also where a scale-in has left no more members than were
-// asked for.
-func (sc Scope) isBeyondCanary(m state.Member) bool {
-	return sc.Want.Held && m.Ordinal < max(sc.Want.Size()-sc.Want.Canary, 1)
-}
-
 // stopAtCanary stops a rollout before a member that a canary holds. First it does what belongs to the restarts before
 // that member.
-func (sc Scope) stopAtCanary(p Profile, m state.Member) verdict {
-	if v := sc.minReadyPassed(); !v.idle() {
+func (d *decision) stopAtCanary(m state.Member) verdict {
+	if v := d.minReadyPassed(); !v.idle() {
 		return v
 	}
-	if v := sc.pursue(p.BeforeHold, m); !v.idle() {
+	if v := d.pursue(d.profile.BeforeHold, m); !v.idle() {
 		return v
 	}
-	return wait(sc.unpromoted())
+	return wait(d.unpromoted())
 }
 
 // addCanaryGate adds the gate of a canary that keeps the update revision from a member which is down. That revision may
 // be the only cure. Without the gate nothing would say that a person decides about it.
-func (sc Scope) addCanaryGate(_ Profile, _ hold, v verdict) verdict {
+func (d *decision) addCanaryGate(v verdict) verdict {
 	if len(v.steps) > 0 || slices.ContainsFunc(v.gates, func(g Gate) bool { return g.Approval }) {
 		return v
 	}
-	_, down := sc.highest(func(m state.Member) bool {
-		return sc.isBeyondCanary(m) && sc.Got.Outdated(m) && (!m.Up() || sc.loops(m))
+	_, down := d.Highest(func(m state.Member) bool {
+		return d.IsBeyondCanary(m) && d.Got.Outdated(m) && (!m.Up() || d.Loops(m))
 	})
 	if !down {
 		return v
 	}
-	return v.plus(wait(sc.unpromoted()))
+	return v.plus(wait(d.unpromoted()))
 }
 
 // unpromoted returns the gate that a person opens by promoting the canary.

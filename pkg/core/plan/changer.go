@@ -1,5 +1,7 @@
 package plan
 
+import "github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
+
 // Changer is who can change what a condition waits for.
 type Changer string
 
@@ -12,7 +14,7 @@ const (
 )
 
 // changer returns who can change what a gate waits for.
-func (g Gate) changer(steps []Step, otherwise Changer) Changer {
+func (g Gate) changer(steps []step.Step, otherwise Changer) Changer {
 	switch {
 	case g.Blocked, g.Approval:
 		return ByPerson

@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -12,15 +13,15 @@ import (
 //
 // Components whose last step failed come after all others. What cannot be done for such a component
 // must not keep another from failover or scale-in. Such components alternate.
-func chooseSteps(steps []Step, later []topology.Kind) []Step {
-	var calm []Step
+func chooseSteps(steps []step.Step, later []topology.Kind) []step.Step {
+	var calm []step.Step
 	for _, s := range steps {
 		if !s.Disruptive() {
 			calm = append(calm, s)
 		}
 	}
 	first := frontmost(steps, later)
-	i := slices.IndexFunc(first, func(s Step) bool { return !s.Disruptive() })
+	i := slices.IndexFunc(first, func(s step.Step) bool { return !s.Disruptive() })
 	switch {
 	case i >= 0:
 		return calm
@@ -33,9 +34,9 @@ func chooseSteps(steps []Step, later []topology.Kind) []Step {
 // frontmost returns the steps that come first. These are the steps of components of which no step
 // has failed, else the steps of the component that failed longest ago. Steps for the cluster as a
 // whole always come first, since everything may depend on them.
-func frontmost(steps []Step, later []topology.Kind) []Step {
-	of := func(wanted func(topology.Kind) bool) []Step {
-		var all []Step
+func frontmost(steps []step.Step, later []topology.Kind) []step.Step {
+	of := func(wanted func(topology.Kind) bool) []step.Step {
+		var all []step.Step
 		for _, s := range steps {
 			if kind, _ := s.Target(); wanted(kind) {
 				all = append(all, s)

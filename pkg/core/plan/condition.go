@@ -28,20 +28,18 @@ type condition struct {
 
 // subject is the member that conditions are about, within a decision on its component.
 type subject struct {
-	Scope
-	profile Profile
-	hold    hold
+	*decision
 	// member is the member to restart next, where the engine asks about a rollout. Its name is "" where there is none.
 	member state.Member
-	// due is waitsForRestart of the member.
+	// due is WaitsForRestart of the member.
 	due bool
 	// lost is what is known of a member that is down.
 	lost LostMember
 }
 
 // about returns a member as the subject of conditions.
-func (sc Scope) about(p Profile, h hold, m state.Member) *subject {
-	return &subject{Scope: sc, profile: p, hold: h, member: m, due: sc.waitsForRestart(m)}
+func (d *decision) about(m state.Member) *subject {
+	return &subject{decision: d, member: m, due: d.WaitsForRestart(m)}
 }
 
 // firstUnmet returns what to do and what to wait for because of the first condition that does not hold. The verdict is

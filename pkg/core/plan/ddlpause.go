@@ -7,30 +7,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
-
-// BeginDDLPause pauses the DDL statements of users before the first TiDB server is restarted onto another version.
-// While servers have several versions, a server that does not know a DDL job could go on with the job. The pause is
-// recorded in the TidbCluster before TiDB is asked. All servers of TiDB know the pause; one of them is asked.
-type BeginDDLPause struct {
-	Component topology.Kind
-	Member    string // the server that is restarted next
-	By        string // the server that is asked
-	PodUID    string // of the pod of By
-	From, To  string // the versions
-	// Revision is the update revision of the rollout. One process asks for a pause of the same rollout once.
-	Revision string
-}
-
-func (BeginDDLPause) Action() string                    { return "BeginDDLPause" }
-func (s BeginDDLPause) Target() (topology.Kind, string) { return s.Component, s.Member }
-func (BeginDDLPause) Disruptive() bool                  { return false }
-func (BeginDDLPause) Quiet() bool                       { return false }
-
-func (s BeginDDLPause) String() string {
-	return fmt.Sprintf("pause DDL statements for the upgrade from %s to %s, by %s", s.From, s.To, s.By)
-}
 
 // DDLPaused is the goal that DDL statements of users are paused before a TiDB server is restarted onto another version.
 // A server that does not serve is restarted without the pause, because its restart may be the cure. While a rollout
@@ -38,9 +17,9 @@ func (s BeginDDLPause) String() string {
 var DDLPaused = Hook{
 	Reason: DDLStatementsPaused, Want: "DDL statements paused",
 	Done: func(sc Scope, m state.Member) bool { return sc.Cluster.DDLPause.Recorded || !sc.pausesDDL(m) },
-	Step: func(sc Scope, m state.Member) Step {
+	Step: func(sc Scope, m state.Member) step.Step {
 		by := sc.Got.BelowReplicas()[slices.IndexFunc(sc.Got.BelowReplicas(), state.Member.Up)]
-		return BeginDDLPause{
+		return step.BeginDDLPause{
 			Component: m.Kind, Member: m.Name, By: by.Name, PodUID: by.Pod.UID,
 			From: m.Version(), To: sc.Want.Version, Revision: sc.Got.Set.UpdateRevision,
 		}
@@ -86,30 +65,15 @@ func waiting(p topology.DDLPause) string {
 	return text
 }
 
-// EndDDLPause ends a pause of the DDL statements of users, which was begun for an upgrade of TiDB. Then it removes the
-// record of the pause from the TidbCluster. All servers of TiDB know the pause; one of them is asked.
-type EndDDLPause struct {
-	Component topology.Kind
-	Member    string
-	PodUID    string
-}
-
-func (EndDDLPause) Action() string                    { return "EndDDLPause" }
-func (s EndDDLPause) Target() (topology.Kind, string) { return s.Component, s.Member }
-func (EndDDLPause) Disruptive() bool                  { return false }
-func (EndDDLPause) Quiet() bool                       { return false }
-
-func (s EndDDLPause) String() string { return "let DDL statements run again, by " + s.Member }
-
 // endDDLPause ends a pause that the TidbCluster records. While no server of TiDB serves there is none to ask, and no
 // DDL statement to run: the record stays until one does.
-func endDDLPause(c topology.Cluster, s state.Snapshot) []Step {
+func endDDLPause(c topology.Cluster, s state.Snapshot) []step.Step {
 	if !c.DDLPause.Recorded {
 		return nil
 	}
 	for _, m := range s.Groups[topology.TiDB].BelowReplicas() {
 		if m.Up() && m.Pod != nil {
-			return []Step{EndDDLPause{Component: m.Kind, Member: m.Name, PodUID: m.Pod.UID}}
+			return []step.Step{step.EndDDLPause{Component: m.Kind, Member: m.Name, PodUID: m.Pod.UID}}
 		}
 	}
 	return nil
@@ -126,7 +90,7 @@ func endIdleDDLPause(w desired.State, s state.Snapshot) verdict {
 }
 
 // endDDLPauseWhileBlocked ends a pause while a person is needed before the upgrade goes on, which may take days.
-func endDDLPauseWhileBlocked(w desired.State, s state.Snapshot, v verdict) []Step {
+func endDDLPauseWhileBlocked(w desired.State, s state.Snapshot, v verdict) []step.Step {
 	if len(v.steps) > 0 || !allBlocked(v.gates) {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
@@ -15,13 +16,13 @@ import (
 // TestDDLPauseEnds: a recorded pause of DDL ends when no upgrade of TiDB is under way or can go on without a person. It
 // does not end in the middle of the upgrade, and never without a record.
 func TestDDLPauseEnds(t *testing.T) {
-	first := func(name string) plan.Step {
-		return plan.EndDDLPause{Component: tidb, Member: name, PodUID: plantest.New(3, 3, 2).Member(name).Pod.UID}
+	first := func(name string) step.Step {
+		return step.EndDDLPause{Component: tidb, Member: name, PodUID: plantest.New(3, 3, 2).Member(name).Pod.UID}
 	}
 	for name, tt := range map[string]struct {
 		record bool
 		change func(*plantest.Cluster)
-		want   plan.Step
+		want   step.Step
 	}{
 		"no record":                {false, func(*plantest.Cluster) {}, nil},
 		"the upgrade is over":      {true, func(*plantest.Cluster) {}, first("t-tidb-0")},
@@ -40,9 +41,9 @@ func TestDDLPauseEnds(t *testing.T) {
 		c.Wanted.Cluster.DDLPause.Recorded = tt.record
 		tt.change(c)
 		p := c.Decide()
-		var got plan.Step
+		var got step.Step
 		for _, s := range p.Steps {
-			if end, is := s.(plan.EndDDLPause); is {
+			if end, is := s.(step.EndDDLPause); is {
 				got = end
 			}
 		}
@@ -59,7 +60,7 @@ func TestDDLPauseOfStoppedRun(t *testing.T) {
 	for _, recorded := range []bool{false, true} {
 		c.Wanted.Cluster.DDLPause.Recorded = recorded
 		steps, gates := plan.Undo(c.Wanted, c.Seen)
-		ends := slices.ContainsFunc(steps, func(s plan.Step) bool { k, _ := s.Target(); return k == topology.TiDB })
+		ends := slices.ContainsFunc(steps, func(s step.Step) bool { k, _ := s.Target(); return k == topology.TiDB })
 		if ends != recorded || len(gates) > 0 {
 			t.Errorf("recorded %t: %v, %v", recorded, steps, gates)
 		}

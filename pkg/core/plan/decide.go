@@ -5,14 +5,17 @@ import (
 	"slices"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/upkeep"
 )
 
 // verdict is what one phase decides: what to do and what to wait for. The empty verdict
 // lets the next phase decide.
 type verdict struct {
-	steps []Step
+	steps []step.Step
 	gates []Gate
 	// notes are goals that were given up, each with the reason.
 	notes []string
@@ -24,8 +27,8 @@ func (v verdict) plus(o verdict) verdict {
 	return verdict{steps: append(v.steps, o.steps...), gates: append(v.gates, o.gates...)}
 }
 
-func act(s Step) verdict  { return verdict{steps: []Step{s}} }
-func wait(g Gate) verdict { return verdict{gates: []Gate{g}} }
+func act(s step.Step) verdict { return verdict{steps: []step.Step{s}} }
+func wait(g Gate) verdict     { return verdict{gates: []Gate{g}} }
 
 // Decide says what to do next. It asks every component, in the order of the profiles, which is that
 // of rollouts. A component that waits holds back only the rollouts of later components, never their
@@ -40,50 +43,46 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 	}
 	sum := verdict{steps: applies("", w.Objects)}
 	sum = sum.plus(adoptEvictions(w.Cluster, s)).plus(endObsolete(w.Cluster, s)).plus(adoptDrains(s)).plus(endDrains(w.Cluster, s)).plus(endIdleDDLPause(w, s))
-	scopes := scopesOf(&policy, &w, &s)
-	sum, _ = decideComponents(profiles, &policy, &w, &s, scopes, sum)
+	decisions := decisionsOf(profiles, &policy, &w, &s)
+	sum = decideComponents(decisions, rolloutOrder(profiles, w.Groups), sum)
 	sum.steps = append(limitMoves(policy, s, sum.steps), sum.steps...)
 	sum.steps = append(sum.steps, endDDLPauseWhileBlocked(w, s, sum)...)
 	if sum.idle() {
-		sum = reclaim(profiles, w, s, scopes)
+		sum = reclaim(decisions, w, s)
 	}
 	p := conclude(sum, policy, w, s)
-	p.Upkeep = upkeep(profiles, scopes)
+	p.Upkeep = upkeep.Steps(facts.Of(&w, &s))
 	p.Notices = findings(w, s)
 	p.Unapplied = unapplied(w, s)
 	return p
 }
 
-// decideComponents adds to a verdict what each component does and waits for. It returns as well what the others mean
-// for the rollout of each component.
-func decideComponents(
-	profiles []Profile, policy *Policy, w *desired.State, s *state.Snapshot, scopes []Scope, sum verdict,
-) (verdict, []hold) {
-	held := make([]hold, len(scopes))
+// decideComponents adds to a verdict what each component does and waits for, in the order of rollouts. It notes what the
+// others mean for the rollout of each component.
+func decideComponents(decisions []decision, order []int, sum verdict) verdict {
 	var before holds
-	for _, i := range rolloutOrder(profiles, w.Groups) {
-		sc, g := scopes[i], &w.Groups[i]
-		p, hold := profileOf(profiles, g.Kind), before.holdOn(i, g.Kind)
-		held[i] = hold
+	for _, i := range order {
+		d := &decisions[i]
+		d.hold = before.holdOn(i, d.Want.Kind)
 		var v verdict
-		if g.Suspend {
-			v = sc.suspend(p, w.Groups[:i], w.Groups[i+1:])
+		if d.Want.Suspend {
+			v = d.suspend(decisions[:i], decisions[i+1:])
 		} else {
-			v = sc.decide(p, hold)
+			v = d.decide()
 		}
-		v = sc.adjusted(p, hold, v)
-		v.gates = bounded(v.gates, policy.Waits, &w.Cluster, s)
-		v = sc.cancelWhileBlocked(v, sum.gates)
+		v = d.adjusted(v)
+		v.gates = bounded(v.gates, d.Policy.Waits, d.Cluster, d.All)
+		v = d.cancelWhileBlocked(v, sum.gates)
 		sum.steps = append(sum.steps, v.steps...)
 		sum.gates = append(sum.gates, v.gates...)
 		before = append(before, earlier{
-			index: i, kind: g.Kind, waits: !v.idle(), needs: !sc.needs(p).idle(), rolling: sc.rolling(), canary: g.Held, awaits: v.awaits(),
+			index: i, kind: d.Want.Kind, waits: !v.idle(), needs: !d.needs().idle(), rolling: d.Rolling(), canary: d.Want.Held, awaits: v.awaits(),
 		})
-		disks := sc.volumes()
+		disks := d.volumes()
 		sum.steps = append(sum.steps, disks.steps...)
 		sum.gates = append(sum.gates, disks.gates...)
 	}
-	return sum, held
+	return sum
 }
 
 // conclude makes the plan out of all verdicts.
@@ -192,102 +191,34 @@ func rolloutOrder(profiles []Profile, groups []desired.Group) []int {
 	return order
 }
 
-// rolling reports whether pods are still to be replaced. A template that another user has written is put back first, so
-// that pods which have it are still to be replaced as well.
-func (sc Scope) rolling() bool {
-	if !sc.Got.Set.Exists {
-		return false
-	}
-	_, ok := sc.outdated()
-	return ok || sc.Want.PutBack.Drift != desired.None || sc.Want.Set.Drift != desired.None || !sc.Got.Set.Observed
-}
-
-// candidate returns the member to restart next. The highest ordinal without the update revision comes first, since a
-// partition can only be lowered, unless a canary holds that member. Then come the members that a user has named. Of
-// these, a store whose leaders have begun to leave comes first. Otherwise a member that is named later would make a
-// second store without leaders. With OnDelete named members come first, since only a person restarts the others.
-func (sc Scope) candidate() (state.Member, bool) {
-	inOrder := sc.rolloutRestarts
-	if m, ok := sc.highest(inOrder); ok && !sc.Got.Set.Manual {
-		return m, true
-	}
-	begun := func(m state.Member) bool {
-		_, leave := sc.All.OpenEviction(m.Database.ID)
-		return leave && sc.restartsOutsideRollout(m)
-	}
-	for _, is := range []func(state.Member) bool{begun, sc.restartsOutsideRollout} {
-		if m, ok := sc.highest(is); ok {
-			return m, true
-		}
-	}
-	return sc.highest(inOrder)
-}
-
-// The predicates about a restart, each of which needs more than the one before. Group.Outdated: the pod has an old
-// revision. IsToRestart: or a user has named the member. waitsForRestart: and no canary holds the member. candidate:
-// and the member is the next one. Whether the next member may be restarted now is in beforeRollout and beforeRestart.
-
-// rolloutRestarts reports whether a rollout restarts a member: the pod has an old revision, and no canary holds the
-// member.
-func (sc Scope) rolloutRestarts(m state.Member) bool {
-	return sc.Got.Outdated(m) && !sc.isBeyondCanary(m)
-}
-
-// waitsForRestart reports whether a member is restarted when the member is the next one, by a rollout or outside of
-// one.
-func (sc Scope) waitsForRestart(m state.Member) bool {
-	return m.Name != "" && (sc.rolloutRestarts(m) || sc.restartsOutsideRollout(m))
-}
-
-// outdated returns the highest ordinal that does not have the update revision.
-func (sc Scope) outdated() (state.Member, bool) { return sc.highest(sc.Got.Outdated) }
-
-// highest returns the running member with the highest ordinal of which something is true.
-func (sc Scope) highest(is func(state.Member) bool) (state.Member, bool) {
-	running := sc.Got.BelowReplicas()
-	for i := len(running) - 1; i >= 0; i-- {
-		if is(running[i]) {
-			return running[i], true
-		}
-	}
-	return state.Member{}, false
-}
-
-// nextToRestart returns the member to restart next if it serves: an eviction that was begun for its restart
-// must continue.
-func (sc Scope) nextToRestart() (state.Member, bool) {
-	m, ok := sc.candidate()
-	return m, ok && m.Up() && !sc.LeftToUser(m)
-}
-
-func (sc Scope) decide(p Profile, h hold) verdict {
-	about := sc.about(p, h, state.Member{})
+func (d *decision) decide() verdict {
+	about := d.about(state.Member{})
 	if v := firstUnmet(beforePhases, about); !v.idle() {
 		return v
 	}
-	repair := sc.repair(p, h)
+	repair := d.repair()
 	if len(repair.steps) > 0 {
 		return repair
 	}
-	ended := sc.replaceEnded(p)
+	ended := d.replaceEnded()
 	if len(ended.steps) > 0 {
 		return ended
 	}
 	if v := isProvided.ask(about); !v.idle() {
 		return v
 	}
-	failing := sc.failover(p)
+	failing := d.failover()
 	if len(failing.steps) > 0 {
 		return failing
 	}
 	v := repair
 	if v.idle() {
-		v = sc.change(p, h)
+		v = d.change()
 	}
-	sc.advise(p, v.gates)
+	d.advise(v.gates)
 	v.gates = mergeGates(failing.gates, v.gates)
 	if v.gates = mergeGates(ended.gates, v.gates); len(v.steps) == 0 {
-		v.gates = mergeGates(sc.repairable(p, h, v.gates).gates, v.gates)
+		v.gates = mergeGates(d.repairable(v.gates).gates, v.gates)
 	}
 	return v
 }
@@ -295,41 +226,41 @@ func (sc Scope) decide(p Profile, h hold) verdict {
 // change is one change that brings a component nearer to what is wanted. While the change waits, a
 // surplus member with which nothing is lost is removed. The component may wait for a member that
 // the rollout reaches only after the surplus member.
-func (sc Scope) change(p Profile, h hold) verdict {
-	about := sc.about(p, h, state.Member{})
+func (d *decision) change() verdict {
+	about := d.about(state.Member{})
 	for i := range changes {
 		switch v := changes[i].ask(about); {
 		case len(v.steps) > 0:
 			return v
 		case !v.idle():
-			return verdict{steps: sc.dropSurplus(p).steps, gates: v.gates}
+			return verdict{steps: d.dropSurplus().steps, gates: v.gates}
 		}
 	}
-	return sc.rollout(p, h)
+	return d.rollout()
 }
 
 // create makes what is missing. Services come before anything else, because
 // pods look each other up by them; the StatefulSet comes last.
-func (sc Scope) create(p Profile) verdict {
-	steps := applies(p.Kind, sc.Want.Services)
-	if sc.Got.Set.Exists {
-		return verdict{steps: append(steps, applies(p.Kind, mounted(sc.Want.Config))...)}
+func (d *decision) create() verdict {
+	steps := applies(d.Want.Kind, d.Want.Services)
+	if d.Got.Set.Exists {
+		return verdict{steps: append(steps, applies(d.Want.Kind, mounted(d.Want.Config))...)}
 	}
-	if v := sc.downgrade(p); !v.idle() {
+	if v := d.downgrade(); !v.idle() {
 		return v
 	}
-	steps = append(steps, applies(p.Kind, sc.Want.Config)...)
-	if v := sc.needs(p); !v.idle() && sc.Got.Extent() == 0 {
+	steps = append(steps, applies(d.Want.Kind, d.Want.Config)...)
+	if v := d.needs(); !v.idle() && d.Got.Extent() == 0 {
 		return verdict{steps: steps}.plus(v) // pods that are there need a controller, whatever is missing
 	}
-	return verdict{steps: append(steps, Apply{Component: p.Kind, Object: sc.Want.Set, Replicas: sc.initialReplicas(p)})}
+	return verdict{steps: append(steps, step.Apply{Component: d.Want.Kind, Object: d.Want.Set, Replicas: d.InitialReplicas()})}
 }
 
-func (sc Scope) needs(p Profile) verdict {
+func (d *decision) needs() verdict {
 	var v verdict
-	for _, n := range p.Needs {
-		if !n.Holds(sc) {
-			v = v.plus(n.lack(sc, p.Kind))
+	for _, n := range d.profile.Needs {
+		if !n.Holds(d.Scope) {
+			v = v.plus(n.lack(d.Scope, d.Want.Kind))
 		}
 	}
 	return v
@@ -337,38 +268,28 @@ func (sc Scope) needs(p Profile) verdict {
 
 // cancelObsolete ends what wanted members no longer need. That is an eviction after the restart
 // that it was for, and a removal that the user has cancelled.
-func (sc Scope) cancelObsolete(p Profile) verdict {
+func (d *decision) cancelObsolete() verdict {
 	var v verdict
-	next, restarts := sc.nextToRestart()
-	for _, m := range sc.Got.BelowReplicas() {
-		if !sc.Kept(m) || restarts && m.Ordinal == next.Ordinal || sc.gaveUp(p, m) || dataBeingDeleted(p, m) {
+	next, restarts := d.NextToRestart()
+	for _, m := range d.Got.BelowReplicas() {
+		if !d.Kept(m) || restarts && m.Ordinal == next.Ordinal || d.gaveUp(m) || m.DataBeingDeleted() {
 			continue
 		}
-		got := sc.pursue(p.Standing, m)
+		got := d.pursue(d.profile.Standing, m)
 		v.steps = append(v.steps, got.steps...)
 		v.gates = append(v.gates, got.gates...)
-		if marked := markedClaims(m); len(marked) > 0 && m.Up() {
-			v.steps = append(v.steps, UnmarkClaims{Component: m.Kind, Member: m.Name, Claims: marked, PodUID: m.Pod.UID})
+		if marked := m.MarkedClaims(); len(marked) > 0 && m.Up() {
+			v.steps = append(v.steps, step.UnmarkClaims{Component: m.Kind, Member: m.Name, Claims: step.Identities(marked), PodUID: m.Pod.UID})
 		}
 	}
 	return v
 }
 
-func markedClaims(m state.Member) []Claim {
-	var marked []Claim
-	for _, c := range m.Claims {
-		if c.Marked {
-			marked = append(marked, Claim{Name: c.Name, UID: c.UID, Version: c.Version})
-		}
-	}
-	return marked
-}
-
-func applies(k topology.Kind, objects []desired.Object) []Step {
-	var steps []Step
+func applies(k topology.Kind, objects []desired.Object) []step.Step {
+	var steps []step.Step
 	for _, o := range objects {
 		if o.Drift != desired.None {
-			steps = append(steps, Apply{Component: k, Object: o})
+			steps = append(steps, step.Apply{Component: k, Object: o})
 		}
 	}
 	return steps
@@ -377,7 +298,7 @@ func applies(k topology.Kind, objects []desired.Object) []Step {
 // Undo returns the steps before a run stops early. They end a pause of DDL, which would last until the next run. They
 // also take back every eviction that we recorded, whatever state its store is in. A store whose pod cannot be scheduled
 // may come up hours later, and PD would keep leaders off it for ever. The next run evicts again where necessary.
-func Undo(w desired.State, s state.Snapshot) ([]Step, []Gate) {
+func Undo(w desired.State, s state.Snapshot) ([]step.Step, []Gate) {
 	v := endEvictions(w.Cluster, s, s.Evictions)
 	return append(endDDLPause(w.Cluster, s), v.steps...), v.gates
 }
@@ -385,11 +306,11 @@ func Undo(w desired.State, s state.Snapshot) ([]Step, []Gate) {
 // TakeBack returns the steps before a cluster is deleted whose data stays. Besides the steps of Undo, there are steps
 // that have PD use the stores again that a run was removing. A later cluster on the same data removes them if that is
 // still asked for.
-func TakeBack(w desired.State, s state.Snapshot) []Step {
+func TakeBack(w desired.State, s state.Snapshot) []step.Step {
 	steps, _ := Undo(w, s)
 	for _, r := range s.Removals {
-		if m, ok := ownerOf(s, r.StoreID); ok && m.Database.State == state.StoreOffline {
-			steps = append(steps, RestoreStore{Component: m.Kind, Member: m.Name, StoreID: r.StoreID})
+		if m, ok := s.StoreOwner(r.StoreID); ok && m.Database.State == state.StoreOffline {
+			steps = append(steps, step.RestoreStore{Component: m.Kind, Member: m.Name, StoreID: r.StoreID})
 		}
 	}
 	return steps

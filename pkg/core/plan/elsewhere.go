@@ -6,18 +6,14 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// storesElsewhere waits for stores that PD counts and that are members of another cluster. Such stores are peers of the
-// stores here. Copies of TiFlash vote for nothing, so stores of TiFlash wait for none of them.
-func (sc Scope) storesElsewhere(p Profile) verdict {
-	if p.Kind.Data() != topology.Store || p.Kind.Optional() {
-		return verdict{}
-	}
-	missing := state.MissingElsewhere(*sc.All)
+// storesElsewhere waits for missing stores of other clusters.
+func (sc Scope) storesElsewhere() verdict {
+	missing := sc.MissingElsewhere()
 	if missing == "" {
 		return verdict{}
 	}
 	return wait(Gate{
-		Component: p.Kind, Reason: StoresElsewhereUp, Want: StoresElsewhereWanted, Source: FromDatabase,
+		Component: sc.Want.Kind, Reason: StoresElsewhereUp, Want: StoresElsewhereWanted, Source: FromDatabase,
 		Observed: missing, Remedy: StoresElsewhereHelp(*sc.Cluster, *sc.All),
 	})
 }
@@ -31,9 +27,4 @@ func StoresElsewhereHelp(c topology.Cluster, s state.Snapshot) remedy.Remedy {
 		remedy.Run("see which stores these are, and wait until they serve", PDCtl(c, s, "store")),
 		remedy.Say("if one of them never comes back, remove it in PD (store delete), and wait until PD does not list it"),
 	}
-}
-
-// peersServe reports whether all peers of a member that is to be restarted serve, here and elsewhere.
-func (sc Scope) peersServe(p Profile, m state.Member) bool {
-	return sc.peersMissing(p, m).idle() && sc.storesElsewhere(p).idle()
 }

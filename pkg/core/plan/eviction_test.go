@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
@@ -68,12 +69,12 @@ func TestEvictionGoesOn(t *testing.T) {
 func TestLimitLeaderMoves(t *testing.T) {
 	begins := func() *plantest.Cluster { return plantest.New(3, 4, 2).Roll(tikv) }
 	goesOn := func() *plantest.Cluster { return begins().Evicting("t-tikv-3", time.Minute, 500) }
-	first, again := plan.LimitLeaderMoves{Limit: 2}, plan.LimitLeaderMoves{Limit: 2, Again: true}
+	first, again := step.LimitLeaderMoves{Limit: 2}, step.LimitLeaderMoves{Limit: 2, Again: true}
 	for name, c := range map[string]struct {
 		cluster *plantest.Cluster
 		limit   int
 		asked   time.Duration // ago; 0 for never
-		want    plan.Step     // nil for none
+		want    step.Step     // nil for none
 	}{
 		"an eviction begins":               {begins(), 2, 0, first},
 		"one goes on, by another run":      {goesOn(), 2, 0, first},
@@ -91,7 +92,7 @@ func TestLimitLeaderMoves(t *testing.T) {
 			c.cluster.Policy.Limited = plantest.Now.Add(-c.asked)
 		}
 		steps := c.cluster.Decide().Steps
-		i := slices.IndexFunc(steps, func(s plan.Step) bool { _, is := s.(plan.LimitLeaderMoves); return is })
+		i := slices.IndexFunc(steps, func(s step.Step) bool { _, is := s.(step.LimitLeaderMoves); return is })
 		if c.want == nil && i >= 0 || c.want != nil && (i != 0 || steps[0] != c.want) {
 			t.Errorf("%s: %v", name, steps)
 		}

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -15,83 +17,77 @@ import (
 
 // failover continues failovers that are recorded, ends failovers that are over, and gives up
 // members as the run's policy allows. Its gates hold nothing back.
-func (sc Scope) failover(p Profile) verdict {
-	if p.Failover == nil {
+func (d *decision) failover() verdict {
+	if d.profile.Failover == nil {
 		return verdict{}
 	}
 	var v verdict
-	for _, f := range sc.Want.Failures {
-		got := sc.followUp(p, f)
+	for _, f := range d.Want.Failures {
+		got := d.followUp(f)
 		v.steps = append(v.steps, got.steps...)
 		v.gates = append(v.gates, got.gates...)
 	}
-	if p.Kind.Data() == topology.Raft && !v.idle() {
+	if d.Want.Kind.Data() == topology.Raft && !v.idle() {
 		return v // one at a time, since each changes the size of a quorum
 	}
-	got := sc.giveUp(p)
+	got := d.giveUp()
 	return verdict{steps: append(v.steps, got.steps...), gates: append(v.gates, got.gates...)}
 }
 
 // followUp brings one failover to its end.
-func (sc Scope) followUp(p Profile, f topology.Failure) verdict {
-	m, ok := sc.Got.Member(f.Member)
+func (d *decision) followUp(f topology.Failure) verdict {
+	m, ok := d.Got.Member(f.Member)
 	switch {
-	case p.Kind.Data() == topology.Raft && m.Ordinal >= sc.Want.Replicas && sc.forgottenUnmarked(f, m):
-		return sc.removeFromDatabase(p, f, m)
-	case !ok, sc.recovered(p, f, m):
-		return act(ForgetFailure{Component: p.Kind, Member: f.Member})
-	case m.Up() || f.Deleted || len(p.Failover.RemoveFromDatabase) == 0 || p.Failover.Keeps && !f.Discarded:
+	case d.Want.Kind.Data() == topology.Raft && m.Ordinal >= d.Want.Replicas && d.ForgottenUnmarked(f, m):
+		return d.removeFromDatabase(f, m)
+	case !ok, d.recovered(f, m):
+		return act(step.ForgetFailure{Component: d.Want.Kind, Member: f.Member})
+	case m.Up() || f.Deleted || len(d.profile.Failover.RemoveFromDatabase) == 0 || d.profile.Failover.Keeps && !f.Discarded:
 		return verdict{}
 	}
-	if v := sc.removeFromDatabase(p, f, m); !v.idle() {
+	if v := d.removeFromDatabase(f, m); !v.idle() {
 		return v
 	}
-	if again, ok := sc.retried(m); ok {
+	if again, ok := d.retried(m); ok {
 		return act(again)
 	}
-	if p.Failover.Keeps {
+	if d.profile.Failover.Keeps {
 		return verdict{} // it has its replacement already
 	}
 	// A pod that can be recreated is back within seconds, with new data. Only a pod that cannot,
 	// because its host is gone, needs another member beside it.
-	if due := f.Created.Add(settling); sc.All.At.Before(due) {
-		return wait(sc.untilDeadline(m, "gets a replacement", f.Created, due))
+	if due := f.Created.Add(facts.Settling); d.All.At.Before(due) {
+		return wait(d.untilDeadline(m, "gets a replacement", f.Created, due))
 	}
-	return act(RetireFailure{Component: p.Kind, Member: m.Name})
-}
-
-// forgottenUnmarked reports whether PD has removed a member whose claims are not marked
-// yet.
-func (sc Scope) forgottenUnmarked(f topology.Failure, m state.Member) bool {
-	return m.Database.Presence != state.Present && sc.unmarked(f, m)
+	return act(step.RetireFailure{Component: d.Want.Kind, Member: m.Name})
 }
 
 // recovered reports whether a member that was given up needs no replacement any more:
 // it is back, or not wanted.
-func (sc Scope) recovered(p Profile, f topology.Failure, m state.Member) bool {
-	switch d := m.Database; {
-	case m.Ordinal >= sc.Want.Replicas:
+func (d *decision) recovered(f topology.Failure, m state.Member) bool {
+	switch db := m.Database; {
+	case m.Ordinal >= d.Want.Replicas:
 		return true
-	case p.Kind.Data() == topology.Raft && d.Presence == state.Present && d.ID == f.ID && (d.Healthy || d.Answer == state.Answered) && !sc.loops(m):
+	case d.Want.Kind.Data() == topology.Raft && db.Presence == state.Present && db.ID == f.ID && (db.Healthy || db.Answer == state.Answered) && !d.Loops(m):
 		return true // it votes, whatever Kubernetes reports, and its removal would be final
 	}
-	return m.Up() && !sc.loops(m) && (!p.Failover.Keeps || sc.Want.Recover)
+	return m.Up() && !d.Loops(m) && (!d.profile.Failover.Keeps || d.Want.Recover)
 }
 
 // removeFromDatabase removes a member that was given up from the database. A member that
 // PD knows by another id has come back since: it is not the one that was given up.
-func (sc Scope) removeFromDatabase(p Profile, f topology.Failure, m state.Member) verdict {
+func (d *decision) removeFromDatabase(f topology.Failure, m state.Member) verdict {
 	switch {
 	case m.Database.Presence == state.Unknown:
 		return wait(Gate{
-			Component: p.Kind, Member: m.Name, Reason: MembershipKnown, Want: "membership in PD known", Source: FromDatabase,
+			Component: d.Want.Kind, Member: m.Name, Reason: MembershipKnown, Want: "membership in PD known", Source: FromDatabase,
 		})
 	case m.Database.Presence == state.Present && m.Database.ID != f.ID:
 		return verdict{}
 	}
-	if v := sc.pursue(p.Failover.RemoveFromDatabase, m); !v.idle() {
-		if p.Kind.Data() == topology.Raft && !sc.SurelyDown(m) {
-			return wait(sc.mayServeAgain(m))
+	if v := d.pursue(d.profile.Failover.RemoveFromDatabase, m); !v.idle() {
+		if d.Want.Kind.Data() == topology.Raft && !d.SurelyDown(m) {
+			return wait(d.mayServeAgain(m))
 		}
 		return v
 	}
@@ -99,8 +95,8 @@ func (sc Scope) removeFromDatabase(p Profile, f topology.Failure, m state.Member
 	// recreated. Claims that were created since must not be marked, or the member would look like
 	// one that was removed. A store is removed by its id, so PD distinguishes the data from that of
 	// the store that replaces it.
-	if p.Kind.Data() == topology.Raft && sc.unmarked(f, m) {
-		return sc.pursue([]Hook{LeftoverMarked}, m)
+	if d.Want.Kind.Data() == topology.Raft && d.HasUnmarked(f, m) {
+		return d.pursue([]Hook{LeftoverMarked}, m)
 	}
 	return verdict{}
 }
@@ -108,73 +104,67 @@ func (sc Scope) removeFromDatabase(p Profile, f topology.Failure, m state.Member
 // mayServeAgain is the gate of a voter that is to be removed from PD and may have come
 // back.
 func (sc Scope) mayServeAgain(m state.Member) Gate {
-	since := sc.reported(m).both
+	since := sc.Reported(m).Both
 	if since.IsZero() {
 		g := serving(sc, m)
 		g.Observed += "; not removed from PD: only one of Kubernetes and the database says that it is down"
 		return g
 	}
-	return sc.untilDeadline(m, "is removed from PD", since, since.Add(settling))
-}
-
-// unmarked reports whether a claim that the member had when it was given up is not
-// marked yet.
-func (sc Scope) unmarked(f topology.Failure, m state.Member) bool {
-	return slices.ContainsFunc(m.Claims, func(c state.Claim) bool { return !c.Marked && slices.Contains(f.Claims, c.UID) })
+	return sc.untilDeadline(m, "is removed from PD", since, since.Add(facts.Settling))
 }
 
 // retried returns a step that recreates the pod of a member with new claims that is not
 // in the database. Only the pause after its last crash keeps it from joining. A pod that
 // was created just now has to crash for some time first.
-func (sc Scope) retried(m state.Member) (Step, bool) {
+func (sc Scope) retried(m state.Member) (step.Step, bool) {
 	if m.Pod == nil || m.Pod.Ready || m.Pod.Terminating || !m.Pod.Started.IsZero() || m.Pod.Restarts == 0 ||
-		m.Database.Presence != state.Absent || len(markedClaims(m)) > 0 || sc.All.At.Sub(m.Pod.Made) < proving {
+		m.Database.Presence != state.Absent || len(m.MarkedClaims()) > 0 || sc.All.At.Sub(m.Pod.Made) < facts.Proving {
 		return nil, false
 	}
-	return DeletePod{Component: m.Kind, Member: m.Name, UID: m.Pod.UID, Again: true}, true
+	return step.DeletePod{Component: m.Kind, Member: m.Name, UID: m.Pod.UID, Again: true}, true
 }
 
 // gaveUp reports whether a wanted member was given up together with its data. Nothing may be done
 // to bring the old member back then.
-func (sc Scope) gaveUp(p Profile, m state.Member) bool {
-	f, ok := sc.Want.Failure(m.Name)
-	return ok && p.Failover != nil && (!p.Failover.Keeps || f.Discarded)
+func (d *decision) gaveUp(m state.Member) bool {
+	f, ok := d.Want.Failure(m.Name)
+	return ok && d.profile.Failover != nil && (!d.profile.Failover.Keeps || f.Discarded)
 }
 
 // gaveUpData reports whether a member was given up together with the data that it has now. With claims that were made
 // since, it is the replacement itself.
-func (sc Scope) gaveUpData(p Profile, m state.Member) bool {
-	f, _ := sc.Want.Failure(m.Name)
+func (d *decision) gaveUpData(m state.Member) bool {
+	f, _ := d.Want.Failure(m.Name)
 	old := func(c state.Claim) bool { return slices.Contains(f.Claims, c.UID) }
-	return sc.gaveUp(p, m) && (len(f.Claims) == 0 || slices.ContainsFunc(m.Claims, old))
+	return d.gaveUp(m) && (len(f.Claims) == 0 || slices.ContainsFunc(m.Claims, old))
 }
 
 // giveUp records members that are lost. For members that may come back by themselves giveUp reports
 // when they are given up.
-func (sc Scope) giveUp(p Profile) verdict {
+func (d *decision) giveUp() verdict {
 	var v verdict
-	for _, m := range sc.Got.BelowReplicas() {
-		c, ok := sc.lostMember(p, m)
-		policy := sc.Policy.Failover
+	for _, m := range d.Got.BelowReplicas() {
+		c, ok := d.lostMember(m)
+		policy := d.Policy.Failover
 		switch {
-		case !ok || !policy.covers(p.Kind):
-		case sc.discards(p, c, m):
-			v.steps = append(v.steps, sc.record(m, true))
-		case sc.mayDiscard(p, c, m):
-			v.gates = append(v.gates, sc.dataKept(m))
+		case !ok || !policy.covers(d.Want.Kind):
+		case d.discards(c, m):
+			v.steps = append(v.steps, d.record(m, true))
+		case d.mayDiscard(c, m):
+			v.gates = append(v.gates, d.dataKept(m))
 		case c.Record != nil:
 		case c.Spared != "":
 			if policy.Now {
-				g := serving(sc, m)
+				g := serving(d.Scope, m)
 				g.Observed += "; not given up: " + c.Spared
 				v.gates = append(v.gates, g)
 			}
-		case !sc.All.At.Before(c.due(policy)) && (m.Ordinal >= sc.Want.Replicas || sc.usedUp()):
-			v = v.plus(sc.pursue([]Hook{LeftoverMarked}, m)) // it gets new data, and no replacement
-		case !sc.All.At.Before(c.due(policy)):
-			v.steps = append(v.steps, sc.record(m, slices.Contains(policy.Discard, m.Name) && p.Failover.Keeps))
+		case !d.All.At.Before(c.due(policy)) && (m.Ordinal >= d.Want.Replicas || d.FailoversUsedUp()):
+			v = v.plus(d.pursue([]Hook{LeftoverMarked}, m)) // it gets new data, and no replacement
+		case !d.All.At.Before(c.due(policy)):
+			v.steps = append(v.steps, d.record(m, slices.Contains(policy.Discard, m.Name) && d.profile.Failover.Keeps))
 		default:
-			v.gates = append(v.gates, sc.notDue(c))
+			v.gates = append(v.gates, d.notDue(c))
 		}
 		if len(v.steps) > 0 {
 			return v // the next one is decided with this one's record
@@ -213,31 +203,31 @@ func mergeGates(failing, gates []Gate) []Gate {
 
 // discards reports whether the data of a member that was given up is to be deleted for
 // good. A member that cannot be asked may serve again now.
-func (sc Scope) discards(p Profile, c LostMember, m state.Member) bool {
-	return sc.mayDiscard(p, c, m) && sc.SurelyDown(m)
+func (d *decision) discards(c LostMember, m state.Member) bool {
+	return d.mayDiscard(c, m) && d.SurelyDown(m)
 }
 
 // mayDiscard reports whether the user asks for that, for a member that does not serve.
-func (sc Scope) mayDiscard(p Profile, c LostMember, m state.Member) bool {
-	return p.Failover.Keeps && c.Record != nil && !c.Record.Discarded && !m.Up() &&
-		slices.Contains(sc.Policy.Failover.Discard, m.Name)
+func (d *decision) mayDiscard(c LostMember, m state.Member) bool {
+	return d.profile.Failover.Keeps && c.Record != nil && !c.Record.Discarded && !m.Up() &&
+		slices.Contains(d.Policy.Failover.Discard, m.Name)
 }
 
 // dataKept is the gate of data that the user gives up, while its member may still serve. There is
 // too little evidence that it does not. Without this gate a run that was asked for exactly this
 // would end as if it were done.
 func (sc Scope) dataKept(m state.Member) Gate {
-	since := sc.reported(m).both
+	since := sc.Reported(m).Both
 	if since.IsZero() {
 		g := serving(sc, m)
 		g.Observed += "; its data is kept: only one of Kubernetes and the database says that it is down"
 		return g
 	}
-	return sc.untilDeadline(m, "loses its data", since, later(since.Add(settling), sc.storesHeard(m)))
+	return sc.untilDeadline(m, "loses its data", since, facts.Later(since.Add(facts.Settling), sc.StoresHeard(m)))
 }
 
-func (sc Scope) record(m state.Member, discarded bool) Step {
-	s := RecordFailure{
+func (sc Scope) record(m state.Member, discarded bool) step.Step {
+	s := step.RecordFailure{
 		Component: m.Kind, Member: m.Name, ID: m.Database.ID, Name: m.Database.Name, Discarded: discarded,
 	}
 	for _, c := range m.Claims {
@@ -267,9 +257,9 @@ func (c LostMember) due(policy Failing) time.Time {
 // LostMembers returns the members of all components that are down or given up.
 func LostMembers(profiles []Profile, policy Policy, w desired.State, s state.Snapshot) []LostMember {
 	var all []LostMember
-	for _, sc := range scopesOf(&policy, &w, &s) {
-		for _, m := range sc.Got.BelowReplicas() {
-			if c, ok := sc.lostMember(profileOf(profiles, sc.Want.Kind), m); ok {
+	for _, d := range decisionsOf(profiles, &policy, &w, &s) {
+		for _, m := range d.Got.BelowReplicas() {
+			if c, ok := d.lostMember(m); ok {
 				all = append(all, c)
 			}
 		}
@@ -279,74 +269,48 @@ func LostMembers(profiles []Profile, policy Policy, w desired.State, s state.Sna
 
 // lostMember returns what to report of one member, and false when it is neither down nor
 // given up.
-func (sc Scope) lostMember(p Profile, m state.Member) (LostMember, bool) {
-	c := LostMember{Member: m, Trouble: m.Trouble(), Since: sc.downSince(m)}
-	f, given := sc.Want.Failure(m.Name)
+func (d *decision) lostMember(m state.Member) (LostMember, bool) {
+	c := LostMember{Member: m, Trouble: m.Trouble(), Since: d.DownSince(m)}
+	f, given := d.Want.Failure(m.Name)
 	switch {
-	case !sc.Kept(m), m.Up() && !given:
+	case !d.Kept(m), m.Up() && !given:
 		return LostMember{}, false
 	case given:
 		c.Record = &f
 		return c, true
 	}
-	c.Since = sc.lastingEvidence(m).both
-	if p.Kind.Data() == topology.None {
-		c.Since = sc.unreadySince(m) // a server more takes nothing away
-	}
-	c.Spared = sc.whyNotGivenUp(p, m, c.Since)
-	if p.Failover != nil && !c.Since.IsZero() {
-		c.Known = sc.storesHeard(m)
-		c.Due = later(later(c.Since, sc.certified()).Add(p.Failover.Period(sc)), c.Known)
-		if p.Kind.Data() == topology.None { // Kubernetes is the only source, and may have an old report
-			c.Due = later(c.Due, m.Silent.Add(settling))
+	c.Since = d.LostSince(m)
+	c.Spared = d.whyNotGivenUp(m, c.Since)
+	if d.profile.Failover != nil && !c.Since.IsZero() {
+		c.Known = d.StoresHeard(m)
+		c.Due = facts.Later(facts.Later(c.Since, d.CertifiedSince()).Add(d.profile.Failover.Period(d.Scope)), c.Known)
+		if d.Want.Kind.Data() == topology.None { // Kubernetes is the only source, and may have an old report
+			c.Due = facts.Later(c.Due, m.Silent.Add(facts.Settling))
 		}
 	}
 	return c, true
 }
 
 // whyNotGivenUp returns the reason not to give a member up, "" when there is none.
-func (sc Scope) whyNotGivenUp(p Profile, m state.Member, since time.Time) string {
-	s := sc.about(p, hold{}, m)
+func (d *decision) whyNotGivenUp(m state.Member, since time.Time) string {
+	s := d.about(m)
 	s.lost.Since = since
 	return objection(sparing, s)
 }
 
-// usedUp reports whether no more members may be given up. A voter that PD has removed gets new data
-// all the same. Otherwise it would keep the voters that were given up from joining again.
-func (sc Scope) usedUp() bool { return len(sc.Want.Failures) >= sc.Want.MaxFailures }
-
 // inRollout returns why a rollout explains that a member is down, "" when it does not.
-func (sc Scope) inRollout(m state.Member) string {
+func (s *subject) inRollout() string {
+	m := s.member
 	switch {
-	case !sc.rolling() && sc.Got.Set.Completed():
-	case !sc.Got.Outdated(m) && !sc.updateRevisionServes():
+	case !s.Rolling() && s.Got.Set.Completed():
+	case !s.Got.Outdated(m) && !s.UpdateRevisionServes():
 		// More pods of a template that fails would fail as well. If another member serves with the
 		// template, it is not the cause.
 		return "its pod is of the revision that is being rolled out"
-	case m.Pod != nil && m.Pod.Terminating && sc.All.At.Sub(m.Pod.Since) < TimeToServe:
+	case m.Pod != nil && m.Pod.Terminating && s.All.At.Sub(m.Pod.Since) < facts.TimeToServe:
 		return "its pod is being replaced"
 	}
 	return ""
-}
-
-// replaced reports whether all missing members were given up and replaced. As many members serve
-// then as the user asks for. A member that crashes again and again does not count, even if it runs
-// now.
-func (sc Scope) replaced() bool {
-	if sc.Want.Recover || !sc.Got.Set.Completed() {
-		return false
-	}
-	serve := 0
-	for _, m := range sc.Got.BelowReplicas() {
-		if m.Up() && !sc.loops(m) {
-			serve++
-			continue
-		}
-		if f, given := sc.Want.Failure(m.Name); !given || f.Discarded {
-			return false
-		}
-	}
-	return serve >= sc.Want.Replicas
 }
 
 // covers reports whether members of a component may be given up.

@@ -8,6 +8,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
@@ -33,17 +34,17 @@ func TestPlanDeadline(t *testing.T) {
 
 // TestPlanMustBeLive: a plan that takes something away, or evicts leaders, is decided again just before that.
 func TestPlanMustBeLive(t *testing.T) {
-	calm, disruptive := plan.AllowLeaders{Member: "t-tikv-0"}, plan.DeletePod{Member: "t-tikv-0"}
+	calm, disruptive := step.AllowLeaders{Member: "t-tikv-0"}, step.DeletePod{Member: "t-tikv-0"}
 	for name, c := range map[string]struct {
-		steps []plan.Step
+		steps []step.Step
 		want  bool
 	}{
 		"no steps":          {nil, false},
-		"a calm one":        {[]plan.Step{calm}, false},
-		"a disruptive one":  {[]plan.Step{disruptive}, true},
-		"it comes last":     {[]plan.Step{calm, disruptive}, true},
-		"two that are calm": {[]plan.Step{calm, calm}, false},
-		"an eviction":       {[]plan.Step{plan.EvictLeaders{Member: "t-tikv-0"}, calm}, true},
+		"a calm one":        {[]step.Step{calm}, false},
+		"a disruptive one":  {[]step.Step{disruptive}, true},
+		"it comes last":     {[]step.Step{calm, disruptive}, true},
+		"two that are calm": {[]step.Step{calm, calm}, false},
+		"an eviction":       {[]step.Step{step.EvictLeaders{Member: "t-tikv-0"}, calm}, true},
 	} {
 		if got := (plan.Plan{Steps: c.steps}).MustBeLive(); got != c.want {
 			t.Errorf("%s: %t", name, got)

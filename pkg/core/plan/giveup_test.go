@@ -9,6 +9,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
@@ -44,8 +45,8 @@ func TestRetried(t *testing.T) {
 		c.change(m)
 		got := false
 		for _, s := range cluster.Decide().Steps {
-			d, ok := s.(plan.DeletePod)
-			if got = got || ok && d.Again; ok && d != (plan.DeletePod{Component: tikv, Member: "t-tikv-1", UID: m.Pod.UID, Again: true}) {
+			d, ok := s.(step.DeletePod)
+			if got = got || ok && d.Again; ok && d != (step.DeletePod{Component: tikv, Member: "t-tikv-1", UID: m.Pod.UID, Again: true}) {
 				t.Errorf("%s: %+v", name, d)
 			}
 		}
@@ -61,22 +62,22 @@ func TestRecords(t *testing.T) {
 	discard := func(names ...string) func(c *plantest.Cluster) {
 		return func(c *plantest.Cluster) { c.Policy.Failover.Discard = names }
 	}
-	store := func(id uint64, name, claim string, discarded bool) []plan.Step {
-		return []plan.Step{plan.RecordFailure{Component: tikv, Member: name, ID: id, Claims: []string{claim}, Discarded: discarded}}
+	store := func(id uint64, name, claim string, discarded bool) []step.Step {
+		return []step.Step{step.RecordFailure{Component: tikv, Member: name, ID: id, Claims: []string{claim}, Discarded: discarded}}
 	}
 	lostStore := func(c *plantest.Cluster) { lost(c, time.Hour, "t-tikv-1") }
 	gave := func(c *plantest.Cluster) { given(c, "t-tikv-1", time.Hour); replacement(c, tikv) }
 	for name, c := range map[string]struct {
 		cluster *plantest.Cluster
-		want    []plan.Step
+		want    []step.Step
 	}{
 		"a PD member": {
 			failing(func(c *plantest.Cluster) { lost(c, time.Hour, "t-pd-1") }),
-			[]plan.Step{plan.RecordFailure{Component: pd, Member: "t-pd-1", ID: 102, Name: "t-pd-1", Claims: []string{"claim-pd-1"}}},
+			[]step.Step{step.RecordFailure{Component: pd, Member: "t-pd-1", ID: 102, Name: "t-pd-1", Claims: []string{"claim-pd-1"}}},
 		},
 		"a PD member's data goes in any case": {
 			failing(func(c *plantest.Cluster) { lost(c, time.Hour, "t-pd-1") }, discard("t-pd-1")),
-			[]plan.Step{plan.RecordFailure{Component: pd, Member: "t-pd-1", ID: 102, Name: "t-pd-1", Claims: []string{"claim-pd-1"}}},
+			[]step.Step{step.RecordFailure{Component: pd, Member: "t-pd-1", ID: 102, Name: "t-pd-1", Claims: []string{"claim-pd-1"}}},
 		},
 		"a store":                         {failing(lostStore), store(2, "t-tikv-1", "claim-tikv-1", false)},
 		"a store and its data":            {failing(lostStore, discard("t-tikv-1")), store(2, "t-tikv-1", "claim-tikv-1", true)},
@@ -107,7 +108,7 @@ func TestRecords(t *testing.T) {
 			lost(c, time.Hour, "t-pd-1")
 			given(c, "t-pd-1", time.Minute)
 			lost(c, time.Hour, "t-pd-2")
-		}), []plan.Step{plan.RemoveMember{Member: "t-pd-1", ID: 102, Down: true}}},
+		}), []step.Step{step.RemoveMember{Member: "t-pd-1", ID: 102, Down: true}}},
 		"another PD member, after PD has removed one": {failing(func(c *plantest.Cluster) {
 			c.Seen.PD.Members, c.Seen.PD.Healthy = 6, 6
 			lost(c, time.Hour, "t-pd-1")
@@ -115,16 +116,16 @@ func TestRecords(t *testing.T) {
 			m := c.Member("t-pd-1")
 			m.Database, m.Claims = state.Database{Presence: state.Absent}, nil
 			lost(c, time.Hour, "t-pd-2")
-		}), []plan.Step{plan.RecordFailure{Component: pd, Member: "t-pd-2", ID: 103, Name: "t-pd-2", Claims: []string{"claim-pd-2"}}}},
+		}), []step.Step{step.RecordFailure{Component: pd, Member: "t-pd-2", ID: 103, Name: "t-pd-2", Claims: []string{"claim-pd-2"}}}},
 		"due this very moment": {failing(func(c *plantest.Cluster) { lost(c, 35*time.Minute, "t-tikv-1") }), store(2, "t-tikv-1", "claim-tikv-1", false)},
 		"of its component": {failing(lostStore, func(c *plantest.Cluster) {
 			c.Policy.Failover.Only = []topology.Kind{tikv}
 		}), store(2, "t-tikv-1", "claim-tikv-1", false)},
 	} {
-		var got []plan.Step
+		var got []step.Step
 		for _, s := range c.cluster.Decide().Steps {
 			switch s.(type) {
-			case plan.RecordFailure, plan.RemoveMember:
+			case step.RecordFailure, step.RemoveMember:
 				got = append(got, s)
 			}
 		}
@@ -211,7 +212,7 @@ func TestNoFailover(t *testing.T) {
 	}
 	for _, s := range plan.Decide(profiles, c.Policy, c.Wanted, c.Seen).Steps {
 		switch s.(type) {
-		case plan.RecordFailure, plan.ForgetFailure, plan.RetireFailure:
+		case step.RecordFailure, step.ForgetFailure, step.RetireFailure:
 			t.Errorf("%s", s)
 		}
 	}

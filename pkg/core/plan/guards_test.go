@@ -7,6 +7,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
@@ -366,8 +367,8 @@ func TestGuardsOfHooks(t *testing.T) {
 	impatient := plan.Hook{
 		Reason: plan.LeadersEvicted, Want: "leaders evicted",
 		Done: func(plan.Scope, state.Member) bool { return false },
-		Step: func(_ plan.Scope, m state.Member) plan.Step {
-			return plan.RestoreStore{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID}
+		Step: func(_ plan.Scope, m state.Member) step.Step {
+			return step.RestoreStore{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID}
 		},
 		Since:    func(sc plan.Scope, _ state.Member) time.Time { return sc.All.At.Add(-time.Minute) },
 		Timeout:  func(plan.Scope) (time.Duration, bool) { return time.Minute, true },

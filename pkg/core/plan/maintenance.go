@@ -6,79 +6,55 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
-
-// maintained is a node under maintenance and the members there.
-type maintained struct {
-	topology.Maintenance
-	members []string
-}
-
-// underMaintenance returns the nodes under maintenance that have members now. One whose members are all
-// elsewhere now may go down without a loss.
-func underMaintenance(c topology.Cluster, s state.Snapshot) []maintained {
-	var all []maintained
-	for _, m := range c.Maintained {
-		on := maintained{Maintenance: m}
-		for _, k := range topology.Kinds() {
-			for _, o := range s.Groups[k].Members {
-				if o.Pod != nil && o.Pod.Node == m.Node {
-					on.members = append(on.members, o.Name)
-				}
-			}
-		}
-		if len(on.members) > 0 {
-			all = append(all, on)
-		}
-	}
-	return all
-}
 
 // holdForMaintenance holds back what may take a member away during the maintenance of a node with other members. That
 // node may go down at any time. Without that node and the member, PD or regions may have no quorum, or a service no
 // server. Members on that node go down anyway, and one whose process is known not to run has nothing to lose.
-func (sc Scope) holdForMaintenance(_ Profile, _ hold, v verdict) verdict {
-	all := underMaintenance(*sc.Cluster, *sc.All)
+func (d *decision) holdForMaintenance(v verdict) verdict {
+	all := d.UnderMaintenance()
 	if len(all) == 0 {
 		return v
 	}
-	var steps []Step
+	var steps []step.Step
 	for _, s := range v.steps {
 		_, name := s.Target()
-		m, is := sc.Got.Member(name)
-		i := slices.IndexFunc(all, func(o maintained) bool { return !slices.Contains(o.members, name) })
+		m, is := d.Got.Member(name)
+		i := slices.IndexFunc(all, func(o facts.Maintained) bool { return !slices.Contains(o.Members, name) })
 		if i < 0 || !takesAway(s) || is && m.Stopped() {
 			steps = append(steps, s)
 			continue
 		}
 		// What the step is for is not waited for now.
 		v.gates = slices.DeleteFunc(v.gates, func(g Gate) bool { return name != "" && g.Member == name && g.Reason != MemberServing })
-		v.gates = append(v.gates, all[i].gate(sc, name))
+		v.gates = append(v.gates, d.maintenanceGate(all[i], name))
 	}
 	v.steps = steps
 	return v
 }
 
 // takesAway reports whether a step takes a member away that may serve, or prepares that.
-func takesAway(s Step) bool {
+func takesAway(s step.Step) bool {
 	switch s := s.(type) {
-	case Resize:
+	case step.Resize:
 		return s.To < s.From
-	case Restart, MoveLeader, RemoveMember, RemoveStore, ClosePump, EvictLeaders, DrainCapture, BeginDDLPause, DeleteSet:
+	case step.Restart, step.MoveLeader, step.RemoveMember, step.RemoveStore, step.ClosePump, step.EvictLeaders, step.DrainCapture, step.BeginDDLPause, step.DeleteSet:
 		return true
 	}
 	return false
 }
 
-func (m maintained) gate(sc Scope, member string) Gate {
+// maintenanceGate waits for the end of the maintenance of a node.
+func (sc Scope) maintenanceGate(m facts.Maintained, member string) Gate {
 	unmark := sc.Cluster.Kubectl("annotate", "tidbcluster", sc.Cluster.Name, topology.AnnotationMaintenance+"-")
 	return Gate{
 		Component: sc.Want.Kind, Member: member, Reason: MaintenanceEnded, Want: "maintenance of node " + m.Node + " ended",
 		Observed: fmt.Sprintf("%s, with %s, since %s, begun by %s",
-			m.Node, strings.Join(m.members, ", "), m.Since.UTC().Format(time.RFC3339), m.By),
+			m.Node, strings.Join(m.Members, ", "), m.Since.UTC().Format(time.RFC3339), m.By),
 		patience: Moving,
 		Remedy: remedy.Remedy{
 			remedy.Run("end it when the node is back", remedy.Plugin("", "maintenance", "stop", m.Node)),

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
@@ -105,7 +105,7 @@ func TestNamedKeepsRevision(t *testing.T) {
 		"with OnDelete, and a new template": {manual(named("t-tidb-1").Roll(tidb)), "v2"},
 	} {
 		steps := tt.c.Decide().Steps
-		r, ok := steps[len(steps)-1].(plan.Restart)
+		r, ok := steps[len(steps)-1].(step.Restart)
 		if !ok || r.Revision != tt.want {
 			t.Errorf("%s: %#v, want revision %q", name, steps, tt.want)
 		}

@@ -7,43 +7,22 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// memberBefore returns the member that Kubernetes waits for before it creates a missing pod. With
-// OrderedReady each pod comes after all pods with a lower ordinal are Ready. Until then it is not
-// known which revision the pod would have.
-func (sc Scope) memberBefore(m state.Member) (state.Member, bool) {
-	if !sc.Got.Set.Ordered || m.Pod != nil {
-		return state.Member{}, false
-	}
-	for _, o := range sc.Got.BelowReplicas() {
-		if o.Ordinal < m.Ordinal && (o.Pod == nil || !o.Pod.Ready || o.Pod.Terminating) {
-			return o, true
-		}
-	}
-	return state.Member{}, false
-}
-
-// WaitsFor reports whether Kubernetes creates no pod of a member before another one is Ready.
-func (sc Scope) WaitsFor(m, other state.Member) bool {
-	first, queued := sc.memberBefore(m)
-	return queued && first.Ordinal == other.Ordinal
-}
-
 // adviseParallel adds what a person can do about members that do not get Ready and that other pods
 // wait for. With OrderedReady Kubernetes creates these pods only afterwards. A member without data
 // may need just the members of these pods. It needs them for a quorum of PD or of regions, or
 // because PD has added a member that has yet to start. Then none of them ever starts. As long as PD
 // does not answer, a member with marked data may be needed as well. The mark may be from a removal
 // that never happened.
-func (sc Scope) adviseParallel(_ Profile, _ hold, v verdict) verdict {
-	for _, m := range sc.Got.BelowReplicas() {
-		first, queued := sc.memberBefore(m)
-		noData := len(m.Claims) == len(markedClaims(m)) && (len(m.Claims) == 0 || m.Database.Presence != state.Unknown)
+func (d *decision) adviseParallel(v verdict) verdict {
+	for _, m := range d.Got.BelowReplicas() {
+		first, queued := d.MemberBefore(m)
+		noData := len(m.Claims) == len(m.MarkedClaims()) && (len(m.Claims) == 0 || m.Database.Presence != state.Unknown)
 		if !queued || noData && !m.Database.Unstarted {
 			continue
 		}
 		for i := range v.gates {
-			if g := &v.gates[i]; sc.mayNeed(*g, first) {
-				g.Remedy = append(g.Remedy, sc.makeParallel(m, first))
+			if g := &v.gates[i]; d.mayNeed(*g, first) {
+				g.Remedy = append(g.Remedy, d.makeParallel(m, first))
 				return v
 			}
 		}
@@ -79,13 +58,13 @@ func (sc Scope) removedPod(m state.Member) Gate {
 		return g
 	}
 	for _, o := range sc.Got.BelowReplicas() {
-		if o.Pod == nil || o.Pod.Ready && !o.Pod.Terminating && !sc.loops(o) {
+		if o.Pod == nil || o.Pod.Ready && !o.Pod.Terminating && !sc.Loops(o) {
 			continue
 		}
 		g.Observed = "Kubernetes deletes it only when " + o.Name + " is ready"
 		since := o.Pod.Since
-		if sc.loops(o) {
-			since = sc.loopingSince(o.Pod) // it is Ready from time to time, never for long enough
+		if sc.Loops(o) {
+			since = sc.LoopingSince(o.Pod) // it is Ready from time to time, never for long enough
 		}
 		return sc.withinTimeToServe(g, since, sc.deletePod(m))
 	}

@@ -38,17 +38,17 @@ func findings(w desired.State, s state.Snapshot) []desired.Notice {
 
 // explainRemoval adds, for members that others are removing from the database, why they do not serve.
 // The plugin does not stop such a removal: a person has asked PD for it.
-func (sc Scope) explainRemoval(p Profile, _ hold, v verdict) verdict {
-	if p.Abandoned == nil {
+func (d *decision) explainRemoval(v verdict) verdict {
+	if d.profile.Abandoned == nil {
 		return v
 	}
 	for i := range v.gates {
 		g := &v.gates[i]
-		m, ok := sc.Got.Member(g.Member)
-		if !ok || g.Reason != MemberServing || !sc.Kept(m) || sc.gaveUp(p, m) {
+		m, ok := d.Got.Member(g.Member)
+		if !ok || g.Reason != MemberServing || !d.Kept(m) || d.gaveUp(m) {
 			continue
 		}
-		switch leaving, open := sc.try(*p.Abandoned, m); {
+		switch leaving, open := d.try(*d.profile.Abandoned, m); {
 		case open:
 		case m.Pod == nil || !m.Pod.Ready || m.Pod.Terminating:
 			g.Observed += "; " + leaving.gates[0].Observed // what is wrong with the pod comes first

@@ -2,11 +2,11 @@ package plan
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 )
 
 // notDriven returns a gate for each component with pods that are not controlled by a StatefulSet of
@@ -56,17 +56,17 @@ func renumbered(w desired.State, s state.Snapshot) []Gate {
 // keepWithoutPods reduces a verdict on a component whose pods lack something. No step may take a
 // pod away or prepare for that, or make the first pods, since new pods could not start. No other
 // wait is reported, since none of them ends.
-func (sc Scope) keepWithoutPods(_ Profile, _ hold, v verdict) verdict {
-	if len(sc.Want.Lacks) == 0 {
+func (d *decision) keepWithoutPods(v verdict) verdict {
+	if len(d.Want.Lacks) == 0 {
 		return v
 	}
-	kept := verdict{gates: sc.missingObjects()}
+	kept := verdict{gates: d.missingObjects()}
 	for _, s := range v.steps {
 		switch s := s.(type) {
-		case EvictLeaders: // it prepares for a restart
+		case step.EvictLeaders: // it prepares for a restart
 			continue
-		case Apply:
-			if s.Object.Name == sc.Want.Set.Name && s.Object.Drift == desired.Missing && !sc.hasPods() {
+		case step.Apply:
+			if s.Object.Name == d.Want.Set.Name && s.Object.Drift == desired.Missing && !d.Got.HasPods() {
 				continue
 			}
 		}
@@ -90,11 +90,6 @@ func (sc Scope) missingObjects() []Gate {
 		})
 	}
 	return gates
-}
-
-// hasPods reports whether the component has pods, which a StatefulSet that is made takes over.
-func (sc Scope) hasPods() bool {
-	return slices.ContainsFunc(sc.Got.Members, func(m state.Member) bool { return m.Pod != nil })
 }
 
 // lackReasons name what pods can lack.

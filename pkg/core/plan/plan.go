@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -122,11 +123,11 @@ func (g Gate) Opens() bool { return !g.Blocked && !g.Approval && !g.held }
 // disruptive, and it is the last.
 type Plan struct {
 	Outcome Outcome
-	Steps   []Step
+	Steps   []step.Step
 	Gates   []Gate
 	// Upkeep are small corrections, taken in any order and all at once. They are no part of
 	// the outcome: nothing waits for them.
-	Upkeep []Step
+	Upkeep []step.Step
 	// Notices are changes by others. They are only reported.
 	Notices []desired.Notice
 	// Pause says by whom the cluster is paused, with the outcome Paused.
@@ -141,9 +142,9 @@ type Plan struct {
 // lasts. But a cache that is too old may not show an eviction that is under way. The engine would then begin another
 // eviction in each turn. A pause of DDL that is decided on such a cache may be begun after the rollout.
 func (p Plan) MustBeLive() bool {
-	return slices.ContainsFunc(p.Steps, func(s Step) bool {
+	return slices.ContainsFunc(p.Steps, func(s step.Step) bool {
 		switch s.(type) {
-		case EvictLeaders, BeginDDLPause:
+		case step.EvictLeaders, step.BeginDDLPause:
 			return true
 		}
 		return s.Disruptive()

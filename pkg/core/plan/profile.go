@@ -3,11 +3,14 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -17,10 +20,6 @@ type Profile struct {
 	Kind topology.Kind
 	// Needs must hold before the component is created, scaled or restarted.
 	Needs []Need
-	// IDLabel is the label with a member's id in PD, which tools read; "" where members have none.
-	IDLabel string
-	// Located: members are stores, which carry labels of their nodes.
-	Located bool
 	// Floor returns the lowest number of replicas to which the component can be scaled in now. It
 	// also returns the reason, and what a person can do about it. Floor is nil when there is no
 	// such number.
@@ -73,7 +72,7 @@ type Need struct {
 	// Refuse returns the reason why a person has to provide it, "" where none has to.
 	Refuse func(Scope) string
 	// Step returns the step that provides it; nil where there is only to wait.
-	Step func(Scope) Step
+	Step func(Scope) step.Step
 	Help func(Scope) remedy.Remedy // what a person can do
 }
 
@@ -92,7 +91,7 @@ func (n Need) lack(sc Scope, k topology.Kind) verdict {
 	}
 	v := verdict{}
 	if n.Step != nil {
-		v.steps = []Step{n.Step(sc)}
+		v.steps = []step.Step{n.Step(sc)}
 	}
 	g.Observed = n.Observed(sc)
 	return v.plus(wait(g))
@@ -118,7 +117,7 @@ type Hook struct {
 	// schedulers that exist.
 	Schedules bool
 	// Step returns what to do now; nil when there is only to wait.
-	Step     func(Scope, state.Member) Step
+	Step     func(Scope, state.Member) step.Step
 	Observed func(Scope, state.Member) string
 	// Left returns how much is left until the goal is reached; nil where there is no number.
 	Left func(Scope, state.Member) Quantity
@@ -144,39 +143,33 @@ type Hook struct {
 var LeftoverMarked = Hook{
 	Reason: ClaimsMarked, Want: "claims marked as left over",
 	Done: func(_ Scope, m state.Member) bool { return len(m.Claims) == 0 || m.Marked() },
-	Step: func(_ Scope, m state.Member) Step {
-		var unmarked []Claim
-		for _, c := range m.Claims {
-			if !c.Marked {
-				unmarked = append(unmarked, Claim{Name: c.Name, UID: c.UID, Version: c.Version})
-			}
-		}
-		return MarkClaims{Component: m.Kind, Member: m.Name, Claims: unmarked}
+	Step: func(_ Scope, m state.Member) step.Step {
+		unmarked := slices.DeleteFunc(slices.Clone(m.Claims), func(c state.Claim) bool { return c.Marked })
+		return step.MarkClaims{Component: m.Kind, Member: m.Name, Claims: step.Identities(unmarked)}
 	},
 }
 
-// Scope is what needs and hooks read: one component within the whole. It is passed by
-// value at each step of a decision, so it only holds pointers.
+// Scope is what needs and hooks read: what is known of one component, and what this run may do.
 type Scope struct {
-	Cluster *topology.Cluster
-	Want    *desired.Group
-	Got     *state.Group
-	All     *state.Snapshot
-	Policy  *Policy
+	facts.Component
+	Policy *Policy
 }
 
-// scopesOf returns the scopes of all components, in dependency order.
-func scopesOf(policy *Policy, w *desired.State, s *state.Snapshot) []Scope {
-	scopes, got := make([]Scope, len(w.Groups)), make([]state.Group, len(w.Groups))
-	for i := range w.Groups {
-		got[i] = s.Groups[w.Groups[i].Kind]
-		scopes[i] = Scope{Cluster: &w.Cluster, Want: &w.Groups[i], Got: &got[i], All: s, Policy: policy}
+// decision is one component while a plan is made: the scope, the profile, and what holds the rollout back.
+type decision struct {
+	Scope
+	profile Profile
+	hold    hold
+}
+
+// decisionsOf returns the decisions on all components, in dependency order.
+func decisionsOf(profiles []Profile, policy *Policy, w *desired.State, s *state.Snapshot) []decision {
+	all := make([]decision, len(w.Groups))
+	for i, c := range facts.Of(w, s) {
+		all[i] = decision{Scope: Scope{c, policy}, profile: profileOf(profiles, c.Want.Kind)}
 	}
-	return scopes
+	return all
 }
-
-// Kept reports whether the user wants a member.
-func (sc Scope) Kept(m state.Member) bool { return m.Ordinal < sc.Want.Size() }
 
 // pursue goes through the hooks in order up to the first goal that is not reached. It
 // returns the step for that goal and its gate.
@@ -241,12 +234,12 @@ func (h Hook) read(sc Scope, m state.Member, g *Gate) {
 }
 
 // step returns what to do now for the goal, if anything.
-func (h Hook) step(sc Scope, m state.Member) []Step {
+func (h Hook) step(sc Scope, m state.Member) []step.Step {
 	if h.Step == nil {
 		return nil
 	}
-	if step := h.Step(sc, m); step != nil {
-		return []Step{step}
+	if next := h.Step(sc, m); next != nil {
+		return []step.Step{next}
 	}
 	return nil
 }
@@ -276,7 +269,7 @@ func (sc Scope) lapsed(h Hook, g *Gate) (over bool, v verdict) {
 	limit, limited := h.Timeout(sc)
 	end, why := g.Since.Add(limit), fmt.Sprintf(" after %s", limit)
 	if !limited {
-		g.patience = cmp.Or(h.Patience, TimeToServe) // so that the gate says until when
+		g.patience = cmp.Or(h.Patience, facts.TimeToServe) // so that the gate says until when
 		if lapse != Proceed {
 			return false, verdict{}
 		}

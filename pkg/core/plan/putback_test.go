@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
@@ -42,7 +42,7 @@ func TestPutBackFirst(t *testing.T) {
 			c := plantest.New(3, 4, 2)
 			changedByHand(c, k)
 			change(c, k)
-			var of []plan.Step
+			var of []step.Step
 			for _, s := range c.Decide().Steps {
 				if kind, _ := s.Target(); kind == k {
 					of = append(of, s)
@@ -87,7 +87,7 @@ func TestNotRecreatedWithAChangedTemplate(t *testing.T) {
 	c.Volumes(topology.TiKV, 10, 20)
 	changedByHand(c, topology.TiKV)
 	for _, s := range c.Decide().Steps {
-		if _, recreates := s.(plan.RecreateSet); recreates {
+		if _, recreates := s.(step.RecreateSet); recreates {
 			t.Error(s)
 		}
 	}

@@ -3,6 +3,7 @@ package plan
 import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -10,21 +11,20 @@ import (
 // for that. It comes last, when there is nothing else to do or to wait for. To keep data a little
 // longer costs almost nothing. In a cluster that has converged it is certain which member a claim
 // belongs to.
-func reclaim(profiles []Profile, w desired.State, s state.Snapshot, scopes []Scope) verdict {
+func reclaim(decisions []decision, w desired.State, s state.Snapshot) verdict {
 	var v verdict
 	if !w.Cluster.Reclaims || !s.PD.Known() {
 		return v
 	}
-	for _, sc := range scopes {
-		p := profileOf(profiles, sc.Want.Kind)
-		if p.Kind.Data() == topology.Store && !sc.All.PD.Bootstrapped {
-			v.gates = append(v.gates, sc.storesNotListed(p)...)
+	for _, d := range decisions {
+		if d.Want.Kind.Data() == topology.Store && !d.All.PD.Bootstrapped {
+			v.gates = append(v.gates, d.storesNotListed()...)
 			continue
 		}
-		for _, m := range sc.Got.Members {
+		for _, m := range d.Got.Members {
 			for _, c := range m.Claims {
-				if c.Marked && !c.Terminating && sc.abandoned(p, m) {
-					v.steps = append(v.steps, DeleteClaim{
+				if c.Marked && !c.Terminating && d.CanBeReclaimed(m) {
+					v.steps = append(v.steps, step.DeleteClaim{
 						Component: m.Kind, Member: m.Name, Name: c.Name, UID: c.UID, Reclaim: true,
 					})
 				}
@@ -37,25 +37,14 @@ func reclaim(profiles []Profile, w desired.State, s state.Snapshot, scopes []Sco
 // storesNotListed waits until PD lists its stores again after an election, where a
 // removed store has left a claim. Claims that are not marked show that PD has had stores:
 // while these are suspended, nothing else waits for PD.
-func (sc Scope) storesNotListed(p Profile) []Gate {
+func (sc Scope) storesNotListed() []Gate {
 	left, stores := false, false
 	for _, m := range sc.Got.Members {
 		left = left || m.Marked() && !sc.Kept(m)
-		stores = stores || len(m.Claims) > len(markedClaims(m))
+		stores = stores || len(m.Claims) > len(m.MarkedClaims())
 	}
 	if !left || !stores || !sc.Want.Suspend {
 		return nil
 	}
-	return []Gate{{Component: p.Kind, Reason: StoresListed, Want: "PD lists its stores", Source: FromDatabase}}
-}
-
-// abandoned reports whether the member is not wanted, nothing of the member runs, and the database
-// has removed the member for good. The mark of a claim alone is no proof, because the mark stays
-// after a scale-in that was cancelled, until the member serves again. That PD does not list the
-// member is no proof either, because the data may be of another cluster.
-func (sc Scope) abandoned(p Profile, m state.Member) bool {
-	if sc.Kept(m) || m.Pod != nil {
-		return false
-	}
-	return p.Kind.Data() == topology.None || !sc.OfOtherCluster(m) && (m.Database.Presence == state.Absent || m.Database.Removed())
+	return []Gate{{Component: sc.Want.Kind, Reason: StoresListed, Want: "PD lists its stores", Source: FromDatabase}}
 }

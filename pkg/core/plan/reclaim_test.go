@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
@@ -166,7 +166,7 @@ func TestReclaimComesLast(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := with(func(c *plantest.Cluster) { left(c, tikv) }, change)
 			for _, s := range c.Decide().Steps {
-				if d, ok := s.(plan.DeleteClaim); ok {
+				if d, ok := s.(step.DeleteClaim); ok {
 					t.Errorf("%s comes before", d)
 				}
 			}

@@ -12,13 +12,12 @@ import (
 // below what the data needs would never finish.
 func Refusals(profiles []Profile, w desired.State, s state.Snapshot) []Gate {
 	gates := notDriven(w, s)
-	for _, sc := range scopesOf(&Policy{}, &w, &s) {
-		g := sc.Want
-		p := profileOf(profiles, g.Kind)
-		if p.Floor == nil || g.Replicas >= max(sc.Got.Set.Replicas, sc.Got.Extent()) {
+	for _, d := range decisionsOf(profiles, &Policy{}, &w, &s) {
+		g, floor := d.Want, d.profile.Floor
+		if floor == nil || g.Replicas >= max(d.Got.Set.Replicas, d.Got.Extent()) {
 			continue
 		}
-		if least, why, help := p.Floor(sc); g.Replicas < least {
+		if least, why, help := floor(d.Scope); g.Replicas < least {
 			gates = append(gates, Gate{
 				Component: g.Kind, Blocked: true,
 				Reason: MinimumReplicas, Want: "at least " + remedy.Count(least, "replica", "replicas"),

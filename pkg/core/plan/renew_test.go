@@ -4,8 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
@@ -64,8 +65,8 @@ func TestRenew(t *testing.T) {
 	}
 	plantest.Table(t, "renew", []plantest.Case{
 		{Name: "a PD member that was removed crashes", Cluster: with(removed("t-pd-2"))},
-		{Name: "it runs, and may be about to join", Cluster: with(removed("t-pd-2", runs(plan.Registering-time.Second)))},
-		{Name: "it runs for too long to be about to join", Cluster: with(removed("t-pd-2", runs(plan.Registering)))},
+		{Name: "it runs, and may be about to join", Cluster: with(removed("t-pd-2", runs(facts.Registering-time.Second)))},
+		{Name: "it runs for too long to be about to join", Cluster: with(removed("t-pd-2", runs(facts.Registering)))},
 		{Name: "it has not run yet", Cluster: with(removed("t-pd-2", func(m *state.Member) { m.Pod.Ran = false }))},
 		{Name: "its claim is not marked", Cluster: with(removed("t-pd-2", func(m *state.Member) { m.Claims[0].Marked = false }))},
 		{Name: "its claim is going", Cluster: with(removed("t-pd-2", func(m *state.Member) { m.Claims[0].Terminating = true }))},
@@ -214,12 +215,12 @@ func TestRenew(t *testing.T) {
 	// By the UIDs the step distinguishes the claim and its pod from later ones of the same name.
 	for name, c := range map[string]struct {
 		cluster *plantest.Cluster
-		want    plan.Step
+		want    step.Step
 	}{
-		"claim": {with(removed("t-pd-2")), plan.DeleteClaim{
+		"claim": {with(removed("t-pd-2")), step.DeleteClaim{
 			Component: pd, Member: "t-pd-2", Name: "pd-t-pd-2", UID: "claim-pd-2", PodUID: "uid-pd-2",
 		}},
-		"pod": {with(removed("t-pd-2", func(m *state.Member) { m.Claims[0].Terminating = true })), plan.DeletePod{
+		"pod": {with(removed("t-pd-2", func(m *state.Member) { m.Claims[0].Terminating = true })), step.DeletePod{
 			Component: pd, Member: "t-pd-2", UID: "uid-pd-2",
 		}},
 	} {

@@ -1,8 +1,10 @@
 package plan
 
 import (
+	"slices"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -19,14 +21,14 @@ var beforeRepair = []condition{
 	{
 		want: "member is down", because: "a member that serves is restarted by the rollout", by: ByKubernetes,
 		unmet: func(s *subject) string {
-			return unless(!s.downOrNoQuorum(s.profile, s.member), "no observation says that it is down")
+			return unless(!s.DownOrNoQuorum(s.member), "no observation says that it is down")
 		},
 		since: (*subject).isDownSince,
 	},
 	{
 		want: "wanted template not tried yet", because: "another pod of the same template would fail as well", by: ByPerson,
 		unmet: func(s *subject) string {
-			return unless(!s.waitsForRestart(s.member), "no restart would change its template")
+			return unless(!s.WaitsForRestart(s.member), "no restart would change its template")
 		},
 	},
 	{
@@ -52,51 +54,51 @@ var beforeHarmfulRepair = []condition{
 	{
 		want: "membership known", because: "otherwise nobody knows what the cluster would lose", by: ByDatabase,
 		unmet: func(s *subject) string {
-			return unless(!s.restartsInOrder(s.profile, s.member), "its part in the database is not known")
+			return unless(!s.restartsInOrder(s.member), "its part in the database is not known")
 		},
 	},
 	{
 		want: "all other members serving", because: "no member is restarted while another one is missing", by: ByKubernetes,
-		waits: func(s *subject) verdict { return s.peersMissing(s.profile, s.member) },
+		waits: func(s *subject) verdict { return s.awaitServing(s.PeersMissing(s.member)) },
 	},
 	{
 		want: StoresElsewhereWanted, because: "stores of other clusters have copies of the same regions", by: ByPerson,
-		waits: func(s *subject) verdict { return s.storesElsewhere(s.profile) },
+		waits: (*subject).storesElsewhere,
 	},
 }
 
 // repair gives a member that does not serve the wanted template before anything else is done for the component. If the
 // member is down because of the old template, only this helps: a wait until it is healthy would never end. Where that
 // is not possible, the other phases continue.
-func (sc Scope) repair(p Profile, h hold) verdict {
-	if h.rolling || !sc.anyDown(p) {
+func (d *decision) repair() verdict {
+	if d.hold.rolling || !d.AnyDown() {
 		return verdict{}
 	}
-	m, ok := sc.candidate()
-	if v := sc.upload(); !v.idle() || !ok {
+	m, ok := d.Candidate()
+	if v := d.upload(); !v.idle() || !ok {
 		return v
 	}
-	s := sc.about(p, h, m)
+	s := d.about(m)
 	switch {
 	case objection(beforeRepair, s) != "" || objection(worthTrying(), s) != "":
 		return verdict{}
-	case sc.restartIsHarmless(p, m):
-		return act(sc.restart(m))
+	case d.RestartIsHarmless(m):
+		return act(d.restart(m))
 	case objection(beforeHarmfulRepair, s) != "":
 		return verdict{}
 	}
-	return sc.replace(p, m)
+	return d.replace(m)
 }
 
 // isDownSince returns since when there is evidence that the member is down, zero where there is none.
-func (s *subject) isDownSince() time.Time { return s.downSince(s.member) }
+func (s *subject) isDownSince() time.Time { return s.DownSince(s.member) }
 
 // terminates reports whether the pod of the member is being deleted.
 func (s *subject) terminates() bool { return s.member.Pod != nil && s.member.Pod.Terminating }
 
 // overtaken returns which member is restarted before this one, "" when this one comes next.
 func (s *subject) overtaken() string {
-	next, ok := s.candidate()
+	next, ok := s.Candidate()
 	return unless(ok && next.Ordinal != s.member.Ordinal, next.Name+" comes first")
 }
 
@@ -114,19 +116,19 @@ func (v verdict) text() string {
 // repairable waits for the evidence that lets repair restart a member. It does so where nothing
 // else can be done before a person does something. Part of the evidence only this process has
 // observed: a run that ended at once would never observe it for long enough.
-func (sc Scope) repairable(p Profile, h hold, gates []Gate) verdict {
-	m, ok := sc.candidate()
-	if h.rolling || sc.LeftToUser(m) || !allBlocked(gates) {
+func (d *decision) repairable(gates []Gate) verdict {
+	m, ok := d.Candidate()
+	if d.hold.rolling || d.LeftToUser(m) || !allBlocked(gates) {
 		return verdict{}
 	}
-	if !ok || !sc.downOrNoQuorum(p, m) || !sc.mayHelp(p, m) {
+	if !ok || !d.DownOrNoQuorum(m) || !d.mayHelp(m) {
 		return verdict{}
 	}
-	due := sc.freeAt(p, m)
-	if !sc.All.At.Before(due) {
+	due := d.FreeAt(m)
+	if !d.All.At.Before(due) {
 		return verdict{}
 	}
-	return wait(sc.untilDeadline(m, "is restarted", sc.reported(m).both, due))
+	return wait(d.untilDeadline(m, "is restarted", d.Reported(m).Both, due))
 }
 
 // worthTrying must hold of a member that is down, so that the update revision may help the member. The member might
@@ -136,7 +138,7 @@ func worthTrying() []condition {
 	return []condition{
 		{
 			want: "no canary holds the member", because: "a person decides when the member gets the new template", by: ByPerson,
-			unmet: func(s *subject) string { return unless(s.isBeyondCanary(s.member), "the canary is not promoted") },
+			unmet: func(s *subject) string { return unless(s.IsBeyondCanary(s.member), "the canary is not promoted") },
 		},
 		{
 			want: "pod not being deleted", because: "the next pod of the member has the new template anyway", by: ByKubernetes,
@@ -153,13 +155,13 @@ func worthTrying() []condition {
 		{
 			want: "data not being deleted", because: "the claim would be deleted with the pod", by: ByPerson,
 			unmet: func(s *subject) string {
-				return unless(dataBeingDeleted(s.profile, s.member), "a claim with its data is being deleted")
+				return unless(s.member.DataBeingDeleted(), "a claim with its data is being deleted")
 			},
 		},
 		{
 			want: "no other cure next", because: "new data or the removal of the member needs no restart before", by: ByTool,
 			unmet: func(s *subject) string {
-				return unless(s.mayBeRenewedOrRemoved(s.profile, s.member), "it gets new data, or is removed, next")
+				return unless(s.mayBeRenewedOrRemoved(s.member), "it gets new data, or is removed, next")
 			},
 		},
 		{
@@ -174,80 +176,37 @@ func worthTrying() []condition {
 }
 
 // mayHelp reports whether the update revision is worth a try for a member that is down.
-func (sc Scope) mayHelp(p Profile, m state.Member) bool {
-	return objection(worthTrying(), sc.about(p, hold{}, m)) == ""
+func (d *decision) mayHelp(m state.Member) bool {
+	return objection(worthTrying(), d.about(m)) == ""
 }
 
 // failsAnyway reports whether PD has removed the member, so that the member fails with any template.
 func (s *subject) failsAnyway() bool {
-	p, m := s.profile, s.member
-	return s.removedFromPD(p, m) && !s.blocksRollout(p, m) && !s.runsUnlisted(m)
+	m := s.member
+	return s.RemovedFromPD(m) && !s.blocksRollout(m) && !s.RunsUnlisted(m)
 }
 
 // helpless returns why the update revision can hardly help the member, "" when it may.
 func (s *subject) helpless() string {
 	m := s.member
-	failing := s.failing(m)
-	if s.updateRevisionServes() {
+	failing := s.Failing(m)
+	if s.UpdateRevisionServes() {
 		failing = nil
 	}
 	switch {
-	case s.profile.Kind.Data() != topology.Raft || m.Database.Presence != state.Unknown:
-		return unless(len(failing) > 0 && !s.cannotServe(m), "with the new template others do not serve")
+	case s.Want.Kind.Data() != topology.Raft || m.Database.Presence != state.Unknown:
+		return unless(len(failing) > 0 && !s.CannotServe(m), "with the new template others do not serve")
 	case len(failing) == 0 && (m.Pod == nil || !m.Pod.Ready):
 		return ""
 	}
 	return s.deadlocked(failing)
 }
 
-// cannotServe reports whether a member with an old revision cannot be expected to serve as it is. A
-// restart takes nothing away then, even if others fail with the update revision, perhaps for
-// reasons of their own. Either its container is Ready and refuses connections, for long by PD's
-// report. Or its pod has a revision that Kubernetes would not create again, and its container has
-// long not run, or long crashed again and again.
-func (sc Scope) cannotServe(m state.Member) bool {
-	switch {
-	case m.Pod == nil:
-		return false
-	case m.Pod.Ready:
-		return sc.downForLong(m)
-	}
-	return m.Pod.Revision != sc.Got.Set.CurrentRevision &&
-		m.Stopped() && (!m.Pod.Ran || sc.loops(m)) && sc.All.At.Sub(sc.unchangedSince(m)) >= TimeToServe
-}
-
 // mayBeRenewedOrRemoved reports whether nothing keeps a member from getting new data, or from
 // being removed.
-func (sc Scope) mayBeRenewedOrRemoved(p Profile, m state.Member) bool {
-	top := m.Ordinal == sc.Got.Set.Replicas-1
-	return sc.renewable(p, m) || removalIrreversible(m) && top && (!sc.Kept(m) || sc.storeForgotten(p, m))
-}
-
-// updateRevisionServes reports whether a member has served with the update revision for a while. Then other members
-// fail with the update revision for another reason. PD, for example, lets no member join while an added member has yet
-// to start.
-func (sc Scope) updateRevisionServes() bool {
-	for _, m := range sc.Got.BelowReplicas() {
-		if !sc.Got.Outdated(m) && m.Up() && !sc.loops(m) &&
-			!m.Pod.Started.IsZero() && sc.All.At.Sub(m.Pod.Started) >= settling {
-			return true
-		}
-	}
-	return false
-}
-
-// failing returns the members, except one, that have the update revision and do not serve. A member that a user has
-// named is among them, because nobody knows yet whether the restart helps.
-func (sc Scope) failing(except state.Member) []state.Member {
-	var failing []state.Member
-	for _, m := range sc.Got.BelowReplicas() {
-		removed := removalIrreversible(m) && m.Pod != nil && m.Pod.Ran // it fails for another reason
-		_, queued := sc.memberBefore(m)
-		if m.Ordinal != except.Ordinal && !sc.Got.Outdated(m) && (!m.Up() || sc.loops(m)) && !removed && !queued {
-			failing = append(failing, m)
-		}
-	}
-	return failing
+func (d *decision) mayBeRenewedOrRemoved(m state.Member) bool {
+	top := m.Ordinal == d.Got.Set.Replicas-1
+	return d.renewable(m) || m.RemovalIrreversible() && top && (!d.Kept(m) || d.StoreForgotten(m))
 }
 
 // deadlocked returns why voters that do not serve may still have a quorum, or get one by themselves. It returns ""
@@ -255,35 +214,50 @@ func (sc Scope) failing(except state.Member) []state.Member {
 // recovers from a crash in minutes or not at all. It is enough evidence that members of the update revision run, and
 // after a long time that they have run. Without a quorum a new voter cannot keep running. A PD that only cannot be
 // asked may have a quorum: then only a member whose process does not run is free.
-func (sc Scope) deadlocked(failing []state.Member) string {
-	wait := settling
+func (s *subject) deadlocked(failing []state.Member) string {
+	wait := facts.Settling
 	for _, c := range failing {
 		switch {
 		case c.Pod == nil || !c.Pod.Ran:
 			return c.Name + " has yet to start with the new template"
 		case c.Pod.Started.IsZero():
-			wait = TimeToServe
-		case sc.All.At.Sub(c.Pod.Started) < proving:
+			wait = facts.TimeToServe
+		case s.All.At.Sub(c.Pod.Started) < facts.Proving:
 			return c.Name + " has just started with the new template"
 		}
 	}
-	for _, m := range sc.Got.BelowReplicas() {
-		if m.Pod == nil || m.Pod.Revision != sc.Got.Set.CurrentRevision || !sc.Got.Outdated(m) {
+	for _, m := range s.Got.BelowReplicas() {
+		if m.Pod == nil || m.Pod.Revision != s.Got.Set.CurrentRevision || !s.Got.Outdated(m) {
 			continue // it has never served with its revision
 		}
-		if sc.All.At.Sub(sc.idleSince(m)) < wait {
+		if s.All.At.Sub(s.IdleSince(m)) < wait {
 			return m.Name + " may have served a moment ago"
 		}
 	}
 	return ""
 }
 
-// idleSince returns since when a voter can hardly have served. A voter that crashes again and again
-// may serve in between if it runs for long enough. A restart with a revision that fails elsewhere
-// would end that for good.
-func (sc Scope) idleSince(m state.Member) time.Time {
-	if p := m.Pod; p.Last.Ended.Sub(p.Last.Started) > proving {
-		return later(p.Started, p.Since)
+// restartsInOrder reports whether a member may be restarted in the ordinary order: after its peers
+// serve, and after its leaders have moved. The member itself need not serve. Otherwise a template
+// that breaks a status port could never be taken back.
+func (d *decision) restartsInOrder(m state.Member) bool {
+	switch {
+	case m.Up():
+		return true
+	case m.Pod == nil || m.Pod.Terminating || m.Database.State == state.StoreOffline:
+		return false
+	case m.Database.Presence == state.Unknown && d.Want.Kind.Data() != topology.None:
+		return false // it is not known what the cluster would lose
 	}
-	return sc.unchangedSince(m)
+	return d.mayHelp(m)
+}
+
+// blocksRollout reports whether a partition reaches another member, which needs the update
+// revision, only after this one. A member that cannot serve loses nothing by a restart.
+// Without this rule the two would wait for each other: this one gets new data only when
+// all others serve.
+func (d *decision) blocksRollout(m state.Member) bool {
+	return slices.ContainsFunc(d.Got.BelowReplicas(), func(o state.Member) bool {
+		return o.Ordinal < m.Ordinal && d.Got.Outdated(o) && d.DownOrNoQuorum(o) && d.mayHelp(o)
+	})
 }

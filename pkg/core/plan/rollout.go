@@ -3,23 +3,12 @@ package plan
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 )
-
-// TimeToServe is how long a pod may be NotReady before a person is asked for help. A first start on a
-// new node, with images to pull, takes minutes.
-const TimeToServe = 10 * time.Minute
-
-// settling is how long a new state is given to change by itself.
-const settling = 2 * time.Minute
-
-// proving is how long a process must run before it counts as able to serve.
-const proving = 30 * time.Second
 
 // beforeRollout must hold, in this order, before the next member of a component is restarted. What is true of the whole
 // component comes first, then which member is next.
@@ -36,33 +25,33 @@ var beforeRollout = []condition{
 // beforeRestart must hold, in this order, before the pod of the next member is replaced. What leaves the member comes
 // last, because the member does without it from then on.
 var beforeRestart = []condition{
-	{want: "restarted members ready for long enough", because: "spec.minReadySeconds asks for that", by: ByKubernetes, waits: func(s *subject) verdict { return s.minReadyPassed() }},
+	{want: "restarted members ready for long enough", because: "spec.minReadySeconds asks for that", by: ByKubernetes, waits: (*subject).minReadyPassed},
 	{by: ByDatabase, because: "clients notice the restart as little as possible", goals: func(p *Profile) []Hook { return p.BeforeRestart }},
 	{want: "pod not being replaced already", because: "Kubernetes replaces the pod, because the partition is lowered", by: ByKubernetes, waits: (*subject).underReplacement},
 }
 
 // rollout replaces pods one by one, from the highest ordinal down.
-func (sc Scope) rollout(p Profile, h hold) verdict {
-	next, _ := sc.candidate()
-	s := sc.about(p, h, next)
+func (d *decision) rollout() verdict {
+	next, _ := d.Candidate()
+	s := d.about(next)
 	if v := firstUnmet(beforeRollout, s); !v.idle() || !s.due {
 		return v
 	}
-	return sc.replace(p, next)
+	return d.replace(next)
 }
 
 // queued waits for an earlier component, where there is anything to roll out.
 func (s *subject) queued() verdict {
-	_, outdated := s.outdated()
-	if s.hold.by == "" || !s.due && !outdated && !s.drifted() {
+	_, outdated := s.HighestOutdated()
+	if s.hold.by == "" || !s.due && !outdated && !s.IsDrifted() {
 		return verdict{}
 	}
 	queued := wait(Gate{
-		Component: s.profile.Kind, Reason: RolloutQueued, Want: "rollout can begin", held: true,
+		Component: s.Want.Kind, Reason: RolloutQueued, Want: "rollout can begin", held: true,
 		Observed: "rollout queued behind " + s.hold.by.Title(),
 	})
 	if s.hold.canary {
-		queued = membersDown(s.Scope, s.Got.BelowReplicas(), nil).plus(queued)
+		queued = s.membersDown().plus(queued)
 	}
 	return queued
 }
@@ -72,23 +61,23 @@ func (s *subject) written() verdict { return s.upload() }
 // peersServing waits for members that do not serve. It does not wait for members that were given up if all of them are
 // replaced and nothing is to be rolled out.
 func (s *subject) peersServing() verdict {
-	if _, outdated := s.outdated(); !s.due && !outdated && s.replaced() {
+	if _, outdated := s.HighestOutdated(); !s.due && !outdated && s.AllReplaced() {
 		return verdict{}
 	}
-	return s.peersDown(s.profile, s.member)
+	return s.peersDown(s.member)
 }
 
 func (s *subject) storesOfOthers() verdict {
 	if !s.due {
 		return verdict{}
 	}
-	return s.storesElsewhere(s.profile)
+	return s.storesElsewhere()
 }
 
 // rolloutEnded waits for the end of a rollout of which no pod is left to replace. Members that a user has named come
 // then.
 func (s *subject) rolloutEnded() verdict {
-	if _, outdated := s.outdated(); outdated {
+	if _, outdated := s.HighestOutdated(); outdated {
 		return verdict{}
 	}
 	return s.rolloutFinished(s.due)
@@ -96,11 +85,11 @@ func (s *subject) rolloutEnded() verdict {
 
 // canary stops the rollout where only members are left that a canary holds.
 func (s *subject) canary() verdict {
-	last, outdated := s.outdated()
+	last, outdated := s.HighestOutdated()
 	if s.due || !outdated {
 		return verdict{}
 	}
-	return s.stopAtCanary(s.profile, last)
+	return s.stopAtCanary(last)
 }
 
 func (s *subject) manual() verdict {
@@ -113,7 +102,7 @@ func (s *subject) manual() verdict {
 // underReplacement waits for the pod of a member that Kubernetes may replace already.
 func (s *subject) underReplacement() verdict {
 	m := s.member
-	if s.Got.Set.Partition > m.Ordinal || !m.Up() || s.restartsOutsideRollout(m) {
+	if s.Got.Set.Partition > m.Ordinal || !m.Up() || s.RestartsOutsideRollout(m) {
 		return verdict{}
 	}
 	return wait(Gate{Component: m.Kind, Member: m.Name, Reason: PodReplaced, Want: "pod replaced", Observed: "it has the old revision"})
@@ -131,12 +120,12 @@ func (sc Scope) rolloutFinished(named bool) verdict {
 // peersDown waits for all members that do not serve. It does not wait for the member to restart
 // next, which could prevent its own repair. If it waits for others, that member has a gate as well.
 // Where no member is next, next has no pod, and all are waited for.
-func (sc Scope) peersDown(p Profile, next state.Member) verdict {
-	all := membersDown(sc, sc.Got.BelowReplicas(), nil)
-	if !next.Up() && (sc.LeftToUser(next) || !sc.restartsInOrder(p, next)) {
+func (d *decision) peersDown(next state.Member) verdict {
+	all := d.membersDown()
+	if !next.Up() && (d.LeftToUser(next) || !d.restartsInOrder(next)) {
 		return all
 	}
-	peers := sc.peersMissing(p, next)
+	peers := d.awaitServing(d.PeersMissing(next))
 	if peers.idle() || next.Up() {
 		return peers
 	}
@@ -144,12 +133,12 @@ func (sc Scope) peersDown(p Profile, next state.Member) verdict {
 }
 
 // replace restarts a member when all conditions for its restart hold.
-func (sc Scope) replace(p Profile, m state.Member) verdict {
-	ready := firstUnmet(beforeRestart, sc.about(p, hold{}, m))
+func (d *decision) replace(m state.Member) verdict {
+	ready := firstUnmet(beforeRestart, d.about(m))
 	if !ready.idle() {
 		return ready
 	}
-	r := sc.restart(m)
+	r := d.restart(m)
 	r.Without = strings.Join(ready.notes, ", ")
 	return act(r)
 }
@@ -173,16 +162,6 @@ func (sc Scope) manualRestartGate(m state.Member) Gate {
 	return g
 }
 
-// notServingSince returns since when there is evidence that a member with a Ready pod
-// does not serve. One that the database has never seen has not served since its pod was
-// created.
-func (sc Scope) notServingSince(m state.Member) time.Time {
-	if m.Database.Presence == state.Absent {
-		return sc.unchangedSince(m)
-	}
-	return sc.downSince(m)
-}
-
 // finish ends a rollout, but not before Kubernetes reports that the rollout is over. With a closed
 // partition Kubernetes recreates a lost pod with the revision that counts as current in Kubernetes.
 func (sc Scope) finish() verdict {
@@ -191,19 +170,19 @@ func (sc Scope) finish() verdict {
 	case !set.Completed():
 		return wait(Gate{Component: sc.Want.Kind, Reason: RolloutRecorded, Want: "StatefulSet status shows the finished rollout"})
 	case set.Partition < set.Replicas && !set.Manual:
-		return act(Close{Component: sc.Want.Kind, Basis: sc.basis(), Partition: set.Replicas})
+		return act(step.Close{Component: sc.Want.Kind, Basis: sc.basis(), Partition: set.Replicas})
 	}
 	return verdict{}
 }
 
-func (sc Scope) restart(m state.Member) Restart {
-	r := Restart{Component: m.Kind, Member: m.Name, Ordinal: m.Ordinal, Basis: sc.basis(), From: sc.Got.Set.Partition}
-	r.Leaderless, r.Committed = sc.unled(Profile{Kind: m.Kind}, m), sc.All.PD.Committed
+func (sc Scope) restart(m state.Member) step.Restart {
+	r := step.Restart{Component: m.Kind, Member: m.Name, Ordinal: m.Ordinal, Basis: sc.basis(), From: sc.Got.Set.Partition}
+	r.Leaderless, r.Committed = sc.Unled(m), sc.All.PD.Committed
 	if m.Pod != nil {
 		r.PodUID, r.Stuck, r.Ready = m.Pod.UID, !m.Up(), m.Pod.Ready
 		r.FlushLog = sc.Want.FlushesLog && m.Up()
 	}
-	if sc.restartsOutsideRollout(m) {
+	if sc.RestartsOutsideRollout(m) {
 		r.Revision = sc.Got.Set.UpdateRevision
 	}
 	if _, leave := sc.All.OpenEviction(m.Database.ID); leave && m.Up() && m.Database.Evicting {
@@ -217,12 +196,10 @@ func (sc Scope) restart(m state.Member) Restart {
 func (sc Scope) upload() verdict {
 	steps := applies(sc.Want.Kind, sc.Want.Config)
 	if sc.Want.Set.Drift != desired.None {
-		steps = append(steps, Apply{Component: sc.Want.Kind, Object: sc.Want.Set})
+		steps = append(steps, step.Apply{Component: sc.Want.Kind, Object: sc.Want.Set})
 	}
 	return verdict{steps: steps}
 }
-
-func (sc Scope) drifted() bool { return !sc.upload().idle() }
 
 // minReadyPassed waits until restarted pods have been Ready for as long as the user asks.
 func (sc Scope) minReadyPassed() verdict {
@@ -239,67 +216,4 @@ func (sc Scope) minReadyPassed() verdict {
 		}
 	}
 	return verdict{}
-}
-
-// membersDown returns a gate for each member that does not serve, except a member that is about to
-// be removed. Nothing is taken away while a peer is missing.
-func membersDown(sc Scope, members []state.Member, except *state.Member) verdict {
-	var v verdict
-	for _, m := range members {
-		if m.Up() && !sc.loops(m) || except != nil && m.Ordinal == except.Ordinal {
-			continue
-		}
-		v.gates = append(v.gates, serving(sc, m))
-	}
-	return v
-}
-
-func serving(sc Scope, m state.Member) Gate {
-	g := Gate{Component: m.Kind, Member: m.Name, Reason: MemberServing, Want: "serving", Observed: m.Trouble()}
-	switch {
-	case sc.loops(m):
-		return sc.crashing(m, g)
-	case m.Pod == nil:
-		if o, ok := sc.memberBefore(m); ok {
-			g.Observed, g.held = "no pod before "+o.Name+" is ready", true
-			return g
-		}
-		return sc.withinTimeToServe(g, m.Gone, sc.podAdvice(m))
-	case m.Pod.Ready && !m.Pod.Terminating:
-		return sc.readyNotServing(m, g)
-	}
-	return sc.withinTimeToServe(g, m.Pod.Since, sc.podAdvice(m))
-}
-
-// readyNotServing is the gate of a member whose pod is Ready. What the database reports
-// may change within seconds, so the gate is Blocked only after this process has seen it
-// for a while.
-func (sc Scope) readyNotServing(m state.Member, g Gate) Gate {
-	g.Source = FromDatabase
-	if m.Database == (state.Database{}) && !sc.All.PD.Known() {
-		g.Observed = sc.All.PD.Problem
-	}
-	since := sc.notServingSince(m)
-	if since.IsZero() {
-		since = m.NotServing
-	}
-	g = sc.withinTimeToServe(g, since, sc.logs(m))
-	if seen := m.NotServing.Add(settling); g.Deadline.Before(seen) {
-		g.Deadline, g.Blocked = seen, !sc.All.At.Before(seen)
-	}
-	return g
-}
-
-// withinTimeToServe gives a gate the time that a member may take to serve, where the beginning is known. A member of
-// PD does not call for a person while PD may be in an election. After the election the engine decides what a PD
-// without a leader needs, such as members whose pods were taken away.
-func (sc Scope) withinTimeToServe(g Gate, since time.Time, help remedy.Remedy) Gate {
-	g.Remedy = help
-	if since.IsZero() {
-		return g
-	}
-	g.Since, g.Deadline = since, since.Add(TimeToServe)
-	electing := sc.Want.Kind.Data() == topology.Raft && sc.All.PD.Electing
-	g.Blocked = !electing && !sc.All.At.Before(g.Deadline)
-	return g
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
@@ -233,7 +234,7 @@ func TestLeadersEvictedForRestart(t *testing.T) {
 		"there is none to move to":                             {plantest.New(3, 1, 2).Roll(tikv), false},
 	} {
 		for _, s := range tt.c.Decide().Steps {
-			if r, ok := s.(plan.Restart); ok && (r.StoreID != 0) == tt.evicted {
+			if r, ok := s.(step.Restart); ok && (r.StoreID != 0) == tt.evicted {
 				tt.c = nil
 			}
 		}

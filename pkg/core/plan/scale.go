@@ -5,35 +5,36 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // scaleOut adds members, no more than the user allows to join at the same time. Voters join one by
 // one, since a second voter that is added before the first has started can take the quorum away.
 // Members that can join do so while members above them still wait for free claims.
-func (sc Scope) scaleOut(p Profile) verdict {
-	have := sc.Got.Set.Replicas
-	if have > 0 && sc.storeForgotten(p, sc.memberAt(have-1)) {
+func (d *decision) scaleOut() verdict {
+	have := d.Got.Set.Replicas
+	if have > 0 && d.StoreForgotten(d.MemberAt(have-1)) {
 		return verdict{}
 	}
 	var open verdict
 	ready := 0
-	for i := range min(sc.Want.Size()-have, sc.joiners(p)) {
-		v := sc.prepareJoin(p, sc.memberAt(have+i), i)
+	for i := range min(d.Want.Size()-have, d.joiners()) {
+		v := d.prepareJoin(d.MemberAt(have+i), i)
 		if open = open.plus(v); open.idle() {
 			ready++
 		}
 	}
 	if ready > 0 {
-		return act(Resize{Component: p.Kind, Basis: sc.basis(), From: have, To: have + ready})
+		return act(step.Resize{Component: d.Want.Kind, Basis: d.basis(), From: have, To: have + ready})
 	}
 	return open
 }
 
 // joiners returns how many members may join at the same time. During a rollout only one may,
 // because a rollout cannot reach a member that fails below members that serve.
-func (sc Scope) joiners(p Profile) int {
-	if p.Kind.Data() == topology.Raft || sc.rolling() {
+func (sc Scope) joiners() int {
+	if sc.Want.Kind.Data() == topology.Raft || sc.Rolling() {
 		return 1
 	}
 	return max(sc.Want.ScaleOut, 1)
@@ -41,28 +42,13 @@ func (sc Scope) joiners(p Profile) int {
 
 // prepareJoin returns what must be done or hold before a member can join. Others may join at the same
 // time.
-func (sc Scope) prepareJoin(p Profile, m state.Member, others int) verdict {
-	if !sc.comesBack(p, m) {
-		if v := sc.waitForJoined(p, others); !v.idle() {
+func (d *decision) prepareJoin(m state.Member, others int) verdict {
+	if !d.ComesBack(m) {
+		if v := d.waitForJoined(others); !v.idle() {
 			return v
 		}
 	}
-	return sc.clearOrdinal(p, m)
-}
-
-// comesBack reports whether only the pod of the member was taken away, and the member was not
-// removed. The member has its data, so it adds no voter. PD may need this member for its quorum,
-// and then PD cannot be asked. But claims of a removed member would be marked.
-func (sc Scope) comesBack(p Profile, m state.Member) bool {
-	if len(m.Claims) == 0 || len(markedClaims(m)) > 0 {
-		return false
-	}
-	return countedOn(m) || p.Kind.Data() == topology.Raft && m.Database.Presence == state.Unknown
-}
-
-// countedOn reports whether the database counts on the member.
-func countedOn(m state.Member) bool {
-	return m.Database.Presence == state.Present && !m.Database.Removed()
+	return d.clearOrdinal(m)
 }
 
 // waitForJoined waits for the members that must serve before another member may join. A voter waits for
@@ -70,73 +56,61 @@ func countedOn(m state.Member) bool {
 // would join at the same time. A member that is lost later, or never starts, does not prevent that
 // members are added, unless a rollout is under way. A partition reaches a member that fails only
 // while no member above it serves with another revision.
-func (sc Scope) waitForJoined(p Profile, coming int) verdict {
-	running := sc.Got.BelowReplicas()
-	if p.Kind.Data() == topology.Raft && sc.All.PD.ClusterID == 0 {
+func (d *decision) waitForJoined(coming int) verdict {
+	running := d.Got.BelowReplicas()
+	if d.Want.Kind.Data() == topology.Raft && d.All.PD.ClusterID == 0 {
 		return verdict{} // PD has nothing to vote on before most initial members are there
 	}
-	if p.Kind.Data() == topology.Raft {
-		return membersDown(sc, sc.voting(running), nil)
+	if d.Want.Kind.Data() == topology.Raft {
+		return d.awaitServing(d.NotServing(d.VotingMembers(running)))
 	}
 	var joining verdict
-	for _, m := range running[max(len(running)-sc.joiners(p), 0):] {
-		g := serving(sc, m)
+	for _, m := range running[max(len(running)-d.joiners(), 0):] {
+		g := serving(d.Scope, m)
 		// There is no wait for a member that Kubernetes creates only after a lower one. A member
 		// that leaves the database, or must leave it, may itself wait for the new ones, since its
 		// regions need room.
-		rolling := sc.rolling() && m.Database.State != state.StoreOffline && !dataBeingDeleted(p, m)
-		if !m.Up() && !g.held && (rolling || !countedOn(m) && !g.Blocked) {
+		rolling := d.Rolling() && m.Database.State != state.StoreOffline && !m.DataBeingDeleted()
+		if !m.Up() && !g.held && (rolling || !m.CountedOn() && !g.Blocked) {
 			joining.gates = append(joining.gates, g)
 		}
 	}
-	if len(joining.gates)+coming < sc.joiners(p) {
+	if len(joining.gates)+coming < d.joiners() {
 		return verdict{}
 	}
 	return joining
-}
-
-// voting returns the members that have a vote. Members that were given up and removed from PD have
-// none.
-func (sc Scope) voting(members []state.Member) []state.Member {
-	var voters []state.Member
-	for _, m := range members {
-		if f, given := sc.Want.Failure(m.Name); !given || !f.Deleted || m.Database.Presence != state.Absent || sc.holdsUp(m) {
-			voters = append(voters, m)
-		}
-	}
-	return voters
 }
 
 // clearOrdinal makes an ordinal free for a new member. The pod and the data of the former member of that
 // ordinal have to be deleted. Where nothing has to be deleted, a pod that is there stays, or
 // Kubernetes creates the next one after it. With OrderedReady that can be necessary, since
 // Kubernetes deletes no pod while a lower one is not Ready.
-func (sc Scope) clearOrdinal(p Profile, m state.Member) verdict {
-	if p.Kind.Data() == topology.None {
+func (d *decision) clearOrdinal(m state.Member) verdict {
+	if d.Want.Kind.Data() == topology.None {
 		return verdict{}
 	}
-	returns := countedOn(m) || sc.comesBack(p, m)
+	returns := m.CountedOn() || d.ComesBack(m)
 	if m.Pod != nil && !returns {
-		return wait(sc.removedPod(m))
+		return wait(d.removedPod(m))
 	}
 	for _, c := range m.Claims {
 		switch {
 		case c.Terminating:
-			return wait(Gate{Component: p.Kind, Member: m.Name, Object: c.Name, Reason: ClaimDeleted, Want: "left-over claim deleted", Observed: c.Name + " is terminating", Remedy: sc.describe("pvc", c.Name)})
+			return wait(Gate{Component: d.Want.Kind, Member: m.Name, Object: c.Name, Reason: ClaimDeleted, Want: "left-over claim deleted", Observed: c.Name + " is terminating", Remedy: d.describe("pvc", c.Name)})
 		case returns:
 			// The member was never removed. The data is its own, and a new pod starts on it.
 		case m.Database.Presence == state.Unknown:
-			return wait(Gate{Component: p.Kind, Member: m.Name, Object: c.Name, Reason: ClaimOwnerKnown, Want: "owner of the claim known", Observed: c.Name, Source: FromDatabase})
+			return wait(Gate{Component: d.Want.Kind, Member: m.Name, Object: c.Name, Reason: ClaimOwnerKnown, Want: "owner of the claim known", Observed: c.Name, Source: FromDatabase})
 		case c.Marked:
-			return act(DeleteClaim{Component: p.Kind, Member: m.Name, Name: c.Name, UID: c.UID})
+			return act(step.DeleteClaim{Component: d.Want.Kind, Member: m.Name, Name: c.Name, UID: c.UID})
 		case m.Database.Removed():
-			return sc.pursue([]Hook{LeftoverMarked}, m)
+			return d.pursue([]Hook{LeftoverMarked}, m)
 		default:
 			return wait(Gate{
-				Component: p.Kind, Member: m.Name, Blocked: true,
+				Component: d.Want.Kind, Member: m.Name, Blocked: true,
 				Object: c.Name, Reason: ClaimFree, Want: "claim free",
 				Observed: fmt.Sprintf("claim %s holds data of a member that PD does not know", c.Name),
-				Remedy:   remedy.Remedy{remedy.Run("look at it, then delete it", sc.Cluster.Delete("pvc", c.Name))},
+				Remedy:   remedy.Remedy{remedy.Run("look at it, then delete it", d.Cluster.Delete("pvc", c.Name))},
 			})
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
@@ -253,8 +253,8 @@ func TestVotersRemoved(t *testing.T) {
 // not deleted.
 func TestSuspendFor(t *testing.T) {
 	got := suspend([]topology.Kind{tidb}).Decide().Steps
-	want := plan.DeleteSet{Component: tidb, Name: "t-tidb", Basis: plan.Basis{UID: "set-tidb"}}
-	if len(got) != 1 || got[0] != plan.Step(want) {
+	want := step.DeleteSet{Component: tidb, Name: "t-tidb", Basis: step.Basis{UID: "set-tidb"}}
+	if len(got) != 1 || got[0] != step.Step(want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -57,7 +58,7 @@ func endObsolete(c topology.Cluster, s state.Snapshot) verdict {
 	for _, r := range s.Removals {
 		m, owned := owner[r.StoreID]
 		if s.PD.Bootstrapped && !unknown[r.Member] && (!owned || m.Database.State == state.StoreTombstone) {
-			v.steps = append(v.steps, ForgetRecord{Component: storesOf(c, r.Member), Member: r.Member, StoreID: r.StoreID, Record: state.RecordRemoval})
+			v.steps = append(v.steps, step.ForgetRecord{Component: storesOf(c, r.Member), Member: r.Member, StoreID: r.StoreID, Record: state.RecordRemoval})
 		}
 	}
 	return v
@@ -81,7 +82,7 @@ func endEvictions(c topology.Cluster, s state.Snapshot, evictions []state.Evicti
 			v.gates = []Gate{g}
 			continue
 		}
-		v.steps = append(v.steps, AllowLeaders{Member: e.Member, StoreID: e.StoreID})
+		v.steps = append(v.steps, step.AllowLeaders{Member: e.Member, StoreID: e.StoreID})
 	}
 	return v
 }
@@ -100,7 +101,7 @@ func adoptEvictions(c topology.Cluster, s state.Snapshot) verdict {
 			return verdict{gates: []Gate{g}}
 		}
 		_, ours := s.Eviction(m.Database.ID)
-		v.steps = append(v.steps, AdoptEviction{
+		v.steps = append(v.steps, step.AdoptEviction{
 			Member: m.Name, StoreID: m.Database.ID, PodUID: m.Pod.UID,
 			Since: m.Pod.EvictionBegun, Leaders: m.Database.Leaders, Ended: ours || !m.Database.Evicting,
 		})

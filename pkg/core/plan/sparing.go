@@ -34,7 +34,7 @@ var beforeFailover = []condition{
 	{
 		want: "the run may give members up", because: "a failover costs data that is to be copied, so that a person asks for it", by: ByPerson,
 		unmet: func(s *subject) string {
-			return unless(!s.Policy.Failover.covers(s.profile.Kind), "only a run that is asked for a failover gives members up")
+			return unless(!s.Policy.Failover.covers(s.Want.Kind), "only a run that is asked for a failover gives members up")
 		},
 		help: func(s *subject) remedy.Remedy {
 			return remedy.Remedy{remedy.Run("have members given up that are lost", s.Cluster.Plugin("failover", "run"))}
@@ -55,18 +55,18 @@ var sparing = []condition{
 	{
 		want: "member is no replacement", because: "replacements would be replaced for ever", by: ByPerson,
 		unmet: func(s *subject) string {
-			return unless(s.member.Ordinal >= s.Want.Replicas && !s.removedFromPD(s.profile, s.member), "it replaces another member, and gets no replacement itself")
+			return unless(s.member.Ordinal >= s.Want.Replicas && !s.RemovedFromPD(s.member), "it replaces another member, and gets no replacement itself")
 		},
 	},
 	{
 		want: "failovers left", because: "spec.maxFailoverCount limits failovers", by: ByPerson,
 		unmet: func(s *subject) string {
-			return unless(s.usedUp() && !s.removedFromPD(s.profile, s.member), fmt.Sprintf("%d of %d failovers are used up", len(s.Want.Failures), s.Want.MaxFailures))
+			return unless(s.FailoversUsedUp() && !s.RemovedFromPD(s.member), fmt.Sprintf("%d of %d failovers are used up", len(s.Want.Failures), s.Want.MaxFailures))
 		},
 	},
 	{
 		want: "member known to be down", because: "a member that cannot be asked may serve", by: ByDatabase,
-		unmet: func(s *subject) string { return unless(!isDown(s.member), "it is not known whether it serves") },
+		unmet: func(s *subject) string { return unless(!s.member.IsDown(), "it is not known whether it serves") },
 	},
 	{
 		want: "its own port does not answer", because: "a process that answers may serve", by: ByDatabase,
@@ -77,19 +77,19 @@ var sparing = []condition{
 	{
 		want: "pod has not ended", because: "a new pod with the same data may serve", by: ByTool,
 		unmet: func(s *subject) string {
-			return unless(s.hasEnded(s.profile, s.member), "its pod has ended, and is recreated first")
+			return unless(s.replacesEnded(s.member), "its pod has ended, and is recreated first")
 		},
 	},
 	{
 		want: "pod waits for no other pod", because: "with OrderedReady Kubernetes makes pods one after another", by: ByKubernetes,
 		unmet: func(s *subject) string {
-			before, queued := s.memberBefore(s.member)
+			before, queued := s.MemberBefore(s.member)
 			return unless(queued, "Kubernetes makes its pod after "+before.Name)
 		},
 	},
 	{
 		want: "member not being removed", because: "the removal of the member goes on", by: ByTool,
-		unmet: func(s *subject) string { return unless(removalIrreversible(s.member), "it is being removed") },
+		unmet: func(s *subject) string { return unless(s.member.RemovalIrreversible(), "it is being removed") },
 		since: func(s *subject) time.Time {
 			r, _ := s.All.Removal(s.member.Database.ID)
 			return r.Since
@@ -98,10 +98,10 @@ var sparing = []condition{
 	{
 		want: "no rollout explains it", because: "more pods of a template that fails would fail as well", by: ByTool,
 		unmet: func(s *subject) string {
-			if s.removedFromPD(s.profile, s.member) {
+			if s.RemovedFromPD(s.member) {
 				return ""
 			}
-			return s.inRollout(s.member)
+			return s.inRollout()
 		},
 	},
 	{

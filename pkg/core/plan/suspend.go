@@ -1,52 +1,53 @@
 package plan
 
 import (
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // suspend deletes all pods of a component and keeps what they need to come back. It may begin at
 // any time, also during a scale-in or a rollout, which continues when the component is resumed.
 // Components that need this component are suspended before, so that none of them fails without it.
-func (sc Scope) suspend(p Profile, earlier, later []desired.Group) verdict {
-	switch set := sc.Got.Set; {
+func (d *decision) suspend(earlier, later []decision) verdict {
+	switch set := d.Got.Set; {
 	case set.Terminating:
-		return sc.setLeaving()
-	case !set.Exists && !suspended(*sc.Got):
-		return sc.adopt(p)
-	case !set.Exists && len(earlier) > 0 && !earlier[0].Suspend:
-		if v := sc.settle(p); !v.idle() {
+		return d.setLeaving()
+	case !set.Exists && !d.Got.IsGone():
+		return d.adopt()
+	case !set.Exists && len(earlier) > 0 && !earlier[0].Want.Suspend:
+		if v := d.settle(); !v.idle() {
 			return v // PD is not suspended, and may not have answered before
 		}
-		return sc.awaitMembership(p)
+		return d.awaitMembership()
 	case !set.Exists:
 		return verdict{}
 	}
-	for _, g := range later {
-		if g.Suspend && !suspended(sc.All.Groups[g.Kind]) {
+	for _, o := range later {
+		if o.Want.Suspend && !o.Got.IsGone() {
 			return wait(Gate{
-				Component: p.Kind, Reason: SuspendQueued, Want: "suspension can begin", held: true,
-				Observed: "suspension queued behind " + g.Kind.Title(),
+				Component: d.Want.Kind, Reason: SuspendQueued, Want: "suspension can begin", held: true,
+				Observed: "suspension queued behind " + o.Want.Kind.Title(),
 			})
 		}
 	}
-	if v := sc.claimsDeleted("whenDeleted", sc.Got.Set.DeletesWhenDeleted); !v.idle() {
+	if v := d.claimsDeleted("whenDeleted", d.Got.Set.DeletesWhenDeleted); !v.idle() {
 		return v
 	}
-	if v := sc.settle(p); !v.idle() {
+	if v := d.settle(); !v.idle() {
 		return v
 	}
-	if v := sc.claimsStay(p); !v.idle() {
+	if v := d.claimsStay(); !v.idle() {
 		return v
 	}
-	return act(DeleteSet{Component: p.Kind, Name: sc.Want.Set.Name, Basis: sc.basis()})
+	return act(step.DeleteSet{Component: d.Want.Kind, Name: d.Want.Set.Name, Basis: d.basis()})
 }
 
 // settle ends what was begun and would cause problems after the suspension.
-func (sc Scope) settle(p Profile) verdict {
-	for _, m := range sc.Got.Members {
-		if v := sc.pursue(p.BeforeSuspend, m); !v.idle() {
+func (d *decision) settle() verdict {
+	for _, m := range d.Got.Members {
+		if v := d.pursue(d.profile.BeforeSuspend, m); !v.idle() {
 			return v
 		}
 	}
@@ -55,41 +56,28 @@ func (sc Scope) settle(p Profile) verdict {
 
 // awaitMembership waits until a PD that does not serve yet reports whether it still has members
 // that have data. PD may have removed a member, whose claims are to be marked.
-func (sc Scope) awaitMembership(p Profile) verdict {
-	if sc.All.PD.Serving() {
+func (d *decision) awaitMembership() verdict {
+	if d.All.PD.Serving() {
 		return verdict{}
 	}
-	for _, m := range sc.Got.Members {
-		if p.Kind.Data() != topology.None && len(m.Claims) > 0 && m.Database.Presence == state.Unknown {
+	for _, m := range d.Got.Members {
+		if d.Want.Kind.Data() != topology.None && len(m.Claims) > 0 && m.Database.Presence == state.Unknown {
 			return wait(Gate{
-				Component: p.Kind, Member: m.Name, Reason: MembershipKnown, Want: "membership in PD known", Source: FromDatabase, held: true,
+				Component: d.Want.Kind, Member: m.Name, Reason: MembershipKnown, Want: "membership in PD known", Source: FromDatabase, held: true,
 			})
 		}
 	}
 	return verdict{}
 }
 
-// suspended reports whether nothing of the component runs, or will by itself.
-func suspended(got state.Group) bool {
-	if got.Set.Exists {
-		return false
-	}
-	for _, m := range got.Members {
-		if m.Pod != nil {
-			return false
-		}
-	}
-	return true
-}
-
 // adopt creates a StatefulSet around pods that were left without one, so that the pods are deleted
 // with it. By themselves the pods would run for ever.
-func (sc Scope) adopt(p Profile) verdict {
-	if sc.Got.Extent() == 0 {
-		return sc.setLeaving()
+func (d *decision) adopt() verdict {
+	if d.Got.Extent() == 0 {
+		return d.setLeaving()
 	}
-	steps := applies(p.Kind, sc.Want.Config)
-	return verdict{steps: append(steps, Apply{Component: p.Kind, Object: sc.Want.Set, Replicas: sc.initialReplicas(p)})}
+	steps := applies(d.Want.Kind, d.Want.Config)
+	return verdict{steps: append(steps, step.Apply{Component: d.Want.Kind, Object: d.Want.Set, Replicas: d.InitialReplicas()})}
 }
 
 // setLeaving waits for a StatefulSet that is being deleted, and for its pods. A pod whose host is lost
@@ -102,38 +90,12 @@ func (sc Scope) setLeaving() verdict {
 		}
 		v.gates = append(v.gates, Gate{
 			Component: m.Kind, Member: m.Name, Reason: PodDeleted, Want: "pod deleted", Observed: m.Trouble(),
-			Since: m.Pod.Since, Deadline: m.Pod.Since.Add(TimeToServe), Remedy: sc.describe("pod", m.Name),
-			Blocked: !sc.All.At.Before(m.Pod.Since.Add(TimeToServe)),
+			Since: m.Pod.Since, Deadline: m.Pod.Since.Add(facts.TimeToServe), Remedy: sc.describe("pod", m.Name),
+			Blocked: !sc.All.At.Before(m.Pod.Since.Add(facts.TimeToServe)),
 		})
 	}
 	if len(v.gates) == 0 {
 		v.gates = []Gate{{Component: sc.Want.Kind, Reason: StatefulSetDeleted, Want: "StatefulSet deleted"}}
 	}
 	return v
-}
-
-// initialReplicas returns how many replicas a StatefulSet is created with. Kubernetes would at once
-// delete pods above them, with data or not. A quorum or a region may need members whose data is
-// there. So all of these come back, wanted or not, and are scaled in later. Members that have never
-// existed are added one by one, unless there is no cluster yet that could be joined. All initial
-// members are needed to bootstrap a cluster, wanted or not.
-func (sc Scope) initialReplicas(p Profile) int {
-	n := sc.Got.Extent()
-	for _, m := range sc.Got.Members {
-		if p.Kind.Data() != topology.None && sc.hasData(m) {
-			n = max(n, m.Ordinal+1)
-		}
-	}
-	if n == 0 || p.Kind.Data() == topology.None || sc.All.PD.ClusterID == 0 {
-		n = max(n, sc.Want.Size())
-	}
-	return n
-}
-
-// hasData reports whether the member has data and has not been removed.
-func (sc Scope) hasData(m state.Member) bool {
-	if removalIrreversible(m) {
-		return false
-	}
-	return countedOn(m) || len(m.Claims) > len(markedClaims(m))
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
@@ -163,7 +163,7 @@ func TestBirths(t *testing.T) {
 	born := func(c *plantest.Cluster) map[topology.Kind]int {
 		out := map[topology.Kind]int{}
 		for _, s := range c.Decide().Steps {
-			if a, ok := s.(plan.Apply); ok && a.Object.Kind == "StatefulSet" {
+			if a, ok := s.(step.Apply); ok && a.Object.Kind == "StatefulSet" {
 				out[a.Component] = a.Replicas
 			}
 		}

@@ -14,25 +14,25 @@ import (
 // PD serves everybody else. PD would lose its quorum if a member were restarted, removed or replaced because it cannot
 // be asked. Only the template is uploaded, so that a pod that a person deletes gets the template. A member that says
 // itself that it follows no leader is repaired, because it is in no quorum.
-func (sc Scope) leaderUnreached(p Profile, h hold) verdict {
-	unreached := sc.All.PD.Unreached
-	if p.Kind.Data() != topology.Raft || len(unreached) == 0 {
+func (d *decision) leaderUnreached() verdict {
+	unreached := d.All.PD.Unreached
+	if d.Want.Kind.Data() != topology.Raft || len(unreached) == 0 {
 		return verdict{}
 	}
 	g := Gate{
-		Component: p.Kind, Reason: PDLeaderReachable, Want: "PD's leader reachable from here",
-		Observed: sc.All.PD.Problem, Source: FromDatabase, Remedy: reach(*sc.Cluster, *sc.Got, unreached),
+		Component: d.Want.Kind, Reason: PDLeaderReachable, Want: "PD's leader reachable from here",
+		Observed: d.All.PD.Problem, Source: FromDatabase, Remedy: reach(*d.Cluster, *d.Got, unreached),
 	}
-	if _, here := sc.Got.Member(unreached[0]); here && len(unreached) == 1 {
+	if _, here := d.Got.Member(unreached[0]); here && len(unreached) == 1 {
 		g.Member = unreached[0]
 	}
-	v := verdict{steps: sc.upload().steps, gates: []Gate{g}}
-	switch next, ok := sc.candidate(); {
+	v := verdict{steps: d.upload().steps, gates: []Gate{g}}
+	switch next, ok := d.Candidate(); {
 	case !ok:
-	case slices.Contains(sc.All.PD.Unled, next.Name):
-		v.steps = sc.repair(p, h).steps
-	case !sc.Got.Set.Manual:
-		v.gates = append(v.gates, sc.unledBelow(p, next)...)
+	case slices.Contains(d.All.PD.Unled, next.Name):
+		v.steps = d.repair().steps
+	case !d.Got.Set.Manual:
+		v.gates = append(v.gates, d.unledBelow(next)...)
 	}
 	return v
 }
@@ -40,15 +40,15 @@ func (sc Scope) leaderUnreached(p Profile, h hold) verdict {
 // unledBelow asks a person about members that follow no leader. The rollout reaches these only after a member that may
 // serve. PD cannot be asked about the member above, so that nothing else would ever give the members below the new
 // template.
-func (sc Scope) unledBelow(p Profile, next state.Member) []Gate {
+func (d *decision) unledBelow(next state.Member) []Gate {
 	var gates []Gate
-	for _, m := range sc.Got.BelowReplicas() {
-		if !slices.Contains(sc.All.PD.Unled, m.Name) || !sc.Got.Outdated(m) || !sc.mayHelp(p, m) {
+	for _, m := range d.Got.BelowReplicas() {
+		if !slices.Contains(d.All.PD.Unled, m.Name) || !d.Got.Outdated(m) || !d.mayHelp(m) {
 			continue
 		}
-		g := serving(sc, m)
+		g := serving(d.Scope, m)
 		g.Blocked, g.Observed = true, "follows no leader of PD"
-		g.Remedy = sc.recreateAdvice(m, fmt.Sprintf("the new one reaches it only after %s, of which PD cannot be asked", next.Name))
+		g.Remedy = d.recreateAdvice(m, fmt.Sprintf("the new one reaches it only after %s, of which PD cannot be asked", next.Name))
 		gates = append(gates, g)
 	}
 	return gates

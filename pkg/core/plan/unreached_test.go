@@ -9,6 +9,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
@@ -86,7 +87,7 @@ func TestMemberWithoutALeader(t *testing.T) {
 		c.Seen.PD.Unled = []string{unled}
 		var got string
 		for _, s := range c.Decide().Steps {
-			r, ok := s.(plan.Restart)
+			r, ok := s.(step.Restart)
 			if got = r.Member; !ok || !r.Leaderless {
 				t.Errorf("%s follows no leader: %+v", unled, s)
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 )
 
 // growing is how long a volume may take to grow before a person is asked to look. Some storage
@@ -28,7 +29,7 @@ func (sc Scope) volumes() verdict {
 	for _, m := range sc.Got.Members[:min(running, len(sc.Got.Members))] {
 		for _, c := range m.Claims {
 			got := sc.grow(m, c)
-			asked = asked && !sc.lacks(c)
+			asked = asked && !sc.LacksSize(c)
 			v.steps, v.gates = append(v.steps, got.steps...), append(v.gates, got.gates...)
 		}
 	}
@@ -39,20 +40,13 @@ func (sc Scope) volumes() verdict {
 	return v
 }
 
-// lacks reports whether a claim requests less than is wanted. Claims that removed members have left
-// over do not count.
-func (sc Scope) lacks(c state.Claim) bool {
-	want, ok := sc.Want.Volume(c.Template)
-	return ok && !c.Marked && !c.Terminating && !c.Holds(want.Size)
-}
-
 // grow requests a larger volume, or waits for one that was requested.
 func (sc Scope) grow(m state.Member, c state.Claim) verdict {
 	want, ok := sc.Want.Volume(c.Template)
 	if !ok || c.Marked || c.Terminating {
 		return verdict{}
 	}
-	if !sc.lacks(c) && (c.Capacity >= want.Size || !c.Bound) {
+	if !sc.LacksSize(c) && (c.Capacity >= want.Size || !c.Bound) {
 		return verdict{} // a claim that is not bound yet gets a volume of the requested size
 	}
 	g := Gate{
@@ -60,7 +54,7 @@ func (sc Scope) grow(m state.Member, c state.Claim) verdict {
 		Remedy: sc.describe("pvc", c.Name), patience: growing,
 	}
 	switch {
-	case !sc.lacks(c):
+	case !sc.LacksSize(c):
 		g.Observed = fmt.Sprintf("%s has %s, %s requested", c.Name, c.Capacity, c.Requested)
 		g.Left = Quantity{Number: int64(max(want.Size-c.Capacity, 0)), Unit: Bytes}
 		if c.Resizing != "" {
@@ -80,7 +74,7 @@ func (sc Scope) grow(m state.Member, c state.Claim) verdict {
 		g.Observed = c.Name + " is not bound"
 		return wait(g)
 	}
-	return act(ResizeClaim{Component: m.Kind, Member: m.Name, Name: c.Name, UID: c.UID, From: c.Requested, Size: want.Size})
+	return act(step.ResizeClaim{Component: m.Kind, Member: m.Name, Name: c.Name, UID: c.UID, From: c.Requested, Size: want.Size})
 }
 
 // Rigid returns why a claim cannot grow.
@@ -95,7 +89,7 @@ func Rigid(c state.Claim) string {
 // smaller size, because claims cannot become smaller.
 func (sc Scope) recreate() verdict {
 	set := sc.Got.Set
-	if set.Terminating || !sc.outgrown() {
+	if set.Terminating || !sc.HasOutgrown() {
 		return verdict{}
 	}
 	if busy := sc.busy(); busy != "" {
@@ -104,17 +98,7 @@ func (sc Scope) recreate() verdict {
 			Observed: "queued behind " + busy, held: true,
 		})
 	}
-	return act(RecreateSet{Component: sc.Want.Kind, Name: sc.Want.Set.Name, Basis: sc.basis(), Replicas: set.Replicas, Object: sc.Want.Set})
-}
-
-// outgrown reports whether a claim template is smaller than wanted.
-func (sc Scope) outgrown() bool {
-	for _, v := range sc.Want.Volumes {
-		if size, ok := sc.Got.Set.Volumes[v.Name]; ok && size < v.Size {
-			return true
-		}
-	}
-	return false
+	return act(step.RecreateSet{Component: sc.Want.Kind, Name: sc.Want.Set.Name, Basis: sc.basis(), Replicas: set.Replicas, Object: sc.Want.Set})
 }
 
 // busy returns what the StatefulSet is needed for, "" for nothing. A new StatefulSet does not know
@@ -122,17 +106,17 @@ func (sc Scope) outgrown() bool {
 // that is about to be removed would be brought back.
 func (sc Scope) busy() string {
 	set := sc.Got.Set
-	_, outdated := sc.highest(sc.IsToRestart)
+	_, outdated := sc.Highest(sc.IsToRestart)
 	switch {
 	case !set.Observed, sc.Want.PutBack.Drift != desired.None:
 		return "its last change"
-	case sc.drifted(), !set.Manual && (outdated || !set.Completed() || set.Partition < set.Replicas):
+	case sc.IsDrifted(), !set.Manual && (outdated || !set.Completed() || set.Partition < set.Replicas):
 		return "the rollout"
 	case set.Replicas != sc.Want.Size(), sc.Got.Extent() > set.Replicas:
 		return "scaling"
 	}
 	for _, m := range sc.Got.BelowReplicas() {
-		if m.Marked() || removalIrreversible(m) || m.Database.State == state.StoreOffline {
+		if m.Marked() || m.RemovalIrreversible() || m.Database.State == state.StoreOffline {
 			return "the removal of " + m.Name
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -109,7 +110,7 @@ func bounded(gates []Gate, waits Waits, c *topology.Cluster, s *state.Snapshot) 
 			continue
 		}
 		since := waits.standsStillSince(g, s.At)
-		end := since.Add(cmp.Or(g.patience, TimeToServe))
+		end := since.Add(cmp.Or(g.patience, facts.TimeToServe))
 		g.Blocked = !s.At.Before(end)
 		if !g.Blocked && g.patience == 0 {
 			continue

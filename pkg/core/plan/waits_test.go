@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
@@ -280,7 +281,7 @@ func TestWaitsForget(t *testing.T) {
 		"the gate is absent":     {plan.Plan{}, 2 * time.Minute, 1},
 		"it was absent for long": {plan.Plan{}, 2*time.Minute + 1, 0},
 		"it is there after long": {p, time.Hour, 1},
-		"a step is taken":        {plan.Plan{Steps: []plan.Step{plan.AllowLeaders{}}}, time.Minute, 0},
+		"a step is taken":        {plan.Plan{Steps: []step.Step{step.AllowLeaders{}}}, time.Minute, 0},
 		"another gate is there":  {plan.Plan{Gates: []plan.Gate{{Component: pd, Reason: plan.RegionsMoved}}}, time.Minute, 2},
 	} {
 		if got := len(ws.After(c.p, plantest.Now.Add(c.after))); got != c.want {

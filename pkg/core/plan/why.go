@@ -73,7 +73,7 @@ func (s *subject) topics(cluster []condition) []answer {
 	if !s.member.Up() {
 		repair = append(repair, worthTrying())
 		failover = append(failover, sparing, []condition{downLongEnough})
-		if !s.restartIsHarmless(s.profile, s.member) {
+		if !s.RestartIsHarmless(s.member) {
 			repair = append(repair, beforeHarmfulRepair)
 		}
 	}
@@ -90,15 +90,16 @@ func (s *subject) topics(cluster []condition) []answer {
 // conditions are those that Decide goes through, and Why goes on after a condition that does not hold. There is no
 // answer about a member that the cluster does not have.
 func Why(profiles []Profile, policy Policy, w desired.State, s state.Snapshot, member string) []Question {
-	scopes := scopesOf(&policy, &w, &s)
-	for i, sc := range scopes {
-		m, ok := sc.Got.Member(member)
+	decisions := decisionsOf(profiles, &policy, &w, &s)
+	for i := range decisions {
+		d := &decisions[i]
+		m, ok := d.Got.Member(member)
 		if !ok {
 			continue
 		}
-		_, holds := decideComponents(profiles, &policy, &w, &s, scopes, verdict{})
-		about := sc.about(profileOf(profiles, w.Groups[i].Kind), holds[i], m)
-		about.lost, _ = sc.lostMember(about.profile, m)
+		decideComponents(decisions, rolloutOrder(profiles, w.Groups), verdict{})
+		about := d.about(m)
+		about.lost, _ = d.lostMember(m)
 		var questions []Question
 		for _, t := range about.topics(beforeComponents(&w, &s)) {
 			q := Question{Topic: t.topic}

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -87,6 +88,14 @@ func (g Group) Up() int {
 	}
 	return n
 }
+
+// HasPods reports whether the component has pods, which a StatefulSet that is made takes over.
+func (g Group) HasPods() bool {
+	return slices.ContainsFunc(g.Members, func(m Member) bool { return m.Pod != nil })
+}
+
+// IsGone reports whether nothing of the component runs, or will by itself.
+func (g Group) IsGone() bool { return !g.Set.Exists && !g.HasPods() }
 
 // Unknown returns the number of running members that may serve, and could not be asked.
 func (g Group) Unknown() int {

@@ -205,3 +205,15 @@ func (s Snapshot) Eviction(storeID uint64) (Eviction, bool) {
 	}
 	return Eviction{}, false
 }
+
+// StoreOwner returns the member that a store belongs to.
+func (s Snapshot) StoreOwner(storeID uint64) (Member, bool) {
+	for _, g := range s.Groups {
+		for _, m := range g.Members {
+			if m.Database.ID == storeID && storeID != 0 {
+				return m, true
+			}
+		}
+	}
+	return Member{}, false
+}

@@ -53,6 +53,8 @@ type traits struct {
 	data  Data
 	// volume is the name of the claim template of the data, "" where the members keep none.
 	volume string
+	// idLabel: see IDLabel.
+	idLabel string
 	// optional: see Optional.
 	optional bool
 	// endsFirst: see EndsFirst.
@@ -76,11 +78,11 @@ type traits struct {
 
 // components are all of them in dependency order.
 var components = []traits{
-	{kind: PD, title: "PD", data: Raft, volume: string(PD), byService: true, keeps: []string{"schedule", "replication"}, records: pdRecords,
+	{kind: PD, title: "PD", data: Raft, volume: string(PD), idLabel: LabelMemberID, byService: true, keeps: []string{"schedule", "replication"}, records: pdRecords,
 		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.PD }},
-	{kind: TiKV, title: "TiKV", data: Store, volume: string(TiKV), records: tikvRecords,
+	{kind: TiKV, title: "TiKV", data: Store, volume: string(TiKV), idLabel: LabelStoreID, records: tikvRecords,
 		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiKV }},
-	{kind: TiFlash, title: "TiFlash", data: Store, volume: TiFlashVolume(0), optional: true, records: tiflashRecords,
+	{kind: TiFlash, title: "TiFlash", data: Store, volume: TiFlashVolume(0), idLabel: LabelStoreID, optional: true, records: tiflashRecords,
 		without: "all queries read from TiKV, which can be much slower",
 		status:  func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiFlash }},
 	{kind: Pump, title: "Pump", data: Binlog, volume: "data", optional: true, service: new(string),
@@ -124,6 +126,9 @@ func (k Kind) Data() Data { return k.traits().data }
 // DataVolume returns the name of the claim template that a component's members keep their data in. It is the first one
 // where there are several; "" where the members keep no data.
 func (k Kind) DataVolume() string { return k.traits().volume }
+
+// IDLabel returns the label with a member's id in PD, which tools read; "" where members have no id.
+func (k Kind) IDLabel() string { return k.traits().idLabel }
 
 // Optional reports whether the other components can do without this one. What its members keep is elsewhere as well.
 // Such a component may have no members, and may be suspended alone. TiDB can do without Pump only where TiDB writes no

@@ -1,4 +1,4 @@
-// Package act takes steps: one switch over plan.Step, and one method for each
+// Package act takes steps: one switch over step.Step, and one method for each
 // that makes API calls and decides nothing.
 //
 // Every step first checks with live reads that the cluster is still as it was when the step was decided. What is
@@ -19,7 +19,7 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pump"
@@ -56,88 +56,88 @@ func New(kube kubernetes.Interface, intent PauseEnder, pd func() pd.Client, c to
 }
 
 // Do takes one step.
-func (a *Actor) Do(ctx context.Context, step plan.Step) error {
-	return denial.Explain(a.cluster.Namespace, a.take(ctx, step))
+func (a *Actor) Do(ctx context.Context, s step.Step) error {
+	return denial.Explain(a.cluster.Namespace, a.take(ctx, s))
 }
 
-func (a *Actor) take(ctx context.Context, step plan.Step) error {
-	switch s := step.(type) {
-	case plan.Apply:
+func (a *Actor) take(ctx context.Context, next step.Step) error {
+	switch s := next.(type) {
+	case step.Apply:
 		return a.apply(ctx, s)
-	case plan.Resize:
+	case step.Resize:
 		return a.resize(ctx, s)
-	case plan.Restart:
+	case step.Restart:
 		return a.restart(ctx, s)
-	case plan.Close:
+	case step.Close:
 		return a.close(ctx, s)
-	case plan.MoveLeader:
+	case step.MoveLeader:
 		return a.moveLeader(ctx, s)
-	case plan.RemoveMember:
+	case step.RemoveMember:
 		return a.removeMember(ctx, s)
-	case plan.EvictLeaders:
+	case step.EvictLeaders:
 		return a.evictLeaders(ctx, s)
-	case plan.LimitLeaderMoves:
+	case step.LimitLeaderMoves:
 		return a.limitLeaderMoves(ctx, s)
-	case plan.AdoptEviction:
+	case step.AdoptEviction:
 		return a.adoptEviction(ctx, s)
-	case plan.AllowLeaders:
+	case step.AllowLeaders:
 		return a.allowLeaders(ctx, s)
-	case plan.RemoveStore:
+	case step.RemoveStore:
 		return a.removeStore(ctx, s)
-	case plan.RestoreStore:
+	case step.RestoreStore:
 		return a.restoreStore(ctx, s)
-	case plan.ForgetRecord:
+	case step.ForgetRecord:
 		return a.forgetRecord(ctx, s)
-	case plan.AdoptDrain:
+	case step.AdoptDrain:
 		return a.adoptDrain(ctx, s)
-	case plan.DrainCapture:
+	case step.DrainCapture:
 		return a.drainCapture(ctx, s)
-	case plan.ForgetDrain:
+	case step.ForgetDrain:
 		return a.forgetDrain(ctx, s)
-	case plan.ClosePump:
+	case step.ClosePump:
 		return a.closePump(ctx, s)
-	case plan.SetPassword:
+	case step.SetPassword:
 		return a.setPassword(ctx, s)
-	case plan.BeginDDLPause:
+	case step.BeginDDLPause:
 		return a.beginDDLPause(ctx, s)
-	case plan.EndDDLPause:
+	case step.EndDDLPause:
 		return a.endDDLPause(ctx, s)
-	case plan.EnableRules:
+	case step.EnableRules:
 		return a.enableRules(ctx)
-	case plan.ResizeClaim:
+	case step.ResizeClaim:
 		return a.resizeClaim(ctx, s)
-	case plan.RecreateSet:
+	case step.RecreateSet:
 		return a.recreateSet(ctx, s)
-	case plan.MarkClaims:
+	case step.MarkClaims:
 		return a.markClaims(ctx, s)
-	case plan.UnmarkClaims:
+	case step.UnmarkClaims:
 		return a.unmarkClaims(ctx, s)
-	case plan.DeleteClaim:
+	case step.DeleteClaim:
 		return a.deleteClaim(ctx, s)
-	case plan.DeletePod:
+	case step.DeletePod:
 		return a.deletePod(ctx, s)
-	case plan.ReplaceEnded:
+	case step.ReplaceEnded:
 		return a.replaceEnded(ctx, s)
-	case plan.DeleteSet:
+	case step.DeleteSet:
 		return a.deleteSet(ctx, s)
-	case plan.RecordFailure:
+	case step.RecordFailure:
 		return a.recordFailure(ctx, s)
-	case plan.RetireFailure:
+	case step.RetireFailure:
 		return a.retireFailure(ctx, s)
-	case plan.ForgetFailure:
+	case step.ForgetFailure:
 		return a.forgetFailure(ctx, s)
-	case plan.EndPause:
+	case step.EndPause:
 		return a.endPause(ctx, s)
-	case plan.Label:
+	case step.Label:
 		return a.label(ctx, s)
-	case plan.TendVolume:
+	case step.TendVolume:
 		return a.tendVolume(ctx, s)
-	case plan.RemakePod:
+	case step.RemakePod:
 		return a.remakePod(ctx, s)
-	case plan.LabelStore:
+	case step.LabelStore:
 		return a.labelStore(ctx, s)
 	}
-	return fmt.Errorf("take step %T: no such step is known", step)
+	return fmt.Errorf("take step %T: no such step is known", next)
 }
 
 // OnTiCDC sets what returns a client of the capture in a member's pod.

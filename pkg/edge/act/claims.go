@@ -13,12 +13,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
 
-func (a *Actor) markClaims(ctx context.Context, s plan.MarkClaims) error {
+func (a *Actor) markClaims(ctx context.Context, s step.MarkClaims) error {
 	for _, c := range s.Claims {
 		claim, err := a.sameClaim(ctx, c)
 		if err != nil {
@@ -34,7 +34,7 @@ func (a *Actor) markClaims(ctx context.Context, s plan.MarkClaims) error {
 	return nil
 }
 
-func (a *Actor) unmarkClaims(ctx context.Context, s plan.UnmarkClaims) error {
+func (a *Actor) unmarkClaims(ctx context.Context, s step.UnmarkClaims) error {
 	if s.PodUID != "" {
 		if _, err := a.samePod(ctx, s.Member, s.PodUID); err != nil {
 			return err
@@ -58,9 +58,9 @@ func (a *Actor) unmarkClaims(ctx context.Context, s plan.UnmarkClaims) error {
 // deleteClaim deletes data, which cannot be taken back. So everything is checked once more: the claim is the same
 // and still marked, and no pod uses it or will use it soon. The database must know no member to which the claim
 // could belong.
-func (a *Actor) deleteClaim(ctx context.Context, s plan.DeleteClaim) error {
+func (a *Actor) deleteClaim(ctx context.Context, s step.DeleteClaim) error {
 	object := "persistentvolumeclaim " + s.Name
-	claim, err := a.sameClaim(ctx, plan.Claim{Name: s.Name, UID: s.UID})
+	claim, err := a.sameClaim(ctx, step.Claim{Name: s.Name, UID: s.UID})
 	switch {
 	case err != nil:
 		return err
@@ -89,7 +89,7 @@ func (a *Actor) deleteClaim(ctx context.Context, s plan.DeleteClaim) error {
 
 // notInUse fails if a pod mounts the claim, or if the StatefulSet is about to
 // create such a pod. It creates none while the pod exists that the step allows.
-func (a *Actor) notInUse(ctx context.Context, object string, s plan.DeleteClaim) error {
+func (a *Actor) notInUse(ctx context.Context, object string, s step.DeleteClaim) error {
 	ordinal, ok := a.cluster.Ordinal(s.Component, s.Member)
 	if !ok {
 		return fmt.Errorf("delete %s: %q is no member of %s", object, s.Member, s.Component.Title())
@@ -205,7 +205,7 @@ func (a *Actor) claim(ctx context.Context, name string) (*corev1.PersistentVolum
 }
 
 // sameClaim returns the claim with the same UID and version, nil when there is none of its name.
-func (a *Actor) sameClaim(ctx context.Context, c plan.Claim) (*corev1.PersistentVolumeClaim, error) {
+func (a *Actor) sameClaim(ctx context.Context, c step.Claim) (*corev1.PersistentVolumeClaim, error) {
 	claim, err := a.claim(ctx, c.Name)
 	switch {
 	case err != nil || claim == nil:

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clienttesting "k8s.io/client-go/testing"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
@@ -31,21 +31,21 @@ func liveClaim(t *testing.T, w *fixture) *corev1.PersistentVolumeClaim {
 
 func TestMarkAndUnmarkClaims(t *testing.T) {
 	w := newFixture(t, claim(topology.TiKV, 3, false))
-	names := []plan.Claim{{Name: "never-there", UID: "none"}, {Name: claimName, UID: "uid-of-" + claimName}}
-	w.do(t, plan.MarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: names})
+	names := []step.Claim{{Name: "never-there", UID: "none"}, {Name: claimName, UID: "uid-of-" + claimName}}
+	w.do(t, step.MarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: names})
 	got := liveClaim(t, w).Annotations
 	if got[topology.AnnotationDeferDeleting] != "2026-07-01T12:00:00Z" || got["mine"] != "stays" {
 		t.Errorf("annotations %v", got)
 	}
 	w.kube.ClearActions()
-	w.do(t, plan.MarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: names})
+	w.do(t, step.MarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: names})
 	w.unchanged(t)
-	w.do(t, plan.UnmarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: names})
+	w.do(t, step.UnmarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: names})
 	if c := liveClaim(t, w); marked(c) || c.Annotations["mine"] != "stays" {
 		t.Errorf("annotations %v", c.Annotations)
 	}
 	w.kube.ClearActions()
-	w.do(t, plan.UnmarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: names})
+	w.do(t, step.UnmarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: names})
 	w.unchanged(t)
 }
 
@@ -56,7 +56,7 @@ func TestMarkOfAnotherClaimWithTheName(t *testing.T) {
 		other.UID, other.ResourceVersion = "another", "9"
 		return false, nil, w.kube.Tracker().Update(a.GetResource(), other, "db")
 	})
-	err := w.Do(t.Context(), plan.MarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: []plan.Claim{{Name: claimName, UID: "uid-of-" + claimName}}})
+	err := w.Do(t.Context(), step.MarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: []step.Claim{{Name: claimName, UID: "uid-of-" + claimName}}})
 	var s *Stale
 	if !errors.As(err, &s) || marked(liveClaim(t, w)) {
 		t.Errorf("got %v", err)
@@ -66,9 +66,9 @@ func TestMarkOfAnotherClaimWithTheName(t *testing.T) {
 // Another claim with the same name has other data: with the mark that data would be deleted, and
 // without the mark old data would be used again.
 func TestMarkGoesByIdentity(t *testing.T) {
-	former := []plan.Claim{{Name: claimName, UID: "uid-of-the-former"}}
-	newFixture(t, claim(topology.TiKV, 3, false)).isStale(t, plan.MarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: former})
-	newFixture(t, claim(topology.TiKV, 3, true)).isStale(t, plan.UnmarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: former})
+	former := []step.Claim{{Name: claimName, UID: "uid-of-the-former"}}
+	newFixture(t, claim(topology.TiKV, 3, false)).isStale(t, step.MarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: former})
+	newFixture(t, claim(topology.TiKV, 3, true)).isStale(t, step.UnmarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: former})
 }
 
 // TestMarkHoursLater: a claim that has changed since is neither marked nor unmarked. Another driver may have removed
@@ -77,18 +77,18 @@ func TestMarkHoursLater(t *testing.T) {
 	for _, is := range []bool{false, true} {
 		now := claim(topology.TiKV, 3, is)
 		now.ResourceVersion = "8"
-		decided := []plan.Claim{{Name: claimName, UID: "uid-of-" + claimName, Version: "7"}}
-		step := plan.Step(plan.MarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: decided})
+		decided := []step.Claim{{Name: claimName, UID: "uid-of-" + claimName, Version: "7"}}
+		s := step.Step(step.MarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: decided})
 		if is {
-			step = plan.UnmarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: decided}
+			s = step.UnmarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", Claims: decided}
 		}
-		newFixture(t, now).isStale(t, step)
+		newFixture(t, now).isStale(t, s)
 	}
-	removed := plan.UnmarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", PodUID: "its pod", Claims: []plan.Claim{{Name: claimName, UID: "uid-of-" + claimName}}}
+	removed := step.UnmarkClaims{Component: topology.TiKV, Member: "basic-tikv-3", PodUID: "its pod", Claims: []step.Claim{{Name: claimName, UID: "uid-of-" + claimName}}}
 	newFixture(t, claim(topology.TiKV, 3, true)).isStale(t, removed)
 }
 
-var deletion = plan.DeleteClaim{Component: topology.TiKV, Member: "basic-tikv-3", Name: claimName, UID: "uid-of-" + claimName}
+var deletion = step.DeleteClaim{Component: topology.TiKV, Member: "basic-tikv-3", Name: claimName, UID: "uid-of-" + claimName}
 
 func forgets(s *pd.FakeState) {
 	s.Stores[3].State = pd.StoreTombstone
@@ -125,8 +125,8 @@ func going(c *corev1.PersistentVolumeClaim) *corev1.PersistentVolumeClaim {
 // A member in the middle whose store is a tombstone gets new data: its claims are deleted first,
 // then its pod, each only while PD does not count on them.
 func TestDeleteClaimOfRunningPod(t *testing.T) {
-	step := deletion
-	step.PodUID = "uid-of-basic-tikv-3"
+	next := deletion
+	next.PodUID = "uid-of-basic-tikv-3"
 	rescue := mounting(topology.TiKV, 3)
 	rescue.Name, rescue.UID = "rescue", "rescue"
 	for name, tt := range map[string]struct {
@@ -145,10 +145,10 @@ func TestDeleteClaimOfRunningPod(t *testing.T) {
 			w := newFixture(t, append(tt.objects, claim(topology.TiKV, 3, true), set(topology.TiKV, 4, 4))...)
 			w.pd.Update(tt.state)
 			if tt.refused {
-				w.isStale(t, step)
+				w.isStale(t, next)
 				return
 			}
-			w.do(t, step)
+			w.do(t, next)
 			if got := w.writes(); len(got) != 1 || got[0] != "delete persistentvolumeclaims" {
 				t.Errorf("did %q", got)
 			}
@@ -157,19 +157,19 @@ func TestDeleteClaimOfRunningPod(t *testing.T) {
 }
 
 func TestDeletePod(t *testing.T) {
-	step := plan.DeletePod{Component: topology.TiKV, Member: "basic-tikv-3", UID: "uid-of-basic-tikv-3"}
+	s := step.DeletePod{Component: topology.TiKV, Member: "basic-tikv-3", UID: "uid-of-basic-tikv-3"}
 	t.Run("its claim is going", func(t *testing.T) {
 		w := newFixture(t, mounting(topology.TiKV, 3), going(claim(topology.TiKV, 3, true)))
 		w.pd.Update(forgets)
-		w.do(t, step)
+		w.do(t, s)
 		if got := w.writes(); len(got) != 1 || got[0] != "delete pods" {
 			t.Errorf("did %q", got)
 		}
 		w.kube.ClearActions()
-		w.do(t, step) // the answer was lost
+		w.do(t, s) // the answer was lost
 		w.unchanged(t)
 	})
-	again := step
+	again := s
 	again.Again = true
 	t.Run("it crashed, and its claim is a new one", func(t *testing.T) {
 		w := newFixture(t, mounting(topology.TiKV, 3), claim(topology.TiKV, 3, false))
@@ -191,7 +191,7 @@ func TestDeletePod(t *testing.T) {
 		next.UID = "next"
 		w := newFixture(t, next)
 		w.pd.Update(forgets)
-		w.do(t, step)
+		w.do(t, s)
 		w.unchanged(t)
 	})
 	for name, tt := range map[string]struct {
@@ -204,7 +204,7 @@ func TestDeletePod(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newFixture(t, mounting(topology.TiKV, 3), tt.claim)
 			w.pd.Update(tt.state)
-			w.isStale(t, step)
+			w.isStale(t, s)
 		})
 	}
 }
@@ -238,11 +238,11 @@ func TestDeleteClaimPreconditions(t *testing.T) {
 	}
 	t.Run("PD has its member", func(t *testing.T) {
 		w := newFixture(t, claim(topology.PD, 2, true))
-		step := plan.DeleteClaim{Component: topology.PD, Member: "basic-pd-2", Name: "pd-basic-pd-2", UID: "uid-of-pd-basic-pd-2"}
+		next := step.DeleteClaim{Component: topology.PD, Member: "basic-pd-2", Name: "pd-basic-pd-2", UID: "uid-of-pd-basic-pd-2"}
 		w.pd.Update(func(s *pd.FakeState) { s.Members[2].Name = "" }) // added, never started
-		w.isStale(t, step)
+		w.isStale(t, next)
 		w.pd.Update(forgets)
-		w.do(t, step)
+		w.do(t, next)
 	})
 	t.Run("PD does not answer", func(t *testing.T) {
 		w := newFixture(t, claim(topology.TiKV, 3, true))

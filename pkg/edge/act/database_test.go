@@ -10,12 +10,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
 
-var move = plan.MoveLeader{From: "basic-pd-0", To: "basic-pd-2", FromName: "basic-pd-0", ToName: "basic-pd-2"}
+var move = step.MoveLeader{From: "basic-pd-0", To: "basic-pd-2", FromName: "basic-pd-0", ToName: "basic-pd-2"}
 
 func TestMoveLeader(t *testing.T) {
 	w := newFixture(t)
@@ -41,7 +41,7 @@ func TestMoveLeaderPreconditions(t *testing.T) {
 	}
 }
 
-var remove = plan.RemoveMember{Member: "basic-pd-2", ID: 3}
+var remove = step.RemoveMember{Member: "basic-pd-2", ID: 3}
 
 func TestRemoveMember(t *testing.T) {
 	w := newFixture(t)
@@ -100,7 +100,7 @@ func TestStorePreconditions(t *testing.T) {
 			w.pd.Update(change)
 			w.isStale(t, takeOffline)
 			w.isStale(t, takeBack)
-			w.isStale(t, plan.EvictLeaders{Member: "basic-tikv-3", StoreID: 4})
+			w.isStale(t, step.EvictLeaders{Member: "basic-tikv-3", StoreID: 4})
 		})
 	}
 	t.Run("a tombstone does not come back", func(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tidb"
 )
@@ -35,7 +35,7 @@ func (a *Actor) OnDDL(d DDL) *Actor {
 // pause, if this process ended in between. An upgrade never fails because of the pause: what keeps it from beginning
 // is a notice. Only where TiDB says that it does not pause DDL, the record is removed. In all other cases DDL may be
 // paused, and the pause is ended with the upgrade.
-func (a *Actor) beginDDLPause(ctx context.Context, s plan.BeginDDLPause) error {
+func (a *Actor) beginDDLPause(ctx context.Context, s step.BeginDDLPause) error {
 	_, ordinal, known := a.cluster.Member(s.By)
 	if !known {
 		return fmt.Errorf("begin a pause of DDL: %s is no member of the cluster", s.By)
@@ -96,7 +96,7 @@ func (a *Actor) pauseDDL(ctx context.Context, ordinal int) error {
 
 // endDDLPause asks TiDB first, and then removes the record. In the other order nothing would tell the next run of a
 // pause that TiDB still has, if this process ended in between.
-func (a *Actor) endDDLPause(ctx context.Context, s plan.EndDDLPause) error {
+func (a *Actor) endDDLPause(ctx context.Context, s step.EndDDLPause) error {
 	_, ordinal, known := a.cluster.Member(s.Member)
 	if !known {
 		return fmt.Errorf("end the pause of DDL: %s is no member of the cluster", s.Member)

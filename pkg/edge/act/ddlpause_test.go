@@ -11,7 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tidb"
 )
@@ -19,7 +19,7 @@ import (
 // TestEndDDLPause: TiDB is asked first, and the record goes only when TiDB has ended the pause. Nothing is asked of
 // TiDB for a record that is gone, for a pod that was recreated, or in a paused cluster.
 func TestEndDDLPause(t *testing.T) {
-	step := plan.EndDDLPause{Component: topology.TiDB, Member: "basic-tidb-0", PodUID: string(pod(topology.TiDB, 0).UID)}
+	next := step.EndDDLPause{Component: topology.TiDB, Member: "basic-tidb-0", PodUID: string(pod(topology.TiDB, 0).UID)}
 	refused := errors.New("refused")
 	for name, tt := range map[string]struct {
 		change       func(*fixture)
@@ -45,7 +45,7 @@ func TestEndDDLPause(t *testing.T) {
 			}
 			var asked bool
 			w.OnDDL(DDL{Resume: func(context.Context, topology.Cluster, int) error { asked = true; return tt.answer }})
-			s := step
+			s := next
 			if tt.uid != "" {
 				s.PodUID = tt.uid
 			}
@@ -61,7 +61,7 @@ func TestEndDDLPause(t *testing.T) {
 // The step never fails because of TiDB or of the record, so that the upgrade goes on, and each such case has one
 // notice.
 func TestBeginDDLPause(t *testing.T) {
-	step := plan.BeginDDLPause{
+	next := step.BeginDDLPause{
 		Component: topology.TiDB, Member: "basic-tidb-1", By: "basic-tidb-0", PodUID: string(pod(topology.TiDB, 0).UID),
 		From: "v8.1.0", To: "v8.5.0", Revision: "r2",
 	}
@@ -127,7 +127,7 @@ func TestBeginDDLPause(t *testing.T) {
 				},
 				Notice: func(text string) { notices = append(notices, text) },
 			})
-			s := step
+			s := next
 			if tt.uid != "" {
 				s.PodUID = tt.uid
 			}

@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/ticdc"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/ledger"
@@ -19,7 +19,7 @@ import (
 // drainCapture writes the record before it asks TiCDC. The record has the time of the start, so that the wait for a
 // drain ends also where TiCDC never answers. The answer is written afterwards: nothing else says how many tables are
 // left.
-func (a *Actor) drainCapture(ctx context.Context, s plan.DrainCapture) error {
+func (a *Actor) drainCapture(ctx context.Context, s step.DrainCapture) error {
 	_, ordinal, known := a.cluster.Member(s.Member)
 	if !known {
 		return fmt.Errorf("drain %s: it is no member of the cluster", s.Member)
@@ -56,7 +56,7 @@ func (a *Actor) drainCapture(ctx context.Context, s plan.DrainCapture) error {
 
 // askedDrain records that a drain is asked for now, and returns the record. The record keeps the start of the same
 // drain, but not the start of a drain that another run has left behind.
-func (a *Actor) askedDrain(ctx context.Context, s plan.DrainCapture) (state.Drain, error) {
+func (a *Actor) askedDrain(ctx context.Context, s step.DrainCapture) (state.Drain, error) {
 	now := a.now()
 	d := state.Drain{Member: s.Member, PodUID: s.PodUID, Capture: s.Capture, Since: now, Asked: now, Tables: state.TablesUnknown}
 	book, err := a.book(ctx)
@@ -76,7 +76,7 @@ func (a *Actor) askedDrain(ctx context.Context, s plan.DrainCapture) (state.Drai
 
 // owner notes in a record which capture is the owner, and checks that the owner has not changed. TiCDC does not
 // drain its owner, and another capture must not be made to resign.
-func owner(ctx context.Context, client *ticdc.Client, s plan.DrainCapture, d *state.Drain) error {
+func owner(ctx context.Context, client *ticdc.Client, s step.DrainCapture, d *state.Drain) error {
 	captures, err := client.Captures(ctx)
 	if errors.Is(err, ticdc.ErrBusy) {
 		return stale("TiCDC", "has no owner at the moment")
@@ -117,7 +117,7 @@ func (a *Actor) rememberDrain(ctx context.Context, d state.Drain) error {
 
 // adoptDrain writes the record before it takes tidb-operator's mark off the pod. If another process has written a
 // record of a drain of this pod meanwhile, that record stays.
-func (a *Actor) adoptDrain(ctx context.Context, s plan.AdoptDrain) error {
+func (a *Actor) adoptDrain(ctx context.Context, s step.AdoptDrain) error {
 	pod, err := a.samePod(ctx, s.Member, s.PodUID)
 	if err != nil || pod.Annotations[topology.AnnotationDrainBegun] == "" {
 		return err
@@ -144,7 +144,7 @@ func (a *Actor) unmark(ctx context.Context, member, uid, annotation string) erro
 }
 
 // forgetDrain deletes a record if its pod is gone, or the drain is not to continue.
-func (a *Actor) forgetDrain(ctx context.Context, s plan.ForgetDrain) error {
+func (a *Actor) forgetDrain(ctx context.Context, s step.ForgetDrain) error {
 	book, err := a.book(ctx)
 	if err != nil || book == nil {
 		return err

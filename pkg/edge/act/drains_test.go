@@ -13,8 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/ticdc"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/ledger"
@@ -74,11 +74,11 @@ func (w *fixture) drains(t *testing.T) []state.Drain {
 	return ledger.Read(book).Drains
 }
 
-var drainB = plan.DrainCapture{Component: topology.TiCDC, Member: "basic-ticdc-1", PodUID: "uid-of-basic-ticdc-1", Capture: "b"}
+var drainB = step.DrainCapture{Component: topology.TiCDC, Member: "basic-ticdc-1", PodUID: "uid-of-basic-ticdc-1", Capture: "b"}
 
 func TestDrainCapture(t *testing.T) {
 	for name, tt := range map[string]struct {
-		step  func(*plan.DrainCapture)
+		step  func(*step.DrainCapture)
 		cdc   func(*captures)
 		calls []string
 		want  state.Drain
@@ -87,7 +87,7 @@ func TestDrainCapture(t *testing.T) {
 			calls: []string{"PUT /api/v1/captures/drain"}, want: state.Drain{Capture: "b", Of: "a", Tables: 7, Most: 7},
 		},
 		"the owner resigns": {
-			step: func(s *plan.DrainCapture) { s.Owner = true }, cdc: func(c *captures) { c.owner = "b" },
+			step: func(s *step.DrainCapture) { s.Owner = true }, cdc: func(c *captures) { c.owner = "b" },
 			calls: []string{"POST /api/v1/owner/resign"}, want: state.Drain{Capture: "b", Of: "b", Tables: state.TablesUnknown},
 		},
 		"it is busy": {
@@ -99,20 +99,20 @@ func TestDrainCapture(t *testing.T) {
 			want: state.Drain{Capture: "b", Of: "a", Tables: 0, Refused: true},
 		},
 		"TiCDC does not answer": {
-			step: func(s *plan.DrainCapture) { s.Capture = "" }, want: state.Drain{Tables: state.TablesUnknown},
+			step: func(s *step.DrainCapture) { s.Capture = "" }, want: state.Drain{Tables: state.TablesUnknown},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, cdc := newCaptures(t)
-			step := drainB
+			next := drainB
 			if tt.cdc != nil {
 				tt.cdc(cdc)
 			}
 			if tt.step != nil {
-				tt.step(&step)
+				tt.step(&next)
 			}
-			w.do(t, step)
-			tt.want.Member, tt.want.PodUID, tt.want.Since, tt.want.Asked = step.Member, step.PodUID, now, now
+			w.do(t, next)
+			tt.want.Member, tt.want.PodUID, tt.want.Since, tt.want.Asked = next.Member, next.PodUID, now, now
 			if got := w.drains(t); len(got) != 1 || got[0] != tt.want {
 				t.Errorf("recorded %+v, want %+v", got, tt.want)
 			}
@@ -176,19 +176,19 @@ func TestDrainKeepsItsStart(t *testing.T) {
 
 // TestDrainOfAnother: what has changed since is not asked for.
 func TestDrainOfAnother(t *testing.T) {
-	for name, change := range map[string]func(*plan.DrainCapture, *captures){
-		"another owner":         func(_ *plan.DrainCapture, c *captures) { c.owner = "b" },
-		"another has resigned":  func(s *plan.DrainCapture, _ *captures) { s.Owner = true },
-		"another capture":       func(s *plan.DrainCapture, _ *captures) { s.Capture = "c" },
-		"no owner":              func(_ *plan.DrainCapture, c *captures) { c.list = 503 },
-		"another pod now":       func(s *plan.DrainCapture, _ *captures) { s.PodUID = "former" },
-		"another pod, no owner": func(s *plan.DrainCapture, _ *captures) { s.PodUID, s.Capture = "former", "" },
+	for name, change := range map[string]func(*step.DrainCapture, *captures){
+		"another owner":         func(_ *step.DrainCapture, c *captures) { c.owner = "b" },
+		"another has resigned":  func(s *step.DrainCapture, _ *captures) { s.Owner = true },
+		"another capture":       func(s *step.DrainCapture, _ *captures) { s.Capture = "c" },
+		"no owner":              func(_ *step.DrainCapture, c *captures) { c.list = 503 },
+		"another pod now":       func(s *step.DrainCapture, _ *captures) { s.PodUID = "former" },
+		"another pod, no owner": func(s *step.DrainCapture, _ *captures) { s.PodUID, s.Capture = "former", "" },
 	} {
 		w, cdc := newCaptures(t)
-		step := drainB
-		change(&step, cdc)
+		next := drainB
+		change(&next, cdc)
 		var s *Stale
-		if err := w.Do(t.Context(), step); !errors.As(err, &s) || len(cdc.calls) > 0 {
+		if err := w.Do(t.Context(), next); !errors.As(err, &s) || len(cdc.calls) > 0 {
 			t.Errorf("%s: %v, asked %q", name, err, cdc.calls)
 		}
 	}
@@ -196,7 +196,7 @@ func TestDrainOfAnother(t *testing.T) {
 
 // TestAdoptDrain: the record begins with tidb-operator's drain, and is written before its mark goes.
 func TestAdoptDrain(t *testing.T) {
-	adopt := plan.AdoptDrain{Component: topology.TiCDC, Member: drainB.Member, PodUID: drainB.PodUID, Since: now.Add(-time.Minute)}
+	adopt := step.AdoptDrain{Component: topology.TiCDC, Member: drainB.Member, PodUID: drainB.PodUID, Since: now.Add(-time.Minute)}
 	over := adopt
 	over.Since = time.Time{}
 	adopted := state.Drain{Member: adopt.Member, PodUID: adopt.PodUID, Since: adopt.Since, Asked: now, Tables: state.TablesUnknown}
@@ -204,7 +204,7 @@ func TestAdoptDrain(t *testing.T) {
 	former := own
 	former.PodUID = "former"
 	for name, tt := range map[string]struct {
-		step   plan.AdoptDrain
+		step   step.AdoptDrain
 		mark   bool
 		before *state.Drain
 		want   *state.Drain
@@ -266,7 +266,7 @@ func TestAdoptedDrainKeepsItsStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := now.Add(-time.Minute)
-	w.do(t, plan.AdoptDrain{Component: topology.TiCDC, Member: drainB.Member, PodUID: drainB.PodUID, Since: began})
+	w.do(t, step.AdoptDrain{Component: topology.TiCDC, Member: drainB.Member, PodUID: drainB.PodUID, Since: began})
 	again := drainB
 	again.Again = true
 	w.do(t, again)
@@ -277,7 +277,7 @@ func TestAdoptedDrainKeepsItsStart(t *testing.T) {
 
 func TestForgetDrain(t *testing.T) {
 	w, _ := newCaptures(t)
-	forget := plan.ForgetDrain{Component: topology.TiCDC, Member: drainB.Member, PodUID: drainB.PodUID}
+	forget := step.ForgetDrain{Component: topology.TiCDC, Member: drainB.Member, PodUID: drainB.PodUID}
 	w.do(t, forget) // there is no ledger
 	w.do(t, drainB)
 	w.do(t, forget)

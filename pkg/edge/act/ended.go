@@ -9,8 +9,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
@@ -18,7 +18,7 @@ import (
 
 // replaceEnded deletes a pod in a final phase. Both kinds of evidence are read once more. One is the status of the
 // pod; the other is whether its kubelet is heard, or else what PD says of the member.
-func (a *Actor) replaceEnded(ctx context.Context, s plan.ReplaceEnded) error {
+func (a *Actor) replaceEnded(ctx context.Context, s step.ReplaceEnded) error {
 	object := "pod " + s.Member
 	return a.replacePod(ctx, s.Member, s.UID, func(live *corev1.Pod) error {
 		switch {
@@ -60,7 +60,7 @@ func (a *Actor) nodeIsHeard(ctx context.Context, name string) (bool, error) {
 }
 
 // silent returns an error if PD does not say that a member is down, because the member may serve then.
-func (a *Actor) silent(ctx context.Context, s plan.ReplaceEnded) error {
+func (a *Actor) silent(ctx context.Context, s step.ReplaceEnded) error {
 	client, err := a.database()
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clienttesting "k8s.io/client-go/testing"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
@@ -75,15 +75,15 @@ func TestReplaceEnded(t *testing.T) {
 				if c.set != nil {
 					w.pd.Update(c.set)
 				}
-				step := plan.ReplaceEnded{Component: k, Member: p.Name, UID: uid, ByDatabase: c.byDatabase}
+				next := step.ReplaceEnded{Component: k, Member: p.Name, UID: uid, ByDatabase: c.byDatabase}
 				switch {
 				case c.stale:
-					w.isStale(t, step)
+					w.isStale(t, next)
 				case c.nothing:
-					w.do(t, step)
+					w.do(t, next)
 					w.unchanged(t)
 				default:
-					w.do(t, step)
+					w.do(t, next)
 					if got := w.writes(); len(got) != 1 || got[0] != "delete pods" {
 						t.Errorf("did %q", got)
 					}
@@ -98,9 +98,9 @@ func TestReplaceEndedOfServer(t *testing.T) {
 	p := pod(topology.TiDB, 0)
 	p.Status.Phase, p.Spec.NodeName = corev1.PodFailed, "n1"
 	w := newFixture(t, p, node(corev1.ConditionTrue))
-	step := plan.ReplaceEnded{Component: topology.TiDB, Member: p.Name, UID: string(p.UID)}
+	s := step.ReplaceEnded{Component: topology.TiDB, Member: p.Name, UID: string(p.UID)}
 	w.kube.PrependReactor("get", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "nodes"}, "n1", errors.New("no"))
 	})
-	w.isStale(t, step)
+	w.isStale(t, s)
 }

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/scheduling"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/ledger"
@@ -18,7 +18,7 @@ import (
 
 // evictLeaders writes the record before it asks PD. So no scheduler of ours is ever without a record, even if this
 // process is killed in between.
-func (a *Actor) evictLeaders(ctx context.Context, s plan.EvictLeaders) error {
+func (a *Actor) evictLeaders(ctx context.Context, s step.EvictLeaders) error {
 	if s.PodUID != "" {
 		if _, err := a.samePod(ctx, s.Member, s.PodUID); err != nil {
 			return err
@@ -132,7 +132,7 @@ func (a *Actor) moveLeadersAgain(ctx context.Context, client pd.Client, storeID 
 // does not keep the start of an eviction that another run left behind and that has ended since. With that start the
 // timeout would pass before this eviction begins. The new record also keeps the number of leaders before the eviction,
 // because an interrupted eviction has already reduced the number.
-func (a *Actor) record(s plan.EvictLeaders, old ledger.Record, known, evicting bool) ledger.Record {
+func (a *Actor) record(s step.EvictLeaders, old ledger.Record, known, evicting bool) ledger.Record {
 	r := ledger.Record{Member: s.Member, Since: a.now(), Owner: a.owner, Leaders: max(s.Leaders, 0)}
 	same := known && old.Member == s.Member && old.Ended.IsZero()
 	if evicting && (old.Foreign || !known || !old.Ended.IsZero()) {
@@ -150,7 +150,7 @@ func (a *Actor) record(s plan.EvictLeaders, old ledger.Record, known, evicting b
 // adoptEviction writes the record of an eviction that tidb-operator began. Then it removes tidb-operator's mark from
 // the pod, so that the record or the mark exists at any moment. A record that cannot be read is not replaced: it is
 // unknown who made the scheduler.
-func (a *Actor) adoptEviction(ctx context.Context, s plan.AdoptEviction) error {
+func (a *Actor) adoptEviction(ctx context.Context, s step.AdoptEviction) error {
 	pod, err := a.samePod(ctx, s.Member, s.PodUID)
 	if err != nil {
 		return err
@@ -185,7 +185,7 @@ func (a *Actor) adoptEviction(ctx context.Context, s plan.AdoptEviction) error {
 // allowLeaders removes a scheduler only if the ledger says that it is ours. The
 // record is deleted last: in the other order, a crash in between would leave a
 // store that never gets a leader again.
-func (a *Actor) allowLeaders(ctx context.Context, s plan.AllowLeaders) error {
+func (a *Actor) allowLeaders(ctx context.Context, s step.AllowLeaders) error {
 	book, err := a.ledger(ctx)
 	if err != nil {
 		return err
@@ -230,7 +230,7 @@ func (a *Actor) endEviction(ctx context.Context, storeID uint64) error {
 // stillEvicting fails if the eviction that a restart relies on has ended. Another process may have ended the
 // eviction after the decision, because it has not noticed yet that it does not drive any more. Then the store has
 // its leaders again. The other stores must serve as they did.
-func (a *Actor) stillEvicting(ctx context.Context, s plan.Restart) error {
+func (a *Actor) stillEvicting(ctx context.Context, s step.Restart) error {
 	storeID := s.StoreID
 	if storeID == 0 {
 		return nil

@@ -13,16 +13,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
 
 var (
-	evict = plan.EvictLeaders{Member: "basic-tikv-1", StoreID: 2}
-	allow = plan.AllowLeaders{Member: "basic-tikv-1", StoreID: 2}
+	evict = step.EvictLeaders{Member: "basic-tikv-1", StoreID: 2}
+	allow = step.AllowLeaders{Member: "basic-tikv-1", StoreID: 2}
 )
 
 const (
@@ -200,7 +200,7 @@ func TestLeadersBefore(t *testing.T) {
 			if tt.evicting {
 				w.pd.Update(evicting(2))
 			}
-			w.do(t, plan.EvictLeaders{Member: "basic-tikv-1", StoreID: 2, Leaders: tt.leaders})
+			w.do(t, step.EvictLeaders{Member: "basic-tikv-1", StoreID: 2, Leaders: tt.leaders})
 			if got := liveLedger(t, w)["evict-leader.2"]; got != tt.want {
 				t.Errorf("recorded as %s", got)
 			}
@@ -212,13 +212,13 @@ func TestLeadersBefore(t *testing.T) {
 func TestRecordOfReturningLeaders(t *testing.T) {
 	w := newFixture(t, ledgerMap(map[string]string{"evict-leader.2": fromThisRun}))
 	w.pd.Update(evicting(2))
-	w.do(t, plan.AllowLeaders{Member: "basic-tikv-1", StoreID: 2, Returning: true})
+	w.do(t, step.AllowLeaders{Member: "basic-tikv-1", StoreID: 2, Returning: true})
 	ended := strings.Replace(fromThisRun, `,"cluster"`, `,"ended":"2026-07-01T12:00:00Z","cluster"`, 1)
 	if got := liveLedger(t, w)["evict-leader.2"]; got != ended {
 		t.Errorf("recorded as %s", got)
 	}
 	w.pd.Update(evicting(2)) // tikv-11-12: a scheduler that is not ours
-	w.do(t, plan.ForgetRecord{Component: topology.TiKV, Member: "basic-tikv-1", StoreID: 2, Record: state.RecordEviction})
+	w.do(t, step.ForgetRecord{Component: topology.TiKV, Member: "basic-tikv-1", StoreID: 2, Record: state.RecordEviction})
 	if data := liveLedger(t, w); len(data) != 0 {
 		t.Errorf("left in the ledger: %v", data)
 	}
@@ -241,9 +241,9 @@ func TestRecordCannotBeRead(t *testing.T) {
 		w.pd.Update(evicting(2))
 		w.pd.Update(storeState(pd.StoreOffline))
 		w.isStale(t, takeBack)
-		w.do(t, plan.AdoptEviction{Member: "basic-tikv-1", StoreID: 2, PodUID: "uid-of-basic-tikv-1", Since: now})
+		w.do(t, step.AdoptEviction{Member: "basic-tikv-1", StoreID: 2, PodUID: "uid-of-basic-tikv-1", Since: now})
 		w.do(t, allow)
-		w.do(t, plan.ForgetRecord{Component: topology.TiKV, Member: "basic-tikv-1", StoreID: 2, Record: state.RecordEviction})
+		w.do(t, step.ForgetRecord{Component: topology.TiKV, Member: "basic-tikv-1", StoreID: 2, Record: state.RecordEviction})
 		w.do(t, conclude)
 		if got := liveLedger(t, w); !maps.Equal(got, records) {
 			t.Errorf("%s: the ledger is %v", name, got)
@@ -303,16 +303,16 @@ func TestEvictPreconditions(t *testing.T) {
 // Leaders are evicted only from the store of the pod that the step was decided on: a later pod may
 // be restarted already.
 func TestEvictsLeadersOfTheSamePod(t *testing.T) {
-	step := evict
-	step.PodUID = "uid-of-basic-tikv-1"
+	s := evict
+	s.PodUID = "uid-of-basic-tikv-1"
 	w := newFixture(t)
-	w.isStale(t, step)
+	w.isStale(t, s)
 	meta := owned("basic-tikv-1", topology.TiKV)
 	meta.UID = "another one"
 	w = newFixture(t, &corev1.Pod{ObjectMeta: meta})
-	w.isStale(t, step)
+	w.isStale(t, s)
 	w = newFixture(t, &corev1.Pod{ObjectMeta: owned("basic-tikv-1", topology.TiKV)})
-	w.do(t, step)
+	w.do(t, s)
 	if got := w.pd.Writes(); !slices.Equal(got, []string{"AddEvictLeader(2)"}) {
 		t.Errorf("PD was asked for %q", got)
 	}
@@ -322,8 +322,8 @@ func TestEvictsLeadersOfTheSamePod(t *testing.T) {
 // removed.
 func TestAdoptEviction(t *testing.T) {
 	began := now.Add(-10 * time.Minute)
-	step := plan.AdoptEviction{Member: "basic-tikv-1", StoreID: 2, PodUID: "uid-of-basic-tikv-1", Since: began, Leaders: 30}
-	ended := step
+	s := step.AdoptEviction{Member: "basic-tikv-1", StoreID: 2, PodUID: "uid-of-basic-tikv-1", Since: began, Leaders: 30}
+	ended := s
 	ended.Ended = true
 	adopted := `{"member":"basic-tikv-1","since":"2026-07-01T11:50:00Z","owner":"this run","leaders":30,"cluster":"7000000000000000001"}`
 	pod := func(mark string) *corev1.Pod {
@@ -344,11 +344,11 @@ func TestAdoptEviction(t *testing.T) {
 
 	w := newFixture(t, pod(mark))
 	w.pd.Update(evicting(2))
-	w.do(t, step)
+	w.do(t, s)
 	if got := liveLedger(t, w)["evict-leader.2"]; got != adopted || marked(t, w) {
 		t.Errorf("recorded as %q", got)
 	}
-	w.do(t, step) // nothing is left to be done
+	w.do(t, s) // nothing is left to be done
 	w.do(t, allow)
 	if got := w.writes(); !slices.Equal(got, []string{"create configmaps", "patch pods", "patch configmaps", "RemoveEvictLeader(2)"}) {
 		t.Errorf("got %q", got)
@@ -370,13 +370,13 @@ func TestAdoptEviction(t *testing.T) {
 	// Without the mark the scheduler is not tidb-operator's.
 	w = newFixture(t, pod(""))
 	w.pd.Update(evicting(2))
-	w.do(t, step)
+	w.do(t, s)
 	w.unchanged(t)
 
 	w = newFixture(t, pod(mark))
 	w.pd.Update(evicting(2))
 	w.isStale(t, ended) // that scheduler was not observed
-	other := step
+	other := s
 	other.PodUID = "another"
 	w.isStale(t, other)
 }

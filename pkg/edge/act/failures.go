@@ -8,7 +8,7 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"k8s.io/apimachinery/pkg/util/uuid"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
@@ -22,7 +22,7 @@ type Intent interface {
 
 // recordFailure records a member as given up. It checks once more that the member
 // is lost: from now on its data may be deleted.
-func (a *Actor) recordFailure(ctx context.Context, s plan.RecordFailure) error {
+func (a *Actor) recordFailure(ctx context.Context, s step.RecordFailure) error {
 	tc, group, err := a.current(ctx, s.Component)
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func (a *Actor) recordFailure(ctx context.Context, s plan.RecordFailure) error {
 
 // lost fails if PD says that the member is healthy again. A member that PD does not
 // list has no data that could be lost.
-func (a *Actor) lost(ctx context.Context, s plan.RecordFailure) error {
+func (a *Actor) lost(ctx context.Context, s step.RecordFailure) error {
 	switch s.Component.Data() {
 	case topology.Raft:
 		client, err := a.database()
@@ -74,7 +74,7 @@ func (a *Actor) lost(ctx context.Context, s plan.RecordFailure) error {
 	return nil
 }
 
-func (a *Actor) retireFailure(ctx context.Context, s plan.RetireFailure) error {
+func (a *Actor) retireFailure(ctx context.Context, s step.RetireFailure) error {
 	tc, group, err := a.current(ctx, s.Component)
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func (a *Actor) retireFailure(ctx context.Context, s plan.RetireFailure) error {
 	return a.patchStatus(ctx, tc, change)
 }
 
-func (a *Actor) forgetFailure(ctx context.Context, s plan.ForgetFailure) error {
+func (a *Actor) forgetFailure(ctx context.Context, s step.ForgetFailure) error {
 	tc, group, err := a.current(ctx, s.Component)
 	if err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
@@ -106,7 +106,7 @@ func TestFailures(t *testing.T) {
 	w := newFailing(t)
 	var memberID, storeID uint64
 	w.pd.Update(func(s *pd.FakeState) { memberID, storeID = s.Members[2].ID, s.Stores[3].ID })
-	for _, s := range []plan.RecordFailure{
+	for _, s := range []step.RecordFailure{
 		{Component: topology.PD, Member: "basic-pd-2", ID: memberID, Name: "basic-pd-2", Claims: []string{"u1"}},
 		{Component: topology.TiKV, Member: "basic-tikv-3", ID: storeID, Claims: []string{"u2", "u3"}},
 		{Component: topology.TiDB, Member: "basic-tidb-1"},
@@ -132,9 +132,9 @@ func TestFailures(t *testing.T) {
 
 	later := now.Add(time.Hour)
 	w.now = func() time.Time { return later }
-	discard := plan.RecordFailure{Component: topology.TiKV, Member: "basic-tikv-3", ID: storeID, Discarded: true}
-	retire := plan.RetireFailure{Component: topology.PD, Member: "basic-pd-2"}
-	for _, s := range []plan.Step{discard, retire} {
+	discard := step.RecordFailure{Component: topology.TiKV, Member: "basic-tikv-3", ID: storeID, Discarded: true}
+	retire := step.RetireFailure{Component: topology.PD, Member: "basic-pd-2"}
+	for _, s := range []step.Step{discard, retire} {
 		if err := w.Do(t.Context(), s); err != nil {
 			t.Fatalf("%s: %v", s, err)
 		}
@@ -151,7 +151,7 @@ func TestFailures(t *testing.T) {
 
 	for k, pod := range map[topology.Kind]string{topology.PD: "basic-pd-2", topology.TiKV: "basic-tikv-3", topology.TiDB: "basic-tidb-1"} {
 		for range 2 {
-			if err := w.Do(t.Context(), plan.ForgetFailure{Component: k, Member: pod}); err != nil {
+			if err := w.Do(t.Context(), step.ForgetFailure{Component: k, Member: pod}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -165,26 +165,26 @@ func TestFailures(t *testing.T) {
 }
 
 func TestFailuresRefused(t *testing.T) {
-	step := plan.RecordFailure{Component: topology.TiKV, Member: "basic-tikv-3", ID: 4}
+	next := step.RecordFailure{Component: topology.TiKV, Member: "basic-tikv-3", ID: 4}
 	for name, tc := range map[string]struct {
 		change func(*fixture)
-		step   plan.Step
+		step   step.Step
 		want   string
 	}{
-		"it is back":           {func(w *fixture) { w.pd.Update(func(s *pd.FakeState) { s.Stores[3].StateName = "Up" }) }, step, "is Up again"},
-		"the cap is reached":   {func(w *fixture) { w.intent.tc.Spec.TiKV.MaxFailoverCount = new(int32) }, step, "has 0 failovers"},
-		"paused":               {func(w *fixture) { w.intent.tc.Spec.Paused = true }, step, "is paused"},
-		"another cluster":      {func(w *fixture) { w.intent.tc.UID = "other" }, step, "created again"},
-		"another store":        {func(*fixture) {}, plan.RecordFailure{Component: topology.TiKV, Member: "basic-tikv-2", ID: 4}, "is not basic-tikv-2"},
-		"PD member is healthy": {func(*fixture) {}, plan.RecordFailure{Component: topology.PD, Member: "basic-pd-1", ID: 2}, "is healthy again"},
-		"nothing to retire":    {func(*fixture) {}, plan.RetireFailure{Component: topology.PD, Member: "basic-pd-1"}, "has no failover"},
-		"component is gone":    {func(w *fixture) { w.intent.tc.Spec.TiKV = nil }, step, "has no TiKV"},
+		"it is back":           {func(w *fixture) { w.pd.Update(func(s *pd.FakeState) { s.Stores[3].StateName = "Up" }) }, next, "is Up again"},
+		"the cap is reached":   {func(w *fixture) { w.intent.tc.Spec.TiKV.MaxFailoverCount = new(int32) }, next, "has 0 failovers"},
+		"paused":               {func(w *fixture) { w.intent.tc.Spec.Paused = true }, next, "is paused"},
+		"another cluster":      {func(w *fixture) { w.intent.tc.UID = "other" }, next, "created again"},
+		"another store":        {func(*fixture) {}, step.RecordFailure{Component: topology.TiKV, Member: "basic-tikv-2", ID: 4}, "is not basic-tikv-2"},
+		"PD member is healthy": {func(*fixture) {}, step.RecordFailure{Component: topology.PD, Member: "basic-pd-1", ID: 2}, "is healthy again"},
+		"nothing to retire":    {func(*fixture) {}, step.RetireFailure{Component: topology.PD, Member: "basic-pd-1"}, "has no failover"},
+		"component is gone":    {func(w *fixture) { w.intent.tc.Spec.TiKV = nil }, next, "has no TiKV"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newFailing(t)
 			tc.change(w)
 			s := tc.step
-			if r, ok := s.(plan.RecordFailure); ok {
+			if r, ok := s.(step.RecordFailure); ok {
 				w.pd.Update(func(st *pd.FakeState) {
 					if r.ID == 4 {
 						r.ID = st.Stores[3].ID

@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
@@ -78,20 +78,20 @@ func (w *fixture) unchanged(t *testing.T) {
 }
 
 // isStale fails the test unless the step fails with a *Stale and changes nothing.
-func (w *fixture) isStale(t *testing.T, step plan.Step) {
+func (w *fixture) isStale(t *testing.T, next step.Step) {
 	t.Helper()
-	err := w.Do(t.Context(), step)
+	err := w.Do(t.Context(), next)
 	var s *Stale
 	if !errors.As(err, &s) {
-		t.Errorf("%s: got %v, want a stale step", step, err)
+		t.Errorf("%s: got %v, want a stale step", next, err)
 	}
 	w.unchanged(t)
 }
 
-func (w *fixture) do(t *testing.T, step plan.Step) {
+func (w *fixture) do(t *testing.T, s step.Step) {
 	t.Helper()
-	if err := w.Do(t.Context(), step); err != nil {
-		t.Errorf("%s: %v", step, err)
+	if err := w.Do(t.Context(), s); err != nil {
+		t.Errorf("%s: %v", s, err)
 	}
 }
 
@@ -189,7 +189,7 @@ func set(k topology.Kind, replicas, partition int32) *appsv1.StatefulSet {
 }
 
 // of is the StatefulSet of a component as set makes it.
-func of(k topology.Kind) plan.Basis { return plan.Basis{UID: "uid-of-" + cluster.SetName(k)} }
+func of(k topology.Kind) step.Basis { return step.Basis{UID: "uid-of-" + cluster.SetName(k)} }
 
 func pod(k topology.Kind, ordinal int) *corev1.Pod {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{

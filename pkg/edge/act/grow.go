@@ -14,13 +14,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // resizeClaim asks for a larger volume. Kubernetes reports whether the storage can do it.
-func (a *Actor) resizeClaim(ctx context.Context, s plan.ResizeClaim) error {
+func (a *Actor) resizeClaim(ctx context.Context, s step.ResizeClaim) error {
 	object := "persistentvolumeclaim " + s.Name
 	claim, err := a.claim(ctx, s.Name)
 	switch {
@@ -64,7 +64,7 @@ func requested(claim *corev1.PersistentVolumeClaim) topology.Size {
 // recreateSet deletes a StatefulSet without its pods and recreates it in the same step. So the pods have no
 // controller only for a moment, and what other writers have added to the StatefulSet is kept. If the run is killed
 // in between, the next one creates a StatefulSet that adopts the pods.
-func (a *Actor) recreateSet(ctx context.Context, s plan.RecreateSet) error {
+func (a *Actor) recreateSet(ctx context.Context, s step.RecreateSet) error {
 	wanted, ok := s.Object.Manifest.(*appsv1.StatefulSet)
 	if !ok {
 		return fmt.Errorf("%s: a %T cannot be created", s, s.Object.Manifest)
@@ -92,7 +92,7 @@ func (a *Actor) recreateSet(ctx context.Context, s plan.RecreateSet) error {
 // left to do. Claims stay, also where the StatefulSet owns them because its persistentVolumeClaimRetentionPolicy has
 // whenDeleted: Delete. Kubernetes removes the owner references before the StatefulSet is deleted. Its controller
 // writes its status often; after a conflict everything is checked again.
-func (a *Actor) orphan(ctx context.Context, s plan.RecreateSet, wanted *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
+func (a *Actor) orphan(ctx context.Context, s step.RecreateSet, wanted *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
 	object := "statefulset " + s.Name
 	client := a.kube.AppsV1().StatefulSets(a.cluster.Namespace)
 	done := false
@@ -123,7 +123,7 @@ func (a *Actor) orphan(ctx context.Context, s plan.RecreateSet, wanted *appsv1.S
 
 // replaceable fails if the StatefulSet has unfinished work. It also fails if a claim has not been asked to grow to
 // the size in the new StatefulSet.
-func (a *Actor) replaceable(ctx context.Context, s plan.RecreateSet, live, wanted *appsv1.StatefulSet) error {
+func (a *Actor) replaceable(ctx context.Context, s step.RecreateSet, live, wanted *appsv1.StatefulSet) error {
 	object := "statefulset " + s.Name
 	rolls := live.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType
 	switch {
@@ -154,7 +154,7 @@ func (a *Actor) replaceable(ctx context.Context, s plan.RecreateSet, live, wante
 
 // waitUntilGone waits until the StatefulSet does not exist any more: Kubernetes first removes the
 // owner references of its pods.
-func (a *Actor) waitUntilGone(ctx context.Context, s plan.RecreateSet) error {
+func (a *Actor) waitUntilGone(ctx context.Context, s step.RecreateSet) error {
 	object := "statefulset " + s.Name
 	err := wait.PollUntilContextCancel(ctx, pause, true, func(ctx context.Context) (bool, error) {
 		live, err := a.kube.AppsV1().StatefulSets(a.cluster.Namespace).Get(ctx, s.Name, metav1.GetOptions{})

@@ -16,7 +16,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -30,8 +30,8 @@ func sized(ordinal int, request, capacity string) *corev1.PersistentVolumeClaim 
 	return c
 }
 
-func resize3(size topology.Size) plan.ResizeClaim {
-	return plan.ResizeClaim{
+func resize3(size topology.Size) step.ResizeClaim {
+	return step.ResizeClaim{
 		Component: topology.TiKV, Member: "basic-tikv-3", Name: claimName, UID: "uid-of-" + claimName, From: 10 * gi, Size: size,
 	}
 }
@@ -92,8 +92,8 @@ func sizedSet(have, want string) (live, wanted *appsv1.StatefulSet) {
 	return live, wanted
 }
 
-func recreated(wanted *appsv1.StatefulSet) plan.RecreateSet {
-	return plan.RecreateSet{
+func recreated(wanted *appsv1.StatefulSet) step.RecreateSet {
+	return step.RecreateSet{
 		Component: topology.TiKV, Name: "basic-tikv", Basis: of(topology.TiKV), Replicas: 2,
 		Object: desired.Object{Kind: "StatefulSet", Name: "basic-tikv", Manifest: wanted},
 	}
@@ -247,10 +247,10 @@ func TestRecreateSetReadsAgain(t *testing.T) {
 
 // A StatefulSet that is created around pods must not delete any of them.
 func TestCreateAroundPods(t *testing.T) {
-	create := func(n int) plan.Apply {
+	create := func(n int) step.Apply {
 		manifest := set(topology.TiKV, 2, 2)
 		manifest.ResourceVersion = ""
-		return plan.Apply{
+		return step.Apply{
 			Component: topology.TiKV, Replicas: n,
 			Object: desired.Object{Kind: "StatefulSet", Name: "basic-tikv", Drift: desired.Missing, Manifest: manifest},
 		}

@@ -10,19 +10,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 )
 
 // label writes single keys, in one request, since a big cluster has many pods and
 // claims to label. What others write at the same time is kept.
-func (a *Actor) label(ctx context.Context, s plan.Label) error {
+func (a *Actor) label(ctx context.Context, s step.Label) error {
 	patch := func(body []byte) (err error) {
 		opts := metav1.PatchOptions{FieldManager: fieldManager}
 		switch s.Object {
-		case plan.PodObject:
+		case step.PodObject:
 			_, err = a.kube.CoreV1().Pods(a.cluster.Namespace).Patch(ctx, s.Name, types.MergePatchType, body, opts)
-		case plan.ClaimObject:
+		case step.ClaimObject:
 			_, err = a.kube.CoreV1().PersistentVolumeClaims(a.cluster.Namespace).Patch(ctx, s.Name, types.MergePatchType, body, opts)
 		default:
 			err = fmt.Errorf("a %s cannot be labelled", s.Object)
@@ -37,7 +37,7 @@ func (a *Actor) label(ctx context.Context, s plan.Label) error {
 
 // tendVolume sets the labels of a volume, and its reclaim policy if that is to
 // change.
-func (a *Actor) tendVolume(ctx context.Context, s plan.TendVolume) error {
+func (a *Actor) tendVolume(ctx context.Context, s step.TendVolume) error {
 	var spec map[string]any
 	if s.Policy != "" {
 		spec = map[string]any{"persistentVolumeReclaimPolicy": s.Policy}

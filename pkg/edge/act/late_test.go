@@ -11,7 +11,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
@@ -52,28 +52,28 @@ func TestStepSentHoursLater(t *testing.T) {
 	applied.Spec.Template.Labels = map[string]string{"of": "the old run"}
 	_, larger := sizedSet("10Gi", "20Gi")
 	for name, tt := range map[string]struct {
-		step     plan.Step
+		step     step.Step
 		open     bool   // the partition is open
 		at, what string // before which request it sleeps
 	}{
 		"restart":                 {restartOf(2, 3, false), false, "get", "statefulsets"},
 		"restart, while it wrote": {restartOf(2, 3, false), false, "update", "statefulsets"},
 		"restart of a stuck pod":  {restartOf(2, 3, true), false, "update", "statefulsets"},
-		"restart of a named one": {func() plan.Step {
+		"restart of a named one": {func() step.Step {
 			s := restartOf(2, 3, false)
 			s.Revision = "new"
 			return s
 		}(), true, "get", "statefulsets"},
-		"scale in":   {plan.Resize{Component: topology.TiKV, Basis: of(topology.TiKV), From: 3, To: 2}, false, "update", "statefulsets"},
-		"scale out":  {plan.Resize{Component: topology.TiKV, Basis: of(topology.TiKV), From: 3, To: 4}, false, "get", "statefulsets"},
-		"close":      {plan.Close{Component: topology.TiKV, Basis: of(topology.TiKV), Partition: 3}, true, "update", "statefulsets"},
+		"scale in":   {step.Resize{Component: topology.TiKV, Basis: of(topology.TiKV), From: 3, To: 2}, false, "update", "statefulsets"},
+		"scale out":  {step.Resize{Component: topology.TiKV, Basis: of(topology.TiKV), From: 3, To: 4}, false, "get", "statefulsets"},
+		"close":      {step.Close{Component: topology.TiKV, Basis: of(topology.TiKV), Partition: 3}, true, "update", "statefulsets"},
 		"delete set": {deleteOf(topology.TiKV), false, "delete", "statefulsets"},
-		"recreate set": {func() plan.Step {
+		"recreate set": {func() step.Step {
 			s := recreated(larger)
 			s.Replicas = 3
 			return s
 		}(), false, "delete", "statefulsets"},
-		"apply": {plan.Apply{Component: topology.TiKV, Object: desired.Object{
+		"apply": {step.Apply{Component: topology.TiKV, Object: desired.Object{
 			Kind: "StatefulSet", Name: applied.Name, Drift: desired.Differs, Manifest: applied,
 		}}, false, "update", "statefulsets"},
 	} {
@@ -84,7 +84,7 @@ func TestStepSentHoursLater(t *testing.T) {
 			if tt.open {
 				live.Spec.UpdateStrategy.RollingUpdate.Partition = new(int32(0))
 			}
-			if _, recreates := tt.step.(plan.RecreateSet); recreates {
+			if _, recreates := tt.step.(step.RecreateSet); recreates {
 				live.Status.CurrentRevision = "new"
 			}
 			w := newFixture(t, live, pod(topology.TiKV, 2))
@@ -113,8 +113,8 @@ func TestStepSentHoursLater(t *testing.T) {
 
 // A pod that failed when it was to be deleted serves by the time of the request.
 func TestPodDeletedHoursLater(t *testing.T) {
-	again := plan.DeletePod{Component: topology.TiKV, Member: "basic-tikv-3", UID: "uid-of-basic-tikv-3", Again: true}
-	for name, step := range map[string]plan.Step{"restart of a stuck pod": restartOf(3, 4, true), "deletion of a pod that fails": again} {
+	again := step.DeletePod{Component: topology.TiKV, Member: "basic-tikv-3", UID: "uid-of-basic-tikv-3", Again: true}
+	for name, s := range map[string]step.Step{"restart of a stuck pod": restartOf(3, 4, true), "deletion of a pod that fails": again} {
 		t.Run(name, func(t *testing.T) {
 			w := newFixture(t, set(topology.TiKV, 4, 4), pod(topology.TiKV, 3))
 			w.pd.Update(forgets)
@@ -126,7 +126,7 @@ func TestPodDeletedHoursLater(t *testing.T) {
 					t.Fatal(err)
 				}
 			})
-			err := w.Do(t.Context(), step)
+			err := w.Do(t.Context(), s)
 			if _, late := errors.AsType[*Stale](err); !late {
 				t.Errorf("got %v", err)
 			}
@@ -229,16 +229,16 @@ func TestPeerDownBeforeARemoval(t *testing.T) {
 func TestPeerDownBeforeARestart(t *testing.T) {
 	w := newFixture(t)
 	w.do(t, evict)
-	step := plan.Restart{Component: topology.TiKV, Member: "basic-tikv-1", StoreID: 2}
-	if err := w.stillEvicting(t.Context(), step); err != nil {
+	next := step.Restart{Component: topology.TiKV, Member: "basic-tikv-1", StoreID: 2}
+	if err := w.stillEvicting(t.Context(), next); err != nil {
 		t.Fatalf("with all stores Up: %v", err)
 	}
 	w.pd.Update(func(s *pd.FakeState) { s.Stores = append(s.Stores, downStore(99, nil)) })
-	if _, late := errors.AsType[*Stale](w.stillEvicting(t.Context(), step)); !late {
+	if _, late := errors.AsType[*Stale](w.stillEvicting(t.Context(), next)); !late {
 		t.Error("the restart goes on although store 99 is Down now")
 	}
-	step.NotUp = []uint64{99}
-	if err := w.stillEvicting(t.Context(), step); err != nil {
+	next.NotUp = []uint64{99}
+	if err := w.stillEvicting(t.Context(), next); err != nil {
 		t.Errorf("with a store that was down before: %v", err)
 	}
 }

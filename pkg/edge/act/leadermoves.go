@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -13,7 +13,7 @@ import (
 const limitingVersion = "v6.1.0"
 
 // limitLeaderMoves needs no record: PD ends the limit by itself.
-func (a *Actor) limitLeaderMoves(ctx context.Context, s plan.LimitLeaderMoves) error {
+func (a *Actor) limitLeaderMoves(ctx context.Context, s step.LimitLeaderMoves) error {
 	client, err := a.database()
 	if err != nil {
 		return err
@@ -27,7 +27,7 @@ func (a *Actor) limitLeaderMoves(ctx context.Context, s plan.LimitLeaderMoves) e
 		err = fmt.Errorf("PD %s cannot do that for a while, PD can from %s on: run the command without --max-leader-moves", version, limitingVersion)
 		return &callError{call: call, err: err, final: true}
 	}
-	if err := client.LimitLeaderMoves(ctx, s.Limit, plan.LimitLasts); err != nil {
+	if err := client.LimitLeaderMoves(ctx, s.Limit, step.LimitLasts); err != nil {
 		return fmt.Errorf("%s: %w", call, err)
 	}
 	return nil

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
 
@@ -16,7 +16,7 @@ func TestLimitLeaderMoves(t *testing.T) {
 	} {
 		w := newFixture(t)
 		w.pd.Update(func(s *pd.FakeState) { s.Members[0].Version = version })
-		err := w.Do(t.Context(), plan.LimitLeaderMoves{Limit: 2})
+		err := w.Do(t.Context(), step.LimitLeaderMoves{Limit: 2})
 		asked := strings.Contains(strings.Join(w.pd.Calls(), "\n"), "LimitLeaderMoves(2, 2m0s)")
 		if asked != (says == "") || says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
 			t.Errorf("%s: asked: %t, %v", version, asked, err)

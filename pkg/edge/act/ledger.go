@@ -11,15 +11,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/ledger"
 )
 
 // forgetRecord deletes the record of a removal or a scheduler that has ended in PD. It asks PD once
 // more: without its record a removal would not be completed, and a scheduler not removed.
-func (a *Actor) forgetRecord(ctx context.Context, s plan.ForgetRecord) error {
+func (a *Actor) forgetRecord(ctx context.Context, s step.ForgetRecord) error {
 	book, err := a.ledger(ctx)
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func (a *Actor) remember(
 //
 // A record that another process has written since the observation is not replaced. It may be the record of a newer
 // version, whose template would then be without one.
-func (a *Actor) recordTemplate(ctx context.Context, s plan.Apply) error {
+func (a *Actor) recordTemplate(ctx context.Context, s step.Apply) error {
 	if s.Object.Record == (state.Template{}) {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tikv"
 )
@@ -45,7 +45,7 @@ func (e *flushedError) Stale() bool { return true }
 // flushLog has a store upload what its log backup (point-in-time recovery) has not uploaded yet. Otherwise the
 // checkpoint of the whole cluster waits for the store after its restart, for up to hours. A store that does not flush
 // is restarted all the same, which a notice says.
-func (a *Actor) flushLog(ctx context.Context, s plan.Restart) error {
+func (a *Actor) flushLog(ctx context.Context, s step.Restart) error {
 	if !s.FlushLog || a.logBackups.Flush == nil || a.flushed[s.PodUID] || !a.hasLogBackup(ctx) {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tikv"
@@ -18,9 +18,9 @@ import (
 // TestFlushLog: a store flushes its log backup before it is restarted, once, and only where there is a task. What it
 // does not flush is a notice, and never keeps it from its restart.
 func TestFlushLog(t *testing.T) {
-	step := plan.Restart{Member: "basic-tikv-1", Ordinal: 1, PodUID: "u", FlushLog: true}
+	next := step.Restart{Member: "basic-tikv-1", Ordinal: 1, PodUID: "u", FlushLog: true}
 	for name, tt := range map[string]struct {
-		step   func(*plan.Restart)
+		step   func(*step.Restart)
 		tasks  []pd.LogBackup
 		unread bool // PD's etcd
 		takes  time.Duration
@@ -31,7 +31,7 @@ func TestFlushLog(t *testing.T) {
 		notice string // a part
 	}{
 		"there is no task":        {},
-		"a user wants none":       {step: func(s *plan.Restart) { s.FlushLog = false }, tasks: []pd.LogBackup{{Task: "a"}}},
+		"a user wants none":       {step: func(s *step.Restart) { s.FlushLog = false }, tasks: []pd.LogBackup{{Task: "a"}}},
 		"it is flushed":           {tasks: []pd.LogBackup{{Task: "a"}}, result: []tikv.Flushed{{Task: "a"}}, asked: 1},
 		"it is not known":         {unread: true, asked: 1},
 		"TiKV cannot do it":       {tasks: []pd.LogBackup{{Task: "a"}}, err: fmt.Errorf("flush: %w", tikv.ErrNoFlush), asked: 1},
@@ -58,7 +58,7 @@ func TestFlushLog(t *testing.T) {
 				},
 				Notice: func(text string) { notice = text },
 			})
-			s := step
+			s := next
 			if tt.step != nil {
 				tt.step(&s)
 			}

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/voters"
 )
 
-func (a *Actor) moveLeader(ctx context.Context, s plan.MoveLeader) error {
+func (a *Actor) moveLeader(ctx context.Context, s step.MoveLeader) error {
 	client, err := a.database()
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func (a *Actor) moveLeader(ctx context.Context, s plan.MoveLeader) error {
 
 // removeMember removes a member by its id. The name can be the name of a pod or of a host, and is empty while the
 // member has not started.
-func (a *Actor) removeMember(ctx context.Context, s plan.RemoveMember) error {
+func (a *Actor) removeMember(ctx context.Context, s step.RemoveMember) error {
 	client, err := a.database()
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (a *Actor) takesPart(ctx context.Context, client pd.Client, member string) 
 
 // quorumWithout fails if PD would have no quorum, or could not be asked, without
 // the member.
-func (a *Actor) quorumWithout(s plan.RemoveMember, members *pd.Members, health []pd.MemberHealth) error {
+func (a *Actor) quorumWithout(s step.RemoveMember, members *pd.Members, health []pd.MemberHealth) error {
 	others, up, own := len(members.Members)-1, 0, false
 	for _, m := range members.Members {
 		if m.ID != s.ID && healthy(health, m.ID) {

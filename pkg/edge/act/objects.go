@@ -16,8 +16,8 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 )
 
 // conflicts is how often an edit is repeated. The controller of a StatefulSet writes its status often, each time
@@ -39,7 +39,7 @@ type objects[T object] interface {
 	Update(context.Context, T, metav1.UpdateOptions) (T, error)
 }
 
-func (a *Actor) apply(ctx context.Context, s plan.Apply) error {
+func (a *Actor) apply(ctx context.Context, s step.Apply) error {
 	if err := a.recordTemplate(ctx, s); err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (a *Actor) apply(ctx context.Context, s plan.Apply) error {
 
 // unchanged fails with a *Stale where a component's StatefulSet has changed since it was observed. A newer version
 // of this program may have changed it.
-func (a *Actor) unchanged(ctx context.Context, s plan.Apply) error {
+func (a *Actor) unchanged(ctx context.Context, s step.Apply) error {
 	name := a.cluster.SetName(s.Component)
 	live, err := a.kube.AppsV1().StatefulSets(a.cluster.Namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {

@@ -16,9 +16,9 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -28,8 +28,8 @@ func configMap(data string) *corev1.ConfigMap {
 	return cm
 }
 
-func apply(drift desired.Drift, manifest runtime.Object) plan.Apply {
-	return plan.Apply{Component: topology.TiKV, Object: desired.Object{
+func apply(drift desired.Drift, manifest runtime.Object) step.Apply {
+	return step.Apply{Component: topology.TiKV, Object: desired.Object{
 		Kind: "ConfigMap", Name: "basic-tikv", Drift: drift, Manifest: manifest,
 	}}
 }

@@ -9,8 +9,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 )
 
 // TestRecordsOfAnotherPDCluster: a record that is older than the PD cluster is never trusted, since ids of stores are
@@ -23,10 +23,10 @@ func TestRecordsOfAnotherPDCluster(t *testing.T) {
 	w.pd.Update(evicting(2))
 	w.do(t, allow)
 	w.unchanged(t)
-	w.do(t, plan.ForgetRecord{Member: "basic-tikv-1", StoreID: 2, Record: state.RecordEviction})
+	w.do(t, step.ForgetRecord{Member: "basic-tikv-1", StoreID: 2, Record: state.RecordEviction})
 	w.unchanged(t)
 	var stale *Stale
-	if err := w.stillEvicting(t.Context(), plan.Restart{StoreID: 2}); !errors.As(err, &stale) {
+	if err := w.stillEvicting(t.Context(), step.Restart{StoreID: 2}); !errors.As(err, &stale) {
 		t.Errorf("a restart relies on the scheduler of somebody else: %v", err)
 	}
 	w.do(t, evict)
@@ -71,7 +71,7 @@ func TestLedgerOutlivesItsTidbCluster(t *testing.T) {
 	if owners() != 0 {
 		t.Error("the ledger would go with its TidbCluster, and the older scheduler stay")
 	}
-	w.do(t, plan.AllowLeaders{Member: "basic-tikv-2", StoreID: 3})
+	w.do(t, step.AllowLeaders{Member: "basic-tikv-2", StoreID: 3})
 	if owners() != 0 {
 		t.Error("a record that only a later version knows would go")
 	}

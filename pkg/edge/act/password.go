@@ -10,7 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tidb"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
@@ -26,7 +26,7 @@ type Root interface {
 // used. If this process ends in between, the next one sets the same password, and nobody is locked out. A password
 // that root has is kept, unless it is set in the same moment: access is denied then, and that is recorded. That is
 // also how a step is repeated of which only the answer was lost.
-func (a *Actor) setPassword(ctx context.Context, s plan.SetPassword) error {
+func (a *Actor) setPassword(ctx context.Context, s step.SetPassword) error {
 	_, ordinal, known := a.cluster.Member(s.Member)
 	if !known {
 		return fmt.Errorf("set the first password of root: %s is no member of the cluster", s.Member)

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	clienttesting "k8s.io/client-go/testing"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tidb"
 )
@@ -53,7 +53,7 @@ func (r *account) SetPassword(ctx context.Context, password string) error {
 	return r.lost
 }
 
-var firstPassword = plan.SetPassword{Component: topology.TiDB, Member: "basic-tidb-1", PodUID: "uid-of-basic-tidb-1", Secret: "basic-init"}
+var firstPassword = step.SetPassword{Component: topology.TiDB, Member: "basic-tidb-1", PodUID: "uid-of-basic-tidb-1", Secret: "basic-init"}
 
 // newAccount returns a cluster that asks for a first password.
 func newAccount(t *testing.T, objects ...runtime.Object) (*fixture, *account) {
@@ -244,7 +244,7 @@ func TestSetPasswordRefused(t *testing.T) {
 	}
 	t.Run("no member", func(t *testing.T) {
 		w, _ := newAccount(t)
-		if err := w.Do(t.Context(), plan.SetPassword{Member: "web-1"}); err == nil || !strings.Contains(err.Error(), "no member") {
+		if err := w.Do(t.Context(), step.SetPassword{Member: "web-1"}); err == nil || !strings.Contains(err.Error(), "no member") {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -5,7 +5,7 @@ import (
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -19,7 +19,7 @@ type PauseEnder interface {
 
 // endPause ends a pause whose time is over. A person may have made it longer since the decision, or
 // begun another one, which must not end by this.
-func (a *Actor) endPause(ctx context.Context, _ plan.EndPause) error {
+func (a *Actor) endPause(ctx context.Context, _ step.EndPause) error {
 	tc, err := a.intent.Load(ctx, a.cluster.Namespace, a.cluster.Name)
 	if err != nil {
 		return err

@@ -7,14 +7,14 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // TestEndPause: a pause ends when its time is over. One that was made longer since the decision,
 // or that a tool has begun, stays.
 func TestEndPause(t *testing.T) {
-	step := plan.EndPause{By: "ann@laptop", Until: now}
+	s := step.EndPause{By: "ann@laptop", Until: now}
 	pausing := func(manager string, until time.Time) *fixture {
 		w := newFixture(t)
 		w.intent.tc.UID = cluster.UID
@@ -26,7 +26,7 @@ func TestEndPause(t *testing.T) {
 	}
 	w := pausing(topology.PauseManager, now)
 	for range 2 { // a lost answer does no harm
-		if err := w.Do(t.Context(), step); err != nil {
+		if err := w.Do(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -39,7 +39,7 @@ func TestEndPause(t *testing.T) {
 		"longer": pausing(topology.PauseManager, now.Add(time.Second)), "by a tool": pausing("argocd-controller", now),
 		"without end": pausing(topology.PauseManager, time.Time{}), "another TidbCluster": again,
 	} {
-		if err := w.Do(t.Context(), step); !errors.As(err, new(*Stale)) || !w.intent.tc.Spec.Paused {
+		if err := w.Do(t.Context(), s); !errors.As(err, new(*Stale)) || !w.intent.tc.Spec.Paused {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -7,14 +7,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 )
 
 // deletePod deletes a pod that cannot serve any more with its data. It checks once more that PD does not count on
 // the member, and that its claims are being deleted already. Otherwise the new pod would get the old data, and would
 // fail in the same way.
-func (a *Actor) deletePod(ctx context.Context, s plan.DeletePod) error {
+func (a *Actor) deletePod(ctx context.Context, s step.DeletePod) error {
 	object := "pod " + s.Member
 	return a.replacePod(ctx, s.Member, s.UID, func(live *corev1.Pod) error {
 		if err := a.notInPD(ctx, object, s.Component, s.Member, false); err != nil {

@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	ktesting "k8s.io/client-go/testing"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/act"
 )
 
@@ -30,7 +30,7 @@ func TestPruneClaim(t *testing.T) {
 			}
 			return true, nil, answer
 		})
-		err := act.PruneClaim(t.Context(), kube, "ns", plan.Claim{Name: "c", UID: "u"}, "7")
+		err := act.PruneClaim(t.Context(), kube, "ns", step.Claim{Name: "c", UID: "u"}, "7")
 		_, changed := errors.AsType[*act.Stale](err)
 		if asked != 1 || changed != (name == "changed") || (err != nil) != (name == "changed" || name == "forbidden") {
 			t.Errorf("%s: %v after %d requests", name, err, asked)

@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
@@ -20,7 +20,7 @@ import (
 
 // closePump asks a Pump to close, if PD's etcd has it online under the same id. Once asked, it goes offline by itself,
 // and that cannot be taken back.
-func (a *Actor) closePump(ctx context.Context, s plan.ClosePump) error {
+func (a *Actor) closePump(ctx context.Context, s step.ClosePump) error {
 	_, ordinal, known := a.cluster.Member(s.Member)
 	if !known {
 		return fmt.Errorf("close %s: it is no member of the cluster", s.Member)
@@ -94,7 +94,7 @@ func (a *Actor) online(n pd.BinlogNode) bool {
 
 // askToClose sends the request. A Pump that tidb-operator has started listens on the address of its pod only, and a
 // connection through the API server arrives at another one.
-func (a *Actor) askToClose(ctx context.Context, ordinal int, s plan.ClosePump) error {
+func (a *Actor) askToClose(ctx context.Context, ordinal int, s step.ClosePump) error {
 	err := a.pump(a.cluster, ordinal).Close(ctx, s.Node)
 	switch {
 	case errors.Is(err, dial.Refused):

@@ -15,20 +15,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pump"
 )
 
-var closeB = plan.ClosePump{Component: topology.Pump, Member: "basic-pump-1", PodUID: "uid-of-basic-pump-1", Node: "basic-pump-1:8250"}
+var closeB = step.ClosePump{Component: topology.Pump, Member: "basic-pump-1", PodUID: "uid-of-basic-pump-1", Node: "basic-pump-1:8250"}
 
 // TestClosePump: one request, to the Pump that was meant, while it is online.
 func TestClosePump(t *testing.T) {
 	entry := func(id, host, state string) pd.BinlogNode { return pd.BinlogNode{ID: id, Host: host, State: state} }
 	const host = "basic-pump-1.basic-pump:8250"
 	for name, tt := range map[string]struct {
-		step   plan.ClosePump
+		step   step.ClosePump
 		listed []pd.BinlogNode
 		code   int
 		says   string
@@ -46,8 +46,8 @@ func TestClosePump(t *testing.T) {
 		"its id is of another":                   {closeB, []pd.BinlogNode{entry(closeB.Node, "basic-pump-0.basic-pump:8250", "online")}, 200, `{"code":200}`, 0, true, false},
 		"there is none":                          {closeB, nil, 200, `{"code":200}`, 0, true, false},
 		"it refuses":                             {closeB, []pd.BinlogNode{entry(closeB.Node, host, "online")}, 400, `{"code":200}`, 1, false, true},
-		"its pod is another one":                 {plan.ClosePump{Component: topology.Pump, Member: closeB.Member, PodUID: "former", Node: closeB.Node}, []pd.BinlogNode{entry(closeB.Node, host, "online")}, 200, `{"code":200}`, 0, true, false},
-		"it is no member at all":                 {plan.ClosePump{Component: topology.Pump, Member: "x", PodUID: "x", Node: closeB.Node}, nil, 200, `{"code":200}`, 0, false, true},
+		"its pod is another one":                 {step.ClosePump{Component: topology.Pump, Member: closeB.Member, PodUID: "former", Node: closeB.Node}, []pd.BinlogNode{entry(closeB.Node, host, "online")}, 200, `{"code":200}`, 0, true, false},
+		"it is no member at all":                 {step.ClosePump{Component: topology.Pump, Member: "x", PodUID: "x", Node: closeB.Node}, nil, 200, `{"code":200}`, 0, false, true},
 		"only a drainer has this":                {closeB, []pd.BinlogNode{{ID: closeB.Node, Host: host, State: "online", Drainer: true}}, 200, `{"code":200}`, 0, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -148,7 +148,7 @@ func TestClaimOfPump(t *testing.T) {
 			})
 		}
 		live := claim(topology.Pump, 3, true)
-		err := w.Do(t.Context(), plan.DeleteClaim{Component: topology.Pump, Member: "basic-pump-3", Name: live.Name, UID: string(live.UID)})
+		err := w.Do(t.Context(), step.DeleteClaim{Component: topology.Pump, Member: "basic-pump-3", Name: live.Name, UID: string(live.UID)})
 		if (err == nil) != deleted {
 			t.Errorf("%q: %v", state, err)
 		}

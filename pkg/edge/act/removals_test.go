@@ -4,16 +4,16 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
 
 var (
-	takeOffline = plan.RemoveStore{Component: topology.TiKV, Member: "basic-tikv-3", StoreID: 4}
-	takeBack    = plan.RestoreStore{Component: topology.TiKV, Member: "basic-tikv-3", StoreID: 4}
-	conclude    = plan.ForgetRecord{Component: topology.TiKV, Member: "basic-tikv-3", StoreID: 4, Record: state.RecordRemoval}
+	takeOffline = step.RemoveStore{Component: topology.TiKV, Member: "basic-tikv-3", StoreID: 4}
+	takeBack    = step.RestoreStore{Component: topology.TiKV, Member: "basic-tikv-3", StoreID: 4}
+	conclude    = step.ForgetRecord{Component: topology.TiKV, Member: "basic-tikv-3", StoreID: 4, Record: state.RecordRemoval}
 )
 
 const (
@@ -109,11 +109,11 @@ func TestConcludeRemoval(t *testing.T) {
 // The record of an eviction is kept while the eviction lasts: without it the eviction would never
 // end.
 func TestConcludeEviction(t *testing.T) {
-	step := plan.ForgetRecord{Component: topology.TiKV, Member: "basic-tikv-1", StoreID: 2, Record: state.RecordEviction}
+	s := step.ForgetRecord{Component: topology.TiKV, Member: "basic-tikv-1", StoreID: 2, Record: state.RecordEviction}
 	w := newFixture(t, ledgerMap(map[string]string{"evict-leader.2": fromThisRun}))
-	w.isStale(t, step)
+	w.isStale(t, s)
 	w = newFixture(t, ledgerMap(map[string]string{"evict-leader.2": `{"member":"basic-tikv-1","ended":"2026-07-01T11:00:00Z"}`}))
-	w.do(t, step)
+	w.do(t, s)
 	if data := liveLedger(t, w); len(data) != 0 {
 		t.Errorf("left in the ledger: %v", data)
 	}

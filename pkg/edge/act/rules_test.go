@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/ledger"
@@ -37,7 +37,7 @@ func TestEnableRules(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newFixture(t, tt.objects...)
 			w.pd.Update(func(s *pd.FakeState) { s.Replication.EnablePlacementRules = false; tt.change(s) })
-			err := w.Do(t.Context(), plan.EnableRules{Component: topology.TiFlash})
+			err := w.Do(t.Context(), step.EnableRules{Component: topology.TiFlash})
 			var old *Stale
 			if errors.As(err, &old) != tt.stale || !errors.Is(err, tt.err) && !tt.stale {
 				t.Errorf("%v", err)

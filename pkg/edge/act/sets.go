@@ -10,17 +10,17 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // edit changes the StatefulSet of a component if the step was decided on this StatefulSet. The object that is written
 // is compared with the step, and not an object that was read before. This process may have stood still for hours in
 // between, and another process may have begun another rollout.
-func (a *Actor) edit(ctx context.Context, k topology.Kind, on plan.Basis, edit func(object string, live *appsv1.StatefulSet) (*appsv1.StatefulSet, error)) error {
+func (a *Actor) edit(ctx context.Context, k topology.Kind, on step.Basis, edit func(object string, live *appsv1.StatefulSet) (*appsv1.StatefulSet, error)) error {
 	name := a.cluster.SetName(k)
 	object := "statefulset " + name
 	client := a.kube.AppsV1().StatefulSets(a.cluster.Namespace)
@@ -38,7 +38,7 @@ func (a *Actor) edit(ctx context.Context, k topology.Kind, on plan.Basis, edit f
 
 // sameSpec fails with a *Stale where a StatefulSet or its spec has been replaced since a step was decided. The
 // status of a StatefulSet changes often, and does not matter.
-func sameSpec(object string, live *appsv1.StatefulSet, on plan.Basis) error {
+func sameSpec(object string, live *appsv1.StatefulSet, on step.Basis) error {
 	switch {
 	case string(live.UID) != on.UID:
 		return stale(object, "has been replaced by another one of that name")
@@ -48,7 +48,7 @@ func sameSpec(object string, live *appsv1.StatefulSet, on plan.Basis) error {
 	return nil
 }
 
-func (a *Actor) resize(ctx context.Context, s plan.Resize) error {
+func (a *Actor) resize(ctx context.Context, s step.Resize) error {
 	if err := a.samePods(ctx, s); err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (a *Actor) resize(ctx context.Context, s plan.Resize) error {
 }
 
 // samePods fails if a member that leaves has another pod than when its removal was decided.
-func (a *Actor) samePods(ctx context.Context, s plan.Resize) error {
+func (a *Actor) samePods(ctx context.Context, s step.Resize) error {
 	for i, uid := range s.PodUIDs {
 		name := a.cluster.PodName(s.Component, s.To+i)
 		pod, err := a.kube.CoreV1().Pods(a.cluster.Namespace).Get(ctx, name, metav1.GetOptions{})
@@ -83,7 +83,7 @@ func (a *Actor) samePods(ctx context.Context, s plan.Resize) error {
 	return nil
 }
 
-func (a *Actor) close(ctx context.Context, s plan.Close) error {
+func (a *Actor) close(ctx context.Context, s step.Close) error {
 	return a.edit(ctx, s.Component, s.Basis, func(object string, live *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
 		switch {
 		case replicas(live) != s.Partition:
@@ -99,7 +99,7 @@ func (a *Actor) close(ctx context.Context, s plan.Close) error {
 // members above may be restarted already. A pod that is stuck is deleted after
 // that, so that the new pod has the new revision. The pod of a member that a user has named is only
 // deleted.
-func (a *Actor) restart(ctx context.Context, s plan.Restart) error {
+func (a *Actor) restart(ctx context.Context, s step.Restart) error {
 	if err := a.flushLog(ctx, s); err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (a *Actor) restart(ctx context.Context, s plan.Restart) error {
 }
 
 // mayRestart returns an error if a pod must not be taken away any more.
-func (a *Actor) mayRestart(ctx context.Context, s plan.Restart, pod *corev1.Pod) error {
+func (a *Actor) mayRestart(ctx context.Context, s step.Restart, pod *corev1.Pod) error {
 	if err := readyMeanwhile(s, pod); err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (a *Actor) mayRestart(ctx context.Context, s plan.Restart, pod *corev1.Pod)
 }
 
 // readyMeanwhile returns an error if a pod that was stuck has become Ready since, because the member may serve now.
-func readyMeanwhile(s plan.Restart, pod *corev1.Pod) error {
+func readyMeanwhile(s step.Restart, pod *corev1.Pod) error {
 	if s.Stuck && !s.Ready && state.Ready(pod) {
 		return stale("pod "+s.Member, "is Ready now")
 	}
@@ -166,7 +166,7 @@ func readyMeanwhile(s plan.Restart, pod *corev1.Pod) error {
 
 // comesBack returns an error if Kubernetes would make no new pod for a member, or a pod of another revision than was
 // decided on. A user who has named a member has not asked for a change of that member.
-func (a *Actor) comesBack(ctx context.Context, s plan.Restart) error {
+func (a *Actor) comesBack(ctx context.Context, s step.Restart) error {
 	name := a.cluster.SetName(s.Component)
 	object := "statefulset " + name
 	live, err := a.kube.AppsV1().StatefulSets(a.cluster.Namespace).Get(ctx, name, metav1.GetOptions{})
@@ -194,7 +194,7 @@ func (a *Actor) comesBack(ctx context.Context, s plan.Restart) error {
 }
 
 // pod returns the pod that a restart was decided for.
-func (a *Actor) pod(ctx context.Context, s plan.Restart) (*corev1.Pod, error) {
+func (a *Actor) pod(ctx context.Context, s step.Restart) (*corev1.Pod, error) {
 	object := "pod " + s.Member
 	pod, err := a.kube.CoreV1().Pods(a.cluster.Namespace).Get(ctx, s.Member, metav1.GetOptions{})
 	switch {
@@ -247,7 +247,7 @@ func partition(set *appsv1.StatefulSet) int {
 
 // deleteSet deletes a StatefulSet in the foreground. So the StatefulSet stays until all of its pods are deleted, and
 // the component is not reported as suspended before.
-func (a *Actor) deleteSet(ctx context.Context, s plan.DeleteSet) error {
+func (a *Actor) deleteSet(ctx context.Context, s step.DeleteSet) error {
 	object := "statefulset " + s.Name
 	client := a.kube.AppsV1().StatefulSets(a.cluster.Namespace)
 	all := toDelete{object: object, propagation: metav1.DeletePropagationForeground}

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -26,15 +26,15 @@ func liveSet(t *testing.T, w *fixture, k topology.Kind) *appsv1.StatefulSet {
 
 func TestResize(t *testing.T) {
 	w := newFixture(t, set(topology.TiKV, 3, 3))
-	w.do(t, plan.Resize{Component: topology.TiKV, Basis: of(topology.TiKV), From: 3, To: 4})
+	w.do(t, step.Resize{Component: topology.TiKV, Basis: of(topology.TiKV), From: 3, To: 4})
 	if got := replicas(liveSet(t, w, topology.TiKV)); got != 4 {
 		t.Errorf("%d replicas", got)
 	}
 	w.kube.ClearActions()
-	w.do(t, plan.Resize{Component: topology.TiKV, Basis: of(topology.TiKV), From: 3, To: 4}) // the answer got lost
+	w.do(t, step.Resize{Component: topology.TiKV, Basis: of(topology.TiKV), From: 3, To: 4}) // the answer got lost
 	w.unchanged(t)
-	w.isStale(t, plan.Resize{Component: topology.TiKV, Basis: of(topology.TiKV), From: 2, To: 3})
-	w.isStale(t, plan.Resize{Component: topology.PD, Basis: of(topology.PD), From: 3, To: 4})
+	w.isStale(t, step.Resize{Component: topology.TiKV, Basis: of(topology.TiKV), From: 2, To: 3})
+	w.isStale(t, step.Resize{Component: topology.PD, Basis: of(topology.PD), From: 3, To: 4})
 }
 
 // A StatefulSet that deletes the claims of members that go is not scaled in, of whatever component. It may be
@@ -46,12 +46,12 @@ func TestResizeThatTakesClaims(t *testing.T) {
 			WhenScaled: appsv1.DeletePersistentVolumeClaimRetentionPolicyType,
 		}
 		w := newFixture(t, s)
-		err := w.Do(t.Context(), plan.Resize{Component: k, Basis: of(k), From: 3, To: 2})
+		err := w.Do(t.Context(), step.Resize{Component: k, Basis: of(k), From: 3, To: 2})
 		if !isFinal(err) || !strings.Contains(err.Error(), "whenScaled: Delete") {
 			t.Errorf("%s: got %v", k, err)
 		}
 		w.unchanged(t)
-		w.do(t, plan.Resize{Component: k, Basis: of(k), From: 3, To: 4})
+		w.do(t, step.Resize{Component: k, Basis: of(k), From: 3, To: 4})
 	}
 }
 
@@ -72,13 +72,13 @@ func TestResizeOfOtherPods(t *testing.T) {
 		"the pod of one that stays": {[]string{uid}, []runtime.Object{pod(topology.TiCDC, 2), pod(topology.TiCDC, 1)}, false},
 	} {
 		w := newFixture(t, append(tt.pods, set(topology.TiCDC, 3, 3))...)
-		step := plan.Resize{Component: topology.TiCDC, Basis: of(topology.TiCDC), From: 3, To: 3 - len(tt.uids), PodUIDs: tt.uids}
+		s := step.Resize{Component: topology.TiCDC, Basis: of(topology.TiCDC), From: 3, To: 3 - len(tt.uids), PodUIDs: tt.uids}
 		if tt.stale {
-			w.isStale(t, step)
+			w.isStale(t, s)
 			continue
 		}
-		w.do(t, step)
-		if got := replicas(liveSet(t, w, topology.TiCDC)); got != step.To {
+		w.do(t, s)
+		if got := replicas(liveSet(t, w, topology.TiCDC)); got != s.To {
 			t.Errorf("%s: %d replicas", name, got)
 		}
 	}
@@ -94,7 +94,7 @@ func reconsider(t *testing.T) {
 		n := int32(5)
 		s.Spec.Replicas = &n
 	})
-	if err := w.Do(t.Context(), plan.Resize{Component: topology.TiKV, Basis: of(topology.TiKV), From: 4, To: 3}); err == nil {
+	if err := w.Do(t.Context(), step.Resize{Component: topology.TiKV, Basis: of(topology.TiKV), From: 4, To: 3}); err == nil {
 		t.Error("resized a StatefulSet that was just resized by another process")
 	}
 	if got := replicas(liveSet(t, w, topology.TiKV)); got != 5 {
@@ -105,7 +105,7 @@ func reconsider(t *testing.T) {
 func TestResizeAfterStatusUpdates(t *testing.T) {
 	w := newFixture(t, set(topology.TiKV, 4, 4))
 	interfere(t, w, "statefulsets", 3, func(s *appsv1.StatefulSet) { s.Status.ReadyReplicas++ })
-	w.do(t, plan.Resize{Component: topology.TiKV, Basis: of(topology.TiKV), From: 4, To: 3})
+	w.do(t, step.Resize{Component: topology.TiKV, Basis: of(topology.TiKV), From: 4, To: 3})
 	if got := replicas(liveSet(t, w, topology.TiKV)); got != 3 {
 		t.Errorf("%d replicas", got)
 	}
@@ -113,18 +113,18 @@ func TestResizeAfterStatusUpdates(t *testing.T) {
 
 func TestClose(t *testing.T) {
 	w := newFixture(t, set(topology.PD, 3, 0))
-	w.isStale(t, plan.Close{Component: topology.PD, Basis: of(topology.PD), Partition: 4})
-	w.do(t, plan.Close{Component: topology.PD, Basis: of(topology.PD), Partition: 3})
+	w.isStale(t, step.Close{Component: topology.PD, Basis: of(topology.PD), Partition: 4})
+	w.do(t, step.Close{Component: topology.PD, Basis: of(topology.PD), Partition: 3})
 	if got := partition(liveSet(t, w, topology.PD)); got != 3 {
 		t.Errorf("partition %d", got)
 	}
 	w.kube.ClearActions()
-	w.do(t, plan.Close{Component: topology.PD, Basis: of(topology.PD), Partition: 3})
+	w.do(t, step.Close{Component: topology.PD, Basis: of(topology.PD), Partition: 3})
 	w.unchanged(t)
 }
 
-func restartOf(ordinal, from int, stuck bool) plan.Restart {
-	return plan.Restart{
+func restartOf(ordinal, from int, stuck bool) step.Restart {
+	return step.Restart{
 		Component: topology.TiKV, Member: cluster.PodName(topology.TiKV, ordinal), Ordinal: ordinal,
 		Basis: of(topology.TiKV), From: from, PodUID: "uid-of-" + cluster.PodName(topology.TiKV, ordinal), Stuck: stuck,
 	}
@@ -230,7 +230,7 @@ func restartLosing(t *testing.T, k topology.Kind, ordinal int) {
 	p.Spec.Volumes = []corev1.Volume{{Name: "config"}, {VolumeSource: corev1.VolumeSource{
 		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: c.Name},
 	}}}
-	s := plan.Restart{Component: k, Basis: of(k), Member: p.Name, Ordinal: ordinal, From: ordinal + 1, PodUID: string(p.UID)}
+	s := step.Restart{Component: k, Basis: of(k), Member: p.Name, Ordinal: ordinal, From: ordinal + 1, PodUID: string(p.UID)}
 	all := int32(ordinal + 1)
 	newFixture(t, set(k, all, all), p, c).do(t, s)
 	newFixture(t, set(k, all, all), p).do(t, s) // there is no data to lose any more
@@ -253,7 +253,7 @@ func TestRestartNeedsItsEviction(t *testing.T) {
 	for name, ends := range map[string]func(*fixture){
 		"another process ended it": func(w *fixture) { w.do(t, allow) },
 		"another process ended it and waits for the leaders": func(w *fixture) {
-			w.do(t, plan.AllowLeaders{Member: allow.Member, StoreID: allow.StoreID, Returning: true})
+			w.do(t, step.AllowLeaders{Member: allow.Member, StoreID: allow.StoreID, Returning: true})
 		},
 		"PD has lost the scheduler": func(w *fixture) { w.pd.Update(evicting()) },
 	} {

@@ -7,15 +7,15 @@ import (
 	"net"
 	"slices"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/ledger"
 )
 
 // removeStore writes the record before it asks PD, so that no removal of ours is ever without a record. Only
 // removals with a record are taken back.
-func (a *Actor) removeStore(ctx context.Context, s plan.RemoveStore) error {
+func (a *Actor) removeStore(ctx context.Context, s step.RemoveStore) error {
 	client, store, err := a.store(ctx, s.Member, s.StoreID)
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func peersUp(ctx context.Context, client pd.Client, id uint64, notUp []uint64) e
 // restoreStore sets a store Up again only if the ledger says that this program took it
 // offline. The record is deleted last: without it an Offline store would look like one
 // that another user has removed.
-func (a *Actor) restoreStore(ctx context.Context, s plan.RestoreStore) error {
+func (a *Actor) restoreStore(ctx context.Context, s step.RestoreStore) error {
 	client, store, err := a.store(ctx, s.Member, s.StoreID)
 	if err != nil {
 		return err

@@ -8,12 +8,12 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-func deleteOf(k topology.Kind) plan.DeleteSet {
-	return plan.DeleteSet{Component: k, Name: cluster.SetName(k), Basis: of(k)}
+func deleteOf(k topology.Kind) step.DeleteSet {
+	return step.DeleteSet{Component: k, Name: cluster.SetName(k), Basis: of(k)}
 }
 
 func TestDeleteSet(t *testing.T) {
@@ -69,7 +69,7 @@ func TestDeleteSetThatTakesItsClaims(t *testing.T) {
 func TestCreateSetForMembersWithData(t *testing.T) {
 	w := newFixture(t)
 	wanted := set(topology.TiKV, 3, 3)
-	w.do(t, plan.Apply{Component: topology.TiKV, Replicas: 5, Object: desired.Object{
+	w.do(t, step.Apply{Component: topology.TiKV, Replicas: 5, Object: desired.Object{
 		Kind: "StatefulSet", Name: wanted.Name, Drift: desired.Missing, Manifest: wanted,
 	}})
 	live := liveSet(t, w, topology.TiKV)

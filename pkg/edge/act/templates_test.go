@@ -12,16 +12,16 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/ledger"
 )
 
 var ours = state.Template{Version: 1, Spec: "spec", Pods: "pods"}
 
-func withRecord(drift desired.Drift, set *appsv1.StatefulSet) plan.Apply {
-	return plan.Apply{Component: topology.TiKV, Replicas: 3, Object: desired.Object{
+func withRecord(drift desired.Drift, set *appsv1.StatefulSet) step.Apply {
+	return step.Apply{Component: topology.TiKV, Replicas: 3, Object: desired.Object{
 		Kind: "StatefulSet", Name: set.Name, Drift: drift, Manifest: set, Record: ours,
 	}}
 }
@@ -74,10 +74,10 @@ func TestOlderVersionThatComesTooLate(t *testing.T) {
 		live := set(topology.TiKV, 3, 3)
 		live.Generation = 4
 		w := newFixture(t, live, book)
-		step := withRecord(desired.Differs, set(topology.TiKV, 3, 3))
-		step.Object.Recorded, step.Object.Generation = o.recorded, o.generation
+		s := withRecord(desired.Differs, set(topology.TiKV, 3, 3))
+		s.Object.Recorded, s.Object.Generation = o.recorded, o.generation
 		var stale *Stale
-		if err := w.Do(t.Context(), step); !errors.As(err, &stale) {
+		if err := w.Do(t.Context(), s); !errors.As(err, &stale) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if got := w.writes(); len(got) > 0 || w.recorded(t) != newer {

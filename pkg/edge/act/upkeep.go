@@ -8,12 +8,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 )
 
 // remakePod deletes a pod that waits for a claim which does not exist. It checks once more that the pod has no node
 // and that the claim is still missing. If the claim exists now, the pod will start.
-func (a *Actor) remakePod(ctx context.Context, s plan.RemakePod) error {
+func (a *Actor) remakePod(ctx context.Context, s step.RemakePod) error {
 	object := "pod " + s.Member
 	pod, err := a.kube.CoreV1().Pods(a.cluster.Namespace).Get(ctx, s.Member, metav1.GetOptions{})
 	switch {
@@ -53,7 +53,7 @@ func (a *Actor) missing(ctx context.Context, pod *corev1.Pod, claims []string) (
 }
 
 // labelStore writes only the labels that differ from those that the store has now.
-func (a *Actor) labelStore(ctx context.Context, s plan.LabelStore) error {
+func (a *Actor) labelStore(ctx context.Context, s step.LabelStore) error {
 	client, store, err := a.store(ctx, s.Member, s.StoreID)
 	if err != nil {
 		return err

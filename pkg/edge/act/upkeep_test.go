@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	clienttesting "k8s.io/client-go/testing"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
@@ -58,12 +58,12 @@ func TestLabel(t *testing.T) {
 		Labels:      map[string]string{topology.LabelStoreID: "4"},
 		Annotations: map[string]string{topology.LabelPodName: "basic-tikv-3"},
 	}
-	onClaim := plan.Label{
-		Component: topology.TiKV, Member: "basic-tikv-3", Object: plan.ClaimObject,
+	onClaim := step.Label{
+		Component: topology.TiKV, Member: "basic-tikv-3", Object: step.ClaimObject,
 		Name: claimName, UID: "uid-of-" + claimName, Set: set,
 	}
-	onPod := plan.Label{
-		Component: topology.TiKV, Member: "basic-tikv-3", Object: plan.PodObject,
+	onPod := step.Label{
+		Component: topology.TiKV, Member: "basic-tikv-3", Object: step.PodObject,
 		Name: "basic-tikv-3", UID: "uid-of-basic-tikv-3", Set: state.Identity{Labels: set.Labels},
 	}
 	t.Run("tikv-11-19 tidb-B23 one request with single keys, what others wrote stays", func(t *testing.T) {
@@ -124,12 +124,12 @@ func volume(policy corev1.PersistentVolumeReclaimPolicy) *corev1.PersistentVolum
 }
 
 func TestTendVolume(t *testing.T) {
-	step := plan.TendVolume{
+	next := step.TendVolume{
 		Component: topology.TiKV, Member: "basic-tikv-3", Name: "pv-3", UID: "uid-of-pv-3", Version: "5",
 		Policy: "Retain", Set: state.Identity{Labels: map[string]string{topology.LabelStoreID: "4"}},
 	}
 	w := newFixture(t, volume("Delete"))
-	w.do(t, step)
+	w.do(t, next)
 	got, err := w.kube.CoreV1().PersistentVolumes().Get(t.Context(), "pv-3", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestTendVolume(t *testing.T) {
 		changed := volume("Delete")
 		changed.ResourceVersion = "6"
 		w := newFixture(t, changed)
-		err := w.Do(t.Context(), step)
+		err := w.Do(t.Context(), next)
 		if s := (&Stale{}); !errors.As(err, &s) {
 			t.Errorf("got %v", err)
 		}
@@ -159,11 +159,11 @@ func orphan() *corev1.Pod {
 }
 
 func TestRemakePod(t *testing.T) {
-	step := plan.RemakePod{
+	next := step.RemakePod{
 		Component: topology.TiKV, Member: "basic-tikv-3", PodUID: "uid-of-basic-tikv-3", Claims: []string{claimName},
 	}
 	w := newFixture(t, orphan())
-	w.do(t, step)
+	w.do(t, next)
 	if got := w.writes(); !slices.Equal(got, []string{"delete pods"}) {
 		t.Errorf("got %q", got)
 	}
@@ -175,11 +175,11 @@ func TestRemakePod(t *testing.T) {
 	placed, replaced := orphan(), orphan()
 	placed.Spec.NodeName = "node-1"
 	replaced.UID = "another"
-	t.Run("it has a place now", func(t *testing.T) { newFixture(t, placed).isStale(t, step) })
-	t.Run("the claim is there now", func(t *testing.T) { newFixture(t, orphan(), claim(topology.TiKV, 3, false)).isStale(t, step) })
+	t.Run("it has a place now", func(t *testing.T) { newFixture(t, placed).isStale(t, next) })
+	t.Run("the claim is there now", func(t *testing.T) { newFixture(t, orphan(), claim(topology.TiKV, 3, false)).isStale(t, next) })
 	t.Run("it has been replaced", func(t *testing.T) {
 		w := newFixture(t, replaced)
-		w.do(t, step)
+		w.do(t, next)
 		w.unchanged(t)
 	})
 	t.Run("the claim cannot be read", func(t *testing.T) {
@@ -187,7 +187,7 @@ func TestRemakePod(t *testing.T) {
 		w.kube.PrependReactor("get", "persistentvolumeclaims", func(clienttesting.Action) (bool, runtime.Object, error) {
 			return true, nil, errors.New("timeout")
 		})
-		if err := w.Do(t.Context(), step); err == nil {
+		if err := w.Do(t.Context(), next); err == nil {
 			t.Error("an unknown claim counts as missing")
 		}
 		w.unchanged(t)
@@ -201,7 +201,7 @@ func TestRemakePod(t *testing.T) {
 			}
 			return false, nil, nil
 		})
-		err := w.Do(t.Context(), step)
+		err := w.Do(t.Context(), next)
 		if s := (&Stale{}); !errors.As(err, &s) {
 			t.Errorf("got %v", err)
 		}
@@ -209,19 +209,19 @@ func TestRemakePod(t *testing.T) {
 }
 
 func TestLabelStore(t *testing.T) {
-	step := plan.LabelStore{Component: topology.TiKV, Member: "basic-tikv-3", StoreID: 4, Labels: map[string]string{"zone": "b", "host": "h"}}
+	next := step.LabelStore{Component: topology.TiKV, Member: "basic-tikv-3", StoreID: 4, Labels: map[string]string{"zone": "b", "host": "h"}}
 	w := newFixture(t)
 	w.pd.Update(func(s *pd.FakeState) { s.Stores[3].Labels = map[string]string{"host": "h", "disk": "ssd"} })
-	w.do(t, step)
+	w.do(t, next)
 	if got := w.pd.Writes(); !slices.Equal(got, []string{"SetStoreLabels(4, map[zone:b])"}) {
 		t.Errorf("got %q", got)
 	}
-	w.do(t, step)
+	w.do(t, next)
 	if got := w.pd.Writes(); len(got) != 1 {
 		t.Errorf("wrote labels that the store has already: %q", got)
 	}
 	t.Run("another member's store", func(t *testing.T) {
 		w := newFixture(t)
-		w.isStale(t, plan.LabelStore{Component: topology.TiKV, Member: "basic-tikv-3", StoreID: 2, Labels: map[string]string{"zone": "b"}})
+		w.isStale(t, step.LabelStore{Component: topology.TiKV, Member: "basic-tikv-3", StoreID: 2, Labels: map[string]string{"zone": "b"}})
 	})
 }

@@ -7,7 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 )
 
 // deleteVolumeWithClaim sets the reclaim policy so that the volume of a claim is deleted with the
@@ -30,7 +30,7 @@ func (a *Actor) deleteVolumeWithClaim(ctx context.Context, claim *corev1.Persist
 	case v.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimDelete:
 		return nil
 	}
-	return a.tendVolume(ctx, plan.TendVolume{
+	return a.tendVolume(ctx, step.TendVolume{
 		Name: name, UID: string(v.UID), Version: v.ResourceVersion, Policy: string(corev1.PersistentVolumeReclaimDelete),
 	})
 }

@@ -7,8 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/voters"
@@ -22,7 +22,7 @@ const pdAnswers = 10 * time.Second
 // because the observation may be old, and because a PD that this process cannot reach may serve everybody else. A
 // restart may have been decided because the member follows no leader. Then the member must still follow no leader.
 // Such a restart has waited neither for other members of PD nor for a move of the leader.
-func (a *Actor) quorumSpares(ctx context.Context, s plan.Restart, pod *corev1.Pod) error {
+func (a *Actor) quorumSpares(ctx context.Context, s step.Restart, pod *corev1.Pod) error {
 	if s.Component.Data() != topology.Raft {
 		return nil
 	}
@@ -51,7 +51,7 @@ func (a *Actor) quorumSpares(ctx context.Context, s plan.Restart, pod *corev1.Po
 
 // idle returns an error if the member may serve. err is the error of a read that no member has answered, nil if a
 // member has answered.
-func (a *Actor) idle(ctx context.Context, s plan.Restart, read voters.Reader, pod *corev1.Pod, say state.Voters, err error) error {
+func (a *Actor) idle(ctx context.Context, s step.Restart, read voters.Reader, pod *corev1.Pod, say state.Voters, err error) error {
 	v, listed := say.Of(s.Member)
 	switch {
 	case listed && v.Answered && v.Follows != "" && s.Leaderless:

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
@@ -84,17 +84,17 @@ func TestRestartAsksPDOnceMore(t *testing.T) {
 			}
 			w := newFixture(t, objects...)
 			w.pd.Update(c.set)
-			step := plan.Restart{Component: topology.PD, Basis: of(topology.PD), Member: p.Name, Ordinal: 2, From: 3, PodUID: string(p.UID), Leaderless: c.leaderless, Committed: c.committed}
+			next := step.Restart{Component: topology.PD, Basis: of(topology.PD), Member: p.Name, Ordinal: 2, From: 3, PodUID: string(p.UID), Leaderless: c.leaderless, Committed: c.committed}
 			if c.refused == "" {
-				w.do(t, step)
+				w.do(t, next)
 				if len(w.writes()) != 1 {
 					t.Errorf("wrote %q", w.writes())
 				}
 				return
 			}
-			w.isStale(t, step)
+			w.isStale(t, next)
 			var s *Stale
-			if err := w.Do(t.Context(), step); !errors.As(err, &s) || !strings.Contains(err.Error(), c.refused) {
+			if err := w.Do(t.Context(), next); !errors.As(err, &s) || !strings.Contains(err.Error(), c.refused) {
 				t.Errorf("%v", err)
 			}
 		})

@@ -16,8 +16,8 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
@@ -313,7 +313,7 @@ func TestForgetOthers(t *testing.T) {
 	o := tend(volumeOf(zero))
 	o.volumes(t, zero)
 	o.reads()
-	o.Forget(plan.Restart{})
+	o.Forget(step.Restart{})
 	if o.volumes(t, zero); o.reads() != 0 {
 		t.Error("read again")
 	}
@@ -323,5 +323,5 @@ func TestForgetOthers(t *testing.T) {
 		t.Error("what was remembered is dropped")
 	}
 	o.extras = nil
-	o.Forget(plan.TendVolume{Name: zero.Spec.VolumeName})
+	o.Forget(step.TendVolume{Name: zero.Spec.VolumeName})
 }

@@ -14,9 +14,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
 )
@@ -211,7 +212,7 @@ func (o *Observer) readNodes(ctx context.Context, c topology.Cluster, s *state.S
 	all.SetLimit(atOnce)
 	s.Nodes = map[string]map[string]string{}
 	for _, g := range c.Groups {
-		keys := plan.Locations(s.PD, g.StoreLabels)
+		keys := facts.Locations(s.PD, g.StoreLabels)
 		for _, m := range s.Groups[g.Kind].Members {
 			if len(keys) == 0 || m.StoreLabels == nil || m.Pod == nil || m.Pod.Node == "" || read[m.Pod.Node] {
 				continue
@@ -249,8 +250,8 @@ func (o *Observer) readNode(ctx context.Context, name string) (map[string]string
 
 // Forget drops what is remembered about the object of a step of upkeep, so that the object is read again. It does so
 // whether the step succeeded or not.
-func (o *Observer) Forget(step plan.Step) {
-	s, ok := step.(plan.TendVolume)
+func (o *Observer) Forget(next step.Step) {
+	s, ok := next.(step.TendVolume)
 	if !ok || o.extras == nil {
 		return
 	}

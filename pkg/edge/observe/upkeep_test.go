@@ -18,8 +18,8 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -95,7 +95,7 @@ func TestVolumes(t *testing.T) {
 		if again := o.volumes(t, zero, one); again[0] != got[0] || o.reads() != 0 {
 			t.Error("read what is known")
 		}
-		o.Forget(plan.TendVolume{Name: zero.Spec.VolumeName})
+		o.Forget(step.TendVolume{Name: zero.Spec.VolumeName})
 		o.volumes(t, zero, one)
 		if n := o.reads(); n != 1 {
 			t.Errorf("%d reads after one was written", n)
@@ -130,7 +130,7 @@ func TestVolumes(t *testing.T) {
 			o := tend(volumeOf(zero), second)
 			o.volumes(t, zero, one)
 			o.reads()
-			o.Forget(plan.TendVolume{Name: zero.Spec.VolumeName})
+			o.Forget(step.TendVolume{Name: zero.Spec.VolumeName})
 			o.volumes(t, zero, one)
 			if a := o.kube.Actions(); len(a) != 1 || a[0].(clienttesting.GetAction).GetName() != zero.Spec.VolumeName {
 				t.Errorf("read again: %v", a)

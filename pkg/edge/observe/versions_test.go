@@ -17,9 +17,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/act"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
@@ -55,7 +55,7 @@ func (v versions) older(t *testing.T) (desired.State, state.Snapshot) {
 			if object.Drift == desired.None {
 				continue
 			}
-			if err := actor.Do(t.Context(), plan.Apply{Component: g.Kind, Object: object, Replicas: g.Size()}); err != nil {
+			if err := actor.Do(t.Context(), step.Apply{Component: g.Kind, Object: object, Replicas: g.Size()}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
@@ -73,9 +74,9 @@ func (l *Loop) Observe(ctx context.Context, live bool) (state.Observation, error
 }
 
 // Forget implements reconcile.Forgetter.
-func (l *Loop) Forget(step plan.Step) {
+func (l *Loop) Forget(s step.Step) {
 	if f, ok := l.observer.(reconcile.Forgetter); ok {
-		f.Forget(step)
+		f.Forget(s)
 	}
 }
 

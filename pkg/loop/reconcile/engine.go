@@ -19,6 +19,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -31,7 +32,7 @@ type Observer interface {
 // Actor takes one step. A step fails without changing anything where the cluster
 // has changed since the step was decided.
 type Actor interface {
-	Do(ctx context.Context, step plan.Step) error
+	Do(ctx context.Context, step step.Step) error
 }
 
 // Reporter receives events. It may not block and cannot fail, so that reporting
@@ -145,24 +146,24 @@ const decisionLasts = time.Minute
 // the next turn decides again about the rest. A step that fails holds back the later steps of its component, and all
 // later steps if it is for the cluster as a whole. Other components continue: a scale-out of TiDB need not wait for PD
 // to allow leaders on a store.
-func (e Engine) takeSteps(ctx context.Context, steps []plan.Step) error {
+func (e Engine) takeSteps(ctx context.Context, steps []step.Step) error {
 	var failed error
-	by := map[topology.Kind]plan.Step{} // the step that failed
+	by := map[topology.Kind]step.Step{} // the step that failed
 	end := e.Progress.now().Add(decisionLasts)
-	for i, step := range steps {
+	for i, s := range steps {
 		if i > 0 && e.Progress.now().After(end) {
 			break
 		}
-		kind, _ := step.Target()
+		kind, _ := s.Target()
 		if before := cmp.Or(by[""], by[kind]); before != nil {
-			e.Progress.HeldBack(step, before)
+			e.Progress.HeldBack(s, before)
 			continue
 		}
-		err := e.do(ctx, step)
+		err := e.do(ctx, s)
 		if err != nil {
-			failed, by[kind] = errors.Join(failed, err), step
+			failed, by[kind] = errors.Join(failed, err), s
 		}
-		e.Memory.note(step, err)
+		e.Memory.note(s, err)
 	}
 	return failed
 }
@@ -205,7 +206,7 @@ func (e Engine) mayWrite(ctx context.Context) bool {
 
 // do takes one step. An interrupt takes effect after the step, the loss of the
 // lease at once: the next holder may take the same step.
-func (e Engine) do(ctx context.Context, step plan.Step) error {
+func (e Engine) do(ctx context.Context, s step.Step) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -216,34 +217,34 @@ func (e Engine) do(ctx context.Context, step plan.Step) error {
 	}
 	bounded, cancel := context.WithTimeout(guarded, stepTimeout)
 	defer cancel()
-	done := e.reported(step)
-	err := e.Actor.Do(bounded, step)
+	done := e.reported(s)
+	err := e.Actor.Do(bounded, s)
 	if err != nil && guarded.Err() != nil {
 		err = context.Cause(guarded)
 	}
 	done(err)
 	if err != nil {
-		return &stepError{step, err}
+		return &stepError{s, err}
 	}
 	return nil
 }
 
 // reported reports that a step begins; the function that it returns reports its end. Of a quiet step only
 // a failure is reported.
-func (e Engine) reported(step plan.Step) func(error) {
-	if !step.Quiet() {
-		return e.Progress.Started(step)
+func (e Engine) reported(s step.Step) func(error) {
+	if !s.Quiet() {
+		return e.Progress.Started(s)
 	}
 	return func(err error) {
 		if err != nil {
-			e.Progress.Started(step)(err)
+			e.Progress.Started(s)(err)
 		}
 	}
 }
 
 // stepError says which step failed.
 type stepError struct {
-	step plan.Step
+	step step.Step
 	err  error
 }
 
@@ -279,8 +280,8 @@ func (e Engine) Undo(ctx context.Context) error {
 	}
 	var failed error
 	steps, gates := plan.Undo(t.wanted, t.observed.Snapshot)
-	for _, step := range steps {
-		failed = errors.Join(failed, e.do(ctx, step))
+	for _, s := range steps {
+		failed = errors.Join(failed, e.do(ctx, s))
 	}
 	for _, g := range gates {
 		failed = errors.Join(failed, remedy.For(errors.New(g.String()), g.Remedy...))

@@ -11,6 +11,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
@@ -107,7 +108,7 @@ func TestOldDecision(t *testing.T) {
 		s := &fakes{turns: []fakeTurn{{c: c}}}
 		e, now := s.engine(), plantest.Now
 		e.Progress.now = func() time.Time { return now }
-		s.did = func(plan.Step) { now = now.Add(took) }
+		s.did = func(step.Step) { now = now.Add(took) }
 		_, err := e.Once(t.Context())
 		if got := strings.Join(s.log, ", "); err != nil || got != want {
 			t.Errorf("after a step of %s: got %q, %v; want %q", took, got, err, want)
@@ -127,8 +128,8 @@ func TestFailureDelaysNoOtherComponent(t *testing.T) {
 	for range giveUp {
 		s.fail[fails] = append(s.fail[fails], errBroken)
 	}
-	s.did = func(step plan.Step) {
-		if step.String() == other {
+	s.did = func(next step.Step) {
+		if next.String() == other {
 			s.turns = []fakeTurn{{c: rest().Roll(topology.PD)}} // its steps were taken
 		}
 	}

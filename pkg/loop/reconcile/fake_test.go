@@ -11,6 +11,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
@@ -19,7 +20,7 @@ import (
 type fakes struct {
 	turns    []fakeTurn
 	fail     map[string][]error // what a step returns, call by call
-	did      func(plan.Step)
+	did      func(step.Step)
 	recorded error // what the write of the status returns
 	waited   func(n int) error
 	log      []string
@@ -57,16 +58,16 @@ func (s *fakes) Observe(_ context.Context, live bool) (state.Observation, error)
 // want returns what is wanted in the last observation.
 func (s *fakes) want(state.Observation) (desired.State, error) { return s.current.Wanted, nil }
 
-func (s *fakes) Do(ctx context.Context, step plan.Step) error {
-	s.write(step.String())
+func (s *fakes) Do(ctx context.Context, next step.Step) error {
+	s.write(next.String())
 	if s.did != nil {
-		s.did(step)
+		s.did(next)
 	}
 	if ctx.Err() != nil {
 		return fmt.Errorf("a step must not be cut short: %w", ctx.Err())
 	}
-	if errs := s.fail[step.String()]; len(errs) > 0 {
-		s.fail[step.String()] = errs[1:]
+	if errs := s.fail[next.String()]; len(errs) > 0 {
+		s.fail[next.String()] = errs[1:]
 		return errs[0]
 	}
 	return nil

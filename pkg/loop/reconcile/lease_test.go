@@ -8,7 +8,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
@@ -70,7 +70,7 @@ func TestLeaseEnds(t *testing.T) {
 func TestLeaseEndsWithAStep(t *testing.T) {
 	l := newTerm()
 	s := &fakes{turns: []fakeTurn{{c: out()}}, fail: map[string][]error{"scale TiDB from 2 to 3": {errBroken}}}
-	s.did = func(plan.Step) { l.end(handsOff{}) }
+	s.did = func(step.Step) { l.end(handsOff{}) }
 	e := s.engine()
 	e.Lease = l
 	if _, err := e.Once(context.Background()); !errors.As(err, new(handsOff)) || errors.Is(err, errBroken) {

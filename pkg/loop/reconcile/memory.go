@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -32,16 +33,16 @@ func (m *Memory) begin(p plan.Plan, at time.Time) {
 
 // note notes how a step ended. A step that fails because it was outdated does not count, because the next step may
 // succeed.
-func (m *Memory) note(step plan.Step, err error) {
+func (m *Memory) note(next step.Step, err error) {
 	var outdated Outdated
-	k, _ := step.Target()
+	k, _ := next.Target()
 	if m == nil || errors.As(err, &outdated) && outdated.Stale() {
 		return
 	}
-	switch s := step.(type) {
-	case plan.BeginDDLPause:
+	switch s := next.(type) {
+	case step.BeginDDLPause:
 		m.ddlAsked = s.Revision
-	case plan.EndDDLPause: // a rollout that goes on after that may ask again
+	case step.EndDDLPause: // a rollout that goes on after that may ask again
 		m.ddlAsked = ""
 	}
 	m.failed = slices.DeleteFunc(m.failed, func(o topology.Kind) bool { return o == k })
@@ -50,7 +51,7 @@ func (m *Memory) note(step plan.Step, err error) {
 		return
 	}
 	m.went = append(m.went, k)
-	if _, limits := step.(plan.LimitLeaderMoves); limits {
+	if _, limits := next.(step.LimitLeaderMoves); limits {
 		m.limited = m.at
 	}
 }

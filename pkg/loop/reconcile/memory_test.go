@@ -8,6 +8,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
@@ -108,17 +109,17 @@ func TestRunGoesOnBesideFailures(t *testing.T) {
 // TestDDLAskedOnce: a process asks for a pause of DDL once for each rollout, whatever becomes of that, and again when
 // the pause has ended, since the rollout may go on. A step that was outdated was no request.
 func TestDDLAskedOnce(t *testing.T) {
-	begin, end := plan.BeginDDLPause{Component: topology.TiDB, Revision: "r2"}, plan.EndDDLPause{Component: topology.TiDB}
+	begin, end := step.BeginDDLPause{Component: topology.TiDB, Revision: "r2"}, step.EndDDLPause{Component: topology.TiDB}
 	for name, tt := range map[string]struct {
-		steps []plan.Step
+		steps []step.Step
 		err   error
 		want  string
 	}{
-		"asked":     {[]plan.Step{begin}, nil, "r2"},
-		"failed":    {[]plan.Step{begin}, errBroken, "r2"},
-		"outdated":  {[]plan.Step{begin}, tooLate{}, ""},
-		"ended":     {[]plan.Step{begin, end}, nil, ""},
-		"not begun": {[]plan.Step{plan.Close{Component: topology.TiDB}}, nil, ""},
+		"asked":     {[]step.Step{begin}, nil, "r2"},
+		"failed":    {[]step.Step{begin}, errBroken, "r2"},
+		"outdated":  {[]step.Step{begin}, tooLate{}, ""},
+		"ended":     {[]step.Step{begin, end}, nil, ""},
+		"not begun": {[]step.Step{step.Close{Component: topology.TiDB}}, nil, ""},
 	} {
 		m := &Memory{}
 		for _, s := range tt.steps {

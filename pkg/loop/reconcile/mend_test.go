@@ -10,6 +10,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 )
 
 // lost is a lease that is over.
@@ -24,7 +25,7 @@ func (lost) Guard(ctx context.Context) (context.Context, context.CancelFunc) {
 // TestMend: steps are chosen by a live look, and each is taken whatever became of the one before;
 // none is taken without the lease.
 func TestMend(t *testing.T) {
-	all := func(w desired.State, s state.Snapshot, _ plan.Plan) []plan.Step {
+	all := func(w desired.State, s state.Snapshot, _ plan.Plan) []step.Step {
 		steps, _ := plan.Undo(w, s)
 		return steps
 	}
@@ -48,7 +49,7 @@ func TestMend(t *testing.T) {
 			e := s.engine()
 			e.Lease = c.lease
 			done := 0
-			err := e.Mend(t.Context(), all, func(plan.Step, error) { done++ })
+			err := e.Mend(t.Context(), all, func(step.Step, error) { done++ })
 			if !errors.Is(err, c.err) || !slices.Equal(s.log, c.log) || done != c.done {
 				t.Errorf("%v, %q, %d done", err, s.log, done)
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 )
 
 func TestPacer(t *testing.T) {
@@ -72,7 +73,7 @@ func TestPacerWakesUp(t *testing.T) {
 
 // TestPacerSaysWhatIsTheSame: only after a pause in which nothing was reported, and a turn that wrote nothing.
 func TestPacerSaysWhatIsTheSame(t *testing.T) {
-	step := []plan.Step{plan.MoveLeader{}}
+	s := []step.Step{step.MoveLeader{}}
 	for name, c := range map[string]struct {
 		next  plan.Plan
 		err   error
@@ -81,10 +82,10 @@ func TestPacerSaysWhatIsTheSame(t *testing.T) {
 	}{
 		"a pause":              {want: true},
 		"a change":             {nudge: true},
-		"a step was taken":     {next: plan.Plan{Steps: step}},
-		"a label was written":  {next: plan.Plan{Upkeep: step}},
+		"a step was taken":     {next: plan.Plan{Steps: s}},
+		"a label was written":  {next: plan.Plan{Upkeep: s}},
 		"the turn has failed":  {err: errBroken},
-		"a step, and a change": {next: plan.Plan{Steps: step}, nudge: true},
+		"a step, and a change": {next: plan.Plan{Steps: s}, nudge: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

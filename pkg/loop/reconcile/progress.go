@@ -14,6 +14,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
 )
@@ -222,9 +223,9 @@ func (st *Progress) waiting(g plan.Gate, since time.Time) event.Event {
 }
 
 // Started reports that a step begins; the function that it returns reports its end.
-func (st *Progress) Started(step plan.Step) func(error) {
-	kind, member := step.Target()
-	e := event.Event{Component: string(kind), Member: member, Action: step.Action(), Step: step.String()}
+func (st *Progress) Started(s step.Step) func(error) {
+	kind, member := s.Target()
+	e := event.Event{Component: string(kind), Member: member, Action: s.Action(), Step: s.String()}
 	begun := st.now()
 	e.Type = event.Started
 	st.send(e)
@@ -253,30 +254,30 @@ func (st *Progress) Notice(reason event.NoticeReason, text string, actions ...re
 
 // UpkeepFailed reports a step of upkeep that failed. A missing permission is
 // reported once, since all steps of the kind need it.
-func (st *Progress) UpkeepFailed(step plan.Step, err error) {
-	kind, member := step.Target()
+func (st *Progress) UpkeepFailed(s step.Step, err error) {
+	kind, member := s.Target()
 	e := event.Event{
 		Component: string(kind), Member: member,
-		Message: fmt.Sprintf("could not %s: %v", step, err),
+		Message: fmt.Sprintf("could not %s: %v", s, err),
 		Remedy:  []remedy.Advice{{Text: "it will be tried again; nothing else waits for it"}},
 	}
-	about := step.String()
+	about := s.String()
 	var status *apierrors.StatusError
 	if denial.Missing(err) && errors.As(err, &status) && status.ErrStatus.Details != nil {
-		about = fmt.Sprintf("%T of %s", step, status.ErrStatus.Details.Kind)
+		about = fmt.Sprintf("%T of %s", s, status.ErrStatus.Details.Kind)
 		e.Component, e.Member = "", ""
-		e.Message = fmt.Sprintf("could not %s: not permitted for %s; nothing else waits for it", step, status.ErrStatus.Details.Kind)
+		e.Message = fmt.Sprintf("could not %s: not permitted for %s; nothing else waits for it", s, status.ErrStatus.Details.Kind)
 		e.Remedy = nil
 	}
 	st.noticeOnce(about, event.UpkeepFailed, e)
 }
 
 // HeldBack reports once that a step is not taken because another one failed.
-func (st *Progress) HeldBack(step, by plan.Step) {
-	kind, member := step.Target()
-	st.noticeOnce(step.String()+" after "+by.String(), event.StepHeldBack, event.Event{
+func (st *Progress) HeldBack(s, by step.Step) {
+	kind, member := s.Target()
+	st.noticeOnce(s.String()+" after "+by.String(), event.StepHeldBack, event.Event{
 		Component: string(kind), Member: member,
-		Message: fmt.Sprintf("%q is held back, since %q failed, which comes before it", step, by),
+		Message: fmt.Sprintf("%q is held back, since %q failed, which comes before it", s, by),
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
@@ -212,9 +213,9 @@ func TestEventsOfAFinding(t *testing.T) {
 func TestEventsOfSteps(t *testing.T) {
 	s := &fakes{}
 	st := NewProgress("ns", "t", func() time.Time { return plantest.Now }, s)
-	step := plan.AllowLeaders{Member: "t-tikv-2", StoreID: 3}
-	st.Started(step)(nil)
-	st.Started(step)(errBroken)
+	next := step.AllowLeaders{Member: "t-tikv-2", StoreID: 3}
+	st.Started(next)(nil)
+	st.Started(next)(errBroken)
 	var got []string
 	for _, e := range s.events {
 		if e.Namespace != "ns" || e.Cluster != "t" || e.APIVersion != event.Version || !e.Time.Equal(plantest.Now) {

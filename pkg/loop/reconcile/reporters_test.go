@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
@@ -12,7 +12,7 @@ import (
 func TestReporters(t *testing.T) {
 	var one, two fakes
 	st := NewProgress("ns", "t", func() time.Time { return plantest.Now }, Reporters{&one, &two})
-	done := st.Started(plan.EvictLeaders{Member: "t-tikv-2"})
+	done := st.Started(step.EvictLeaders{Member: "t-tikv-2"})
 	done(errBroken)
 	st.Failed(errBroken)
 	for _, s := range []fakes{one, two} {

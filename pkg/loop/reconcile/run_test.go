@@ -11,6 +11,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
@@ -111,7 +112,7 @@ func TestRunCleansUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(context.Background())
 			s := &fakes{turns: []fakeTurn{{c: tc.c}}}
-			s.did = func(plan.Step) { tc.c.Seen.Evictions, tc.c.Member("t-tikv-2").Database.Evicting = nil, false }
+			s.did = func(step.Step) { tc.c.Seen.Evictions, tc.c.Member("t-tikv-2").Database.Evicting = nil, false }
 			s.waited = func(int) error { cancel(tc.cause); return ctx.Err() }
 			_, err := Run(ctx, s.engine(), s)
 			if !errors.Is(err, tc.cause) {
@@ -136,7 +137,7 @@ func TestInterruptDuringStep(t *testing.T) {
 	c.Want(topology.PD).Services[0].Drift = desired.Differs
 	c.Want(topology.TiKV).Services[0].Drift = desired.Differs
 	s := &fakes{turns: []fakeTurn{{c: c}}}
-	s.did = func(plan.Step) { cancel(errBroken) }
+	s.did = func(step.Step) { cancel(errBroken) }
 	_, err := Run(ctx, s.engine(), s)
 	want := []string{"look", "update Service t-pd-peer", "look live"}
 	if !errors.Is(err, errBroken) || !reflect.DeepEqual(s.log, want) {

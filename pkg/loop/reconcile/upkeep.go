@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 )
 
 const (
@@ -27,7 +27,7 @@ type Outdated interface{ Stale() bool }
 
 // Forgetter is an Observer that remembers what it read for upkeep. Forget is called
 // after each step of upkeep, so that what the step may have changed is read again.
-type Forgetter interface{ Forget(plan.Step) }
+type Forgetter interface{ Forget(step.Step) }
 
 // Upkeep takes steps of upkeep, several at the same time. Upkeep remembers steps that failed, only to try them again
 // later. No decision depends on that memory.
@@ -44,7 +44,7 @@ func NewUpkeep(atOnce int, now func() time.Time) *Upkeep {
 
 // doUpkeep takes the steps of upkeep of a turn. It cannot fail: a step that fails
 // is reported once, and tried again later.
-func (e Engine) doUpkeep(ctx context.Context, steps []plan.Step) {
+func (e Engine) doUpkeep(ctx context.Context, steps []step.Step) {
 	due := e.due(steps)
 	if len(due) == 0 || ctx.Err() != nil || !e.mayWrite(ctx) {
 		return
@@ -54,29 +54,29 @@ func (e Engine) doUpkeep(ctx context.Context, steps []plan.Step) {
 	errs := make([]error, len(due))
 	var all errgroup.Group
 	all.SetLimit(e.Upkeep.atOnce)
-	for i, step := range due {
-		all.Go(func() error { errs[i] = e.Actor.Do(bounded, step); return nil })
+	for i, s := range due {
+		all.Go(func() error { errs[i] = e.Actor.Do(bounded, s); return nil })
 	}
 	_ = all.Wait()
 	if ctx.Err() != nil {
 		return // the steps were cut short, and have not failed
 	}
-	for i, step := range due {
-		e.noteResult(step, errs[i])
+	for i, s := range due {
+		e.noteResult(s, errs[i])
 	}
 }
 
 // due returns the steps of upkeep that this process takes and that have not failed
 // just now.
-func (e Engine) due(steps []plan.Step) []plan.Step {
+func (e Engine) due(steps []step.Step) []step.Step {
 	if e.Upkeep == nil || e.Actor == nil {
 		return nil
 	}
 	return e.Upkeep.due(steps)
 }
 
-func (u *Upkeep) due(steps []plan.Step) []plan.Step {
-	var out []plan.Step
+func (u *Upkeep) due(steps []step.Step) []step.Step {
+	var out []step.Step
 	for _, s := range steps {
 		if !u.now().Before(u.paused[s.String()]) {
 			out = append(out, s)
@@ -85,22 +85,22 @@ func (u *Upkeep) due(steps []plan.Step) []plan.Step {
 	return out
 }
 
-func (e Engine) noteResult(step plan.Step, err error) {
+func (e Engine) noteResult(s step.Step, err error) {
 	if f, ok := e.Observer.(Forgetter); ok {
-		f.Forget(step)
+		f.Forget(s)
 	}
 	if err == nil {
-		delete(e.Upkeep.paused, step.String())
-		if !step.Quiet() {
-			e.Progress.Started(step)(nil)
+		delete(e.Upkeep.paused, s.String())
+		if !s.Quiet() {
+			e.Progress.Started(s)(nil)
 		}
 		return
 	}
 	var outdated Outdated
 	if errors.As(err, &outdated) && outdated.Stale() {
-		e.Upkeep.paused[step.String()] = e.Upkeep.now().Add(stalePause)
+		e.Upkeep.paused[s.String()] = e.Upkeep.now().Add(stalePause)
 		return
 	}
-	e.Upkeep.paused[step.String()] = e.Upkeep.now().Add(upkeepPause)
-	e.Progress.UpkeepFailed(step, err)
+	e.Upkeep.paused[s.String()] = e.Upkeep.now().Add(upkeepPause)
+	e.Progress.UpkeepFailed(s, err)
 }

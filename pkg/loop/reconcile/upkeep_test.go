@@ -15,6 +15,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
@@ -164,7 +165,7 @@ func TestUpkeepOutdated(t *testing.T) {
 func TestUpkeepInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	s := &fakes{turns: []fakeTurn{{c: untidy(waiting4())}}, fail: map[string][]error{labelPD: {context.Canceled}}}
-	s.did = func(plan.Step) { cancel(errBroken) }
+	s.did = func(step.Step) { cancel(errBroken) }
 	if _, err := Run(ctx, s.tidying(frozen), s); !errors.Is(err, errBroken) || len(notices(s)) > 0 {
 		t.Errorf("got %v, notices %v", err, notices(s))
 	}
@@ -176,7 +177,7 @@ type forgetting struct {
 	forgot []string
 }
 
-func (f *forgetting) Forget(s plan.Step) { f.forgot = append(f.forgot, s.String()) }
+func (f *forgetting) Forget(s step.Step) { f.forgot = append(f.forgot, s.String()) }
 
 // The observer is called after every step, so that it reads again what was written.
 func TestUpkeepIsForgotten(t *testing.T) {
@@ -248,4 +249,4 @@ func TestUpkeepAtOnce(t *testing.T) {
 
 type actor func(context.Context) error
 
-func (a actor) Do(ctx context.Context, _ plan.Step) error { return a(ctx) }
+func (a actor) Do(ctx context.Context, _ step.Step) error { return a(ctx) }

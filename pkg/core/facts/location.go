@@ -1,4 +1,4 @@
-package plan
+package facts
 
 import (
 	"slices"
@@ -26,24 +26,21 @@ func Locations(pd state.PD, wanted []string) []string {
 	return keys
 }
 
-// labelStore returns the step that sets the location of a store in PD, by the labels of its pod's
-// node. A store whose pod or node does not exist keeps its labels.
-func (sc Scope) labelStore(m state.Member) []Step {
+// LabelsLacking returns the labels that a store lacks in PD, by the labels of its pod's node. A store whose pod or node
+// does not exist lacks none.
+func (c Component) LabelsLacking(m state.Member) map[string]string {
 	if m.Database.Presence != state.Present || m.Database.Removed() ||
 		m.Pod == nil || m.Pod.Terminating {
 		return nil
 	}
-	node := sc.All.Nodes[m.Pod.Node]
+	node := c.All.Nodes[m.Pod.Node]
 	set := map[string]string{}
-	for _, key := range Locations(sc.All.PD, sc.Want.StoreLabels) {
+	for _, key := range Locations(c.All.PD, c.Want.StoreLabels) {
 		if value := Located(node, key); value != "" && !carries(m.StoreLabels, key, value) {
 			set[key] = value
 		}
 	}
-	if len(set) == 0 {
-		return nil
-	}
-	return []Step{LabelStore{Component: m.Kind, Member: m.Name, StoreID: m.Database.ID, Labels: set}}
+	return set
 }
 
 // Located returns a node's value of a label, "" if the node has none. PD would understand "" as the

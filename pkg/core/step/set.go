@@ -1,4 +1,4 @@
-package plan
+package step
 
 import (
 	"fmt"
@@ -20,10 +20,13 @@ type Apply struct {
 	Replicas int
 }
 
-func (Apply) Action() string                    { return "Apply" }
+func (Apply) Action() string { return "Apply" }
+
 func (s Apply) Target() (topology.Kind, string) { return s.Component, "" }
-func (Apply) Disruptive() bool                  { return false }
-func (Apply) Quiet() bool                       { return false }
+
+func (Apply) Disruptive() bool { return false }
+
+func (Apply) Quiet() bool { return false }
 
 func (s Apply) String() string {
 	verb := "update"
@@ -57,10 +60,13 @@ type Resize struct {
 	Without string
 }
 
-func (Resize) Action() string                    { return "Resize" }
+func (Resize) Action() string { return "Resize" }
+
 func (s Resize) Target() (topology.Kind, string) { return s.Component, "" }
-func (s Resize) Disruptive() bool                { return s.To < s.From }
-func (Resize) Quiet() bool                       { return false }
+
+func (s Resize) Disruptive() bool { return s.To < s.From }
+
+func (Resize) Quiet() bool { return false }
 
 func (s Resize) String() string {
 	text := fmt.Sprintf("scale %s from %d to %d", s.Component.Title(), s.From, s.To)
@@ -105,10 +111,13 @@ type Restart struct {
 	Without string
 }
 
-func (Restart) Action() string                    { return "Restart" }
+func (Restart) Action() string { return "Restart" }
+
 func (s Restart) Target() (topology.Kind, string) { return s.Component, s.Member }
-func (Restart) Disruptive() bool                  { return true }
-func (Restart) Quiet() bool                       { return false }
+
+func (Restart) Disruptive() bool { return true }
+
+func (Restart) Quiet() bool { return false }
 
 func (s Restart) String() string {
 	if s.Without != "" {
@@ -125,10 +134,13 @@ type Close struct {
 	Partition int
 }
 
-func (Close) Action() string                    { return "Close" }
+func (Close) Action() string { return "Close" }
+
 func (s Close) Target() (topology.Kind, string) { return s.Component, "" }
-func (Close) Disruptive() bool                  { return false }
-func (Close) Quiet() bool                       { return false }
+
+func (Close) Disruptive() bool { return false }
+
+func (Close) Quiet() bool { return false }
 
 func (s Close) String() string {
 	return fmt.Sprintf("finish the rollout of %s", s.Component.Title())
@@ -142,10 +154,13 @@ type DeleteSet struct {
 	Basis     Basis
 }
 
-func (DeleteSet) Action() string                    { return "DeleteSet" }
+func (DeleteSet) Action() string { return "DeleteSet" }
+
 func (s DeleteSet) Target() (topology.Kind, string) { return s.Component, "" }
-func (DeleteSet) Disruptive() bool                  { return true }
-func (DeleteSet) Quiet() bool                       { return false }
+
+func (DeleteSet) Disruptive() bool { return true }
+
+func (DeleteSet) Quiet() bool { return false }
 
 func (s DeleteSet) String() string {
 	return fmt.Sprintf("delete StatefulSet %s and its pods, their data stays", s.Name)
@@ -162,10 +177,13 @@ type RecreateSet struct {
 	Object    desired.Object
 }
 
-func (RecreateSet) Action() string                    { return "RecreateSet" }
+func (RecreateSet) Action() string { return "RecreateSet" }
+
 func (s RecreateSet) Target() (topology.Kind, string) { return s.Component, "" }
-func (RecreateSet) Disruptive() bool                  { return true }
-func (RecreateSet) Quiet() bool                       { return false }
+
+func (RecreateSet) Disruptive() bool { return true }
+
+func (RecreateSet) Quiet() bool { return false }
 
 func (s RecreateSet) String() string {
 	return fmt.Sprintf("recreate StatefulSet %s with larger volumes, keeping its pods", s.Name)

@@ -1,4 +1,4 @@
-package plan_test
+package upkeep_test
 
 import (
 	"testing"
@@ -8,6 +8,15 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
+
+// with returns a cluster that has converged, but for some changes.
+func with(changes ...func(c *plantest.Cluster)) *plantest.Cluster {
+	c := plantest.New(3, 4, 3)
+	for _, change := range changes {
+		change(c)
+	}
+	return c
+}
 
 // upkeepOf compares the steps of upkeep with the expected ones.
 func upkeepOf(t *testing.T, cases map[string]struct {
@@ -191,11 +200,17 @@ func TestOrphanPods(t *testing.T) {
 			"recreate t-tikv-3, claim tikv-t-tikv-3 is missing"},
 		"TiDB with volumes, too": {func(c *plantest.Cluster) { orphan(c, "t-tidb-0").Pod.Claims = []string{"tidb-log-t-tidb-0"} },
 			"recreate t-tidb-0, claim tidb-log-t-tidb-0 is missing"},
-		"it has no volumes":        {func(c *plantest.Cluster) { orphan(c, "t-tidb-0") }, ""},
-		"it has a place":           {func(c *plantest.Cluster) { orphan(c, "t-tikv-3").Pod.Node = "n" }, ""},
-		"it is going":              {func(c *plantest.Cluster) { orphan(c, "t-tikv-3").Pod.Terminating = true }, ""},
-		"it is above the replicas": {func(c *plantest.Cluster) { orphan(c, "t-tikv-3"); c.Set(tikv, func(s *state.Set) { s.Replicas = 3 }) }, ""},
-		"no StatefulSet at all":    {func(c *plantest.Cluster) { orphan(c, "t-tikv-3"); c.Set(tikv, func(s *state.Set) { s.Exists = false }) }, ""},
+		"it has no volumes": {func(c *plantest.Cluster) { orphan(c, "t-tidb-0") }, ""},
+		"it has a place":    {func(c *plantest.Cluster) { orphan(c, "t-tikv-3").Pod.Node = "n" }, ""},
+		"it is going":       {func(c *plantest.Cluster) { orphan(c, "t-tikv-3").Pod.Terminating = true }, ""},
+		"it is above the replicas": {func(c *plantest.Cluster) {
+			orphan(c, "t-tikv-3")
+			c.Set(topology.TiKV, func(s *state.Set) { s.Replicas = 3 })
+		}, ""},
+		"no StatefulSet at all": {func(c *plantest.Cluster) {
+			orphan(c, "t-tikv-3")
+			c.Set(topology.TiKV, func(s *state.Set) { s.Exists = false })
+		}, ""},
 	})
 }
 
@@ -244,7 +259,7 @@ func TestStoreLabels(t *testing.T) {
 		}, ""},
 		"what the user asks for besides": {func(c *plantest.Cluster) {
 			spread(c)
-			c.Want(tikv).StoreLabels = []string{"disk", "host"}
+			c.Want(topology.TiKV).StoreLabels = []string{"disk", "host"}
 			c.Seen.Nodes["node-3"]["disk"] = "ssd"
 		}, "label store 4 of t-tikv-3: disk=ssd"},
 		"PD spells it in another case": {func(c *plantest.Cluster) {
@@ -279,7 +294,7 @@ func TestUpkeepDelaysNothing(t *testing.T) {
 		"converged": func(*plantest.Cluster) {},
 		"waits":     func(c *plantest.Cluster) { c.Down(time.Minute, "t-tidb-0") },
 		"blocked":   func(c *plantest.Cluster) { c.Down(time.Hour, "t-tikv-0") },
-		"acts":      func(c *plantest.Cluster) { c.Roll(tidb) },
+		"acts":      func(c *plantest.Cluster) { c.Roll(topology.TiDB) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := with(change).Text()

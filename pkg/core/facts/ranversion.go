@@ -1,4 +1,4 @@
-package plan
+package facts
 
 import (
 	"slices"
@@ -55,15 +55,15 @@ func (r ranRecord) versions(wanted string) []string {
 	return []string{r.release, r.other}
 }
 
-// ran returns the record for a claim, as an annotation. There is none where the pod has not run, or nothing is known of
+// Ran returns the record for a claim, as its annotation says it. It is "" where the pod has not run, or nothing is known of
 // its version. What the process reports counts beside the tag. An image may have no tag, or a tag that names no
 // release, and a process that has just started has not reported yet. The record never names a lower release than
 // before. A version that is no release is dropped when a release serves: that release has read the data.
-func (sc Scope) ran(p Profile, m state.Member, c state.Claim) []entry {
-	if p.Kind.Data() == topology.None || m.Pod == nil || !m.Pod.Ran || !slices.Contains(m.Pod.Claims, c.Name) {
-		return nil
+func (c Component) Ran(m state.Member, claim state.Claim) string {
+	if c.Want.Kind.Data() == topology.None || m.Pod == nil || !m.Pod.Ran || !slices.Contains(m.Pod.Claims, claim.Name) {
+		return ""
 	}
-	r, reported, tag := ranOn(c), m.Reported(), topology.Released(m.Pod.Version)
+	r, reported, tag := ranOn(claim), m.Reported(), topology.Released(m.Pod.Version)
 	if m.Up() && (reported != "" || tag != "") {
 		r.other = ""
 	}
@@ -71,8 +71,5 @@ func (sc Scope) ran(p Profile, m state.Member, c state.Claim) []entry {
 	if reported == "" || tag != "" {
 		r.add(m.Pod.Version)
 	}
-	if r == (ranRecord{}) {
-		return nil
-	}
-	return []entry{{key: topology.AnnotationRan, value: r.String()}}
+	return r.String()
 }

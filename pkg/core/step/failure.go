@@ -1,8 +1,6 @@
-package plan
+package step
 
-import (
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
-)
+import "github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 
 // RecordFailure gives a member up. The record in the TidbCluster makes the component larger by a
 // replacement, and stays if this process ends.
@@ -16,10 +14,13 @@ type RecordFailure struct {
 	Discarded bool
 }
 
-func (RecordFailure) Action() string                    { return "RecordFailure" }
+func (RecordFailure) Action() string { return "RecordFailure" }
+
 func (s RecordFailure) Target() (topology.Kind, string) { return s.Component, s.Member }
-func (RecordFailure) Disruptive() bool                  { return true }
-func (RecordFailure) Quiet() bool                       { return false }
+
+func (RecordFailure) Disruptive() bool { return true }
+
+func (RecordFailure) Quiet() bool { return false }
 
 func (s RecordFailure) String() string {
 	if s.Discarded {
@@ -35,10 +36,13 @@ type RetireFailure struct {
 	Member    string
 }
 
-func (RetireFailure) Action() string                    { return "RetireFailure" }
+func (RetireFailure) Action() string { return "RetireFailure" }
+
 func (s RetireFailure) Target() (topology.Kind, string) { return s.Component, s.Member }
-func (RetireFailure) Disruptive() bool                  { return false }
-func (RetireFailure) Quiet() bool                       { return false }
+
+func (RetireFailure) Disruptive() bool { return false }
+
+func (RetireFailure) Quiet() bool { return false }
 
 func (s RetireFailure) String() string { return "ask for a replacement of " + s.Member }
 
@@ -48,9 +52,12 @@ type ForgetFailure struct {
 	Member    string
 }
 
-func (ForgetFailure) Action() string                    { return "ForgetFailure" }
+func (ForgetFailure) Action() string { return "ForgetFailure" }
+
 func (s ForgetFailure) Target() (topology.Kind, string) { return s.Component, s.Member }
-func (ForgetFailure) Disruptive() bool                  { return false }
-func (ForgetFailure) Quiet() bool                       { return false }
+
+func (ForgetFailure) Disruptive() bool { return false }
+
+func (ForgetFailure) Quiet() bool { return false }
 
 func (s ForgetFailure) String() string { return "end the failover of " + s.Member }

@@ -1,7 +1,6 @@
-package plan
+package facts
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -10,12 +9,12 @@ import (
 // many is the number of restarts from which a process counts as crashing again and again.
 const many = 3
 
-// loops reports whether a member's process crashes again and again. Ready is no evidence against
+// Loops reports whether a member's process crashes again and again. Ready is no evidence against
 // crashes. Without a readiness probe a pod is Ready whenever the process runs, and its peers would
 // be restarted in the minute between two crashes. To count as recovered, the process must run for
 // long enough, and for twice as long as the last time. Ten minutes are always enough, since the
 // kubelet resets its count after that time as well.
-func (sc Scope) loops(m state.Member) bool {
+func (c Component) Loops(m state.Member) bool {
 	p := m.Pod
 	if p == nil || p.Terminating || p.Restarts < many || p.Last.Ended.IsZero() {
 		return false
@@ -24,14 +23,14 @@ func (sc Scope) loops(m state.Member) bool {
 	if ran >= TimeToServe {
 		return false
 	}
-	return p.Started.IsZero() || sc.All.At.Sub(p.Started) < max(proving, min(2*ran, TimeToServe))
+	return p.Started.IsZero() || c.All.At.Sub(p.Started) < max(Proving, min(2*ran, TimeToServe))
 }
 
-// loopingSince returns the latest time since when a member can have crashed again and again, by the
+// LoopingSince returns the latest time since when a member can have crashed again and again, by the
 // pod's status. What this process remembers is lost at the end of each run.
-func (sc Scope) loopingSince(p *state.Pod) time.Time {
+func (c Component) LoopingSince(p *state.Pod) time.Time {
 	switch {
-	case sc.All.At.Sub(p.Made) < 2*kubeletWaits(p.Restarts):
+	case c.All.At.Sub(p.Made) < 2*kubeletWaits(p.Restarts):
 		return p.Made // it has waited to be started again for most of the time
 	case !p.Started.IsZero():
 		// The kubelet doubles its wait before each start. So all waits before the last together
@@ -54,20 +53,12 @@ func kubeletWaits(restarts int) time.Duration {
 	return all
 }
 
-// crashing is the gate of a member that crashes again and again.
-func (sc Scope) crashing(m state.Member, g Gate) Gate {
-	if m.Up() {
-		g.Observed = fmt.Sprintf("restarted %d times, last %s ago", m.Pod.Restarts, sc.All.At.Sub(m.Pod.Started).Truncate(time.Second))
-	}
-	return sc.withinTimeToServe(g, sc.loopingSince(m.Pod), sc.logs(m, "--previous"))
-}
-
-// unchangedSince returns when a member's state last changed. A further crash of a member
+// UnchangedSince returns when a member's state last changed. A further crash of a member
 // that crashes again and again is no change.
-func (sc Scope) unchangedSince(m state.Member) time.Time {
+func (c Component) UnchangedSince(m state.Member) time.Time {
 	switch {
-	case sc.loops(m):
-		return sc.loopingSince(m.Pod)
+	case c.Loops(m):
+		return c.LoopingSince(m.Pod)
 	case m.Pod.Started.After(m.Pod.Since):
 		return m.Pod.Started
 	}

@@ -1,12 +1,36 @@
-package plan
+package step
 
 import (
 	"fmt"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
+
+// LimitLeaderMoves has PD move at most so many region leaders at a time, for LimitLasts. Then PD goes back to its own
+// limit by itself. So a run that is killed leaves nothing behind, and what a person has set stays.
+type LimitLeaderMoves struct {
+	Limit int
+	// Again: this process has asked for it before.
+	Again bool
+}
+
+// LimitLasts is how long PD keeps a limit.
+const LimitLasts = 2 * time.Minute
+
+func (LimitLeaderMoves) Action() string { return "LimitLeaderMoves" }
+
+func (s LimitLeaderMoves) Target() (topology.Kind, string) { return topology.TiKV, "" }
+
+func (LimitLeaderMoves) Disruptive() bool { return false }
+
+func (s LimitLeaderMoves) Quiet() bool { return s.Again }
+
+func (s LimitLeaderMoves) String() string {
+	return "have PD move at most " + remedy.Count(s.Limit, "region leader", "region leaders") + " at a time"
+}
 
 // EvictLeaders records and makes an evict-leader scheduler for a store.
 type EvictLeaders struct {
@@ -19,10 +43,13 @@ type EvictLeaders struct {
 	Leaders int // how many there are to move
 }
 
-func (EvictLeaders) Action() string                    { return "EvictLeaders" }
+func (EvictLeaders) Action() string { return "EvictLeaders" }
+
 func (s EvictLeaders) Target() (topology.Kind, string) { return topology.TiKV, s.Member }
-func (EvictLeaders) Disruptive() bool                  { return false }
-func (EvictLeaders) Quiet() bool                       { return false }
+
+func (EvictLeaders) Disruptive() bool { return false }
+
+func (EvictLeaders) Quiet() bool { return false }
 
 func (s EvictLeaders) String() string { return "evict region leaders from " + s.Member }
 
@@ -38,10 +65,13 @@ type AdoptEviction struct {
 	Ended bool
 }
 
-func (AdoptEviction) Action() string                    { return "AdoptEviction" }
+func (AdoptEviction) Action() string { return "AdoptEviction" }
+
 func (s AdoptEviction) Target() (topology.Kind, string) { return topology.TiKV, s.Member }
-func (AdoptEviction) Disruptive() bool                  { return false }
-func (AdoptEviction) Quiet() bool                       { return false }
+
+func (AdoptEviction) Disruptive() bool { return false }
+
+func (AdoptEviction) Quiet() bool { return false }
 
 func (s AdoptEviction) String() string {
 	if s.Ended {
@@ -60,10 +90,13 @@ type AllowLeaders struct {
 	Returning bool
 }
 
-func (AllowLeaders) Action() string                    { return "AllowLeaders" }
+func (AllowLeaders) Action() string { return "AllowLeaders" }
+
 func (s AllowLeaders) Target() (topology.Kind, string) { return topology.TiKV, s.Member }
-func (AllowLeaders) Disruptive() bool                  { return false }
-func (AllowLeaders) Quiet() bool                       { return false }
+
+func (AllowLeaders) Disruptive() bool { return false }
+
+func (AllowLeaders) Quiet() bool { return false }
 
 func (s AllowLeaders) String() string { return "allow region leaders on " + s.Member }
 
@@ -80,10 +113,13 @@ type RemoveStore struct {
 	NotUp []uint64
 }
 
-func (RemoveStore) Action() string                    { return "RemoveStore" }
+func (RemoveStore) Action() string { return "RemoveStore" }
+
 func (s RemoveStore) Target() (topology.Kind, string) { return s.Component, s.Member }
-func (RemoveStore) Disruptive() bool                  { return true }
-func (RemoveStore) Quiet() bool                       { return false }
+
+func (RemoveStore) Disruptive() bool { return true }
+
+func (RemoveStore) Quiet() bool { return false }
 
 func (s RemoveStore) String() string {
 	return fmt.Sprintf("take store %d of %s offline", s.StoreID, s.Member)
@@ -97,10 +133,13 @@ type RestoreStore struct {
 	StoreID   uint64
 }
 
-func (RestoreStore) Action() string                    { return "RestoreStore" }
+func (RestoreStore) Action() string { return "RestoreStore" }
+
 func (s RestoreStore) Target() (topology.Kind, string) { return s.Component, s.Member }
-func (RestoreStore) Disruptive() bool                  { return false }
-func (RestoreStore) Quiet() bool                       { return false }
+
+func (RestoreStore) Disruptive() bool { return false }
+
+func (RestoreStore) Quiet() bool { return false }
 
 func (s RestoreStore) String() string {
 	return fmt.Sprintf("bring store %d of %s back up", s.StoreID, s.Member)
@@ -114,10 +153,13 @@ type ForgetRecord struct {
 	Record    state.Record
 }
 
-func (ForgetRecord) Action() string                    { return "ForgetRecord" }
+func (ForgetRecord) Action() string { return "ForgetRecord" }
+
 func (s ForgetRecord) Target() (topology.Kind, string) { return s.Component, s.Member }
-func (ForgetRecord) Disruptive() bool                  { return false }
-func (ForgetRecord) Quiet() bool                       { return false }
+
+func (ForgetRecord) Disruptive() bool { return false }
+
+func (ForgetRecord) Quiet() bool { return false }
 
 func (s ForgetRecord) String() string {
 	if s.Record == state.RecordEviction {
@@ -125,33 +167,3 @@ func (s ForgetRecord) String() string {
 	}
 	return fmt.Sprintf("conclude the removal of store %d of %s", s.StoreID, s.Member)
 }
-
-// LabelStore sets labels of a store in PD and leaves other labels as they are.
-type LabelStore struct {
-	Component topology.Kind
-	Member    string
-	StoreID   uint64
-	Labels    map[string]string // only what is to change
-}
-
-func (LabelStore) Action() string                    { return "LabelStore" }
-func (s LabelStore) Target() (topology.Kind, string) { return s.Component, s.Member }
-func (LabelStore) Disruptive() bool                  { return false }
-func (LabelStore) Quiet() bool                       { return true }
-
-func (s LabelStore) String() string {
-	return fmt.Sprintf("label store %d of %s: %s", s.StoreID, s.Member, pairs(s.Labels))
-}
-
-// EnableRules has PD place copies by its placement rules, and records that. It is done once: a person who
-// disables them afterwards has a reason, and the two would go on for ever.
-type EnableRules struct {
-	Component topology.Kind // the one that needs them
-}
-
-func (EnableRules) Action() string                    { return "EnableRules" }
-func (s EnableRules) Target() (topology.Kind, string) { return s.Component, "" }
-func (EnableRules) Disruptive() bool                  { return false }
-func (EnableRules) Quiet() bool                       { return false }
-
-func (s EnableRules) String() string { return "enable placement rules in PD" }

@@ -1,8 +1,9 @@
-package plan
+package facts
 
 import (
 	"testing"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -30,11 +31,7 @@ func TestRanByReport(t *testing.T) {
 			Pod:      &state.Pod{Ready: true, Ran: true, Version: c.tag, Claims: []string{claim.Name}},
 			Database: state.Database{Presence: state.Present, Healthy: true, Version: c.reported},
 		}
-		got := ""
-		for _, e := range (Scope{}).ran(Profile{Kind: topology.TiKV}, m, claim) {
-			got = e.value
-		}
-		if got != c.want {
+		if got := (Component{Want: &desired.Group{Group: topology.Group{Kind: topology.TiKV}}}).Ran(m, claim); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}

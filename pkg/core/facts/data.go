@@ -1,0 +1,131 @@
+package facts
+
+import (
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// CanBeReclaimed reports whether the member is not wanted, nothing of the member runs, and the database
+// has removed the member for good. The mark of a claim alone is no proof, because the mark stays
+// after a scale-in that was cancelled, until the member serves again. That PD does not list the
+// member is no proof either, because the data may be of another cluster.
+func (c Component) CanBeReclaimed(m state.Member) bool {
+	if c.Kept(m) || m.Pod != nil {
+		return false
+	}
+	return c.Want.Kind.Data() == topology.None || !c.OfOtherCluster(m) && (m.Database.Presence == state.Absent || m.Database.Removed())
+}
+
+// MustReplaceData reports whether a member whose data is being deleted is to be removed from PD
+// now. Then it is recreated with new data. A member that serves, and a store that is down, stay
+// until the members that take over their data are there. Without these members the data has no
+// other place. A voter that is down does not wait: PD accepts no new member as long as it lists
+// that voter.
+func (c Component) MustReplaceData(m state.Member) bool {
+	return m.DataBeingDeleted() && c.Kept(m) && m.Database.Presence == state.Present &&
+		(!m.Up() && c.Want.Kind.Data() == topology.Raft || c.Want.Size() <= c.Got.Set.Replicas)
+}
+
+// CannotComeBack reports whether the member's process can do nothing to serve again. A tombstone
+// stays one. A member that PD does not list may be about to join for the first time. Its claims
+// must not be deleted while it does. That is excluded if it has run for long, or crashes, while all
+// others serve.
+func (c Component) CannotComeBack(m state.Member) bool {
+	switch {
+	case m.Database.Removed():
+		return true
+	case c.Want.Kind.Data() != topology.Raft || !m.RemovalIrreversible() || !m.Pod.Ran:
+		return false
+	}
+	running := !m.Pod.Started.IsZero()
+	return (!running || c.All.At.Sub(m.Pod.Started) >= Registering) && len(c.StayersMissing(m)) == 0
+}
+
+// StoreForgotten reports whether only a scale-in followed by a scale-out helps the member. That is
+// possible for the highest ordinal only. PD does not list the store any more, so the store may
+// register just when its claims are deleted.
+func (c Component) StoreForgotten(m state.Member) bool {
+	return c.Want.Kind.Data() == topology.Store && m.RemovalIrreversible() && !m.Database.Removed()
+}
+
+// ComesBack reports whether only the pod of the member was taken away, and the member was not
+// removed. The member has its data, so it adds no voter. PD may need this member for its quorum,
+// and then PD cannot be asked. But claims of a removed member would be marked.
+func (c Component) ComesBack(m state.Member) bool {
+	if len(m.Claims) == 0 || len(m.MarkedClaims()) > 0 {
+		return false
+	}
+	return m.CountedOn() || c.Want.Kind.Data() == topology.Raft && m.Database.Presence == state.Unknown
+}
+
+// Surplus returns how many of the highest ordinals are to be removed. These are members that are not wanted, and a
+// store that only a scale-out can bring back after that.
+func (c Component) Surplus() int {
+	have := c.Got.Set.Replicas
+	surplus := have - c.Want.Size()
+	if have > 0 && c.StoreForgotten(c.MemberAt(have-1)) {
+		return max(surplus, 1)
+	}
+	return surplus
+}
+
+// NothingLost reports whether nothing is lost with the member, because the database does not count
+// on it. It never joined, or was removed, or keeps no data and does not serve. Nothing is lost either with
+// a member that never starts, or with one without a pod whose data was deleted with its claim.
+func (c Component) NothingLost(m state.Member) bool {
+	switch {
+	case c.Want.Kind.Data() == topology.None:
+		return c.RestartIsHarmless(m)
+	case m.CountedOn() && (c.neverStarts(m) || m.Pod == nil && c.claimGone(m)):
+		return true
+	}
+	return m.Database.Presence == state.Absent || m.Database.Removed()
+}
+
+// neverStarts reports whether PD has added a member that has never started, and that is not about to. It has no pod, or
+// a pod that has not changed for ten minutes. As long as PD waits for such a member, PD lets no other member join. So
+// members that wait to join must not be waited for.
+func (c Component) neverStarts(m state.Member) bool {
+	d := m.Database
+	return d.Unstarted && !d.Healthy && (m.Pod == nil || c.All.At.Sub(c.UnchangedSince(m)) >= TimeToServe)
+}
+
+// claimGone reports whether the claim with a member's data is gone. Without such a claim
+// template the data is elsewhere, for example on the disk of a node.
+func (c Component) claimGone(m state.Member) bool {
+	_, claimed := c.Got.Set.Volumes[m.Kind.DataVolume()]
+	return claimed && len(m.Claims) == 0
+}
+
+// MarkedButCounted reports whether a member's claims are marked while the database counts on it.
+// The member joined just when it was removed. Just after a removal, reports that still list it may
+// be old.
+func (c Component) MarkedButCounted(m state.Member) bool {
+	return len(m.Claims) > 0 && !m.NotServing.IsZero() && c.All.At.Sub(m.NotServing) >= Settling
+}
+
+// InitialReplicas returns how many replicas a StatefulSet is created with. Kubernetes would at once
+// delete pods above them, with data or not. A quorum or a region may need members whose data is
+// there. So all of these come back, wanted or not, and are scaled in later. Members that have never
+// existed are added one by one, unless there is no cluster yet that could be joined. All initial
+// members are needed to bootstrap a cluster, wanted or not.
+func (c Component) InitialReplicas() int {
+	n := c.Got.Extent()
+	for _, m := range c.Got.Members {
+		if c.Want.Kind.Data() != topology.None && c.hasData(m) {
+			n = max(n, m.Ordinal+1)
+		}
+	}
+	if n == 0 || c.Want.Kind.Data() == topology.None || c.All.PD.ClusterID == 0 {
+		n = max(n, c.Want.Size())
+	}
+	return n
+}
+
+// hasData reports whether the member has data and has not been removed.
+func (c Component) hasData(m state.Member) bool {
+	if m.RemovalIrreversible() {
+		return false
+	}
+	return m.CountedOn() || len(m.Claims) > len(m.MarkedClaims())
+}

@@ -1,0 +1,58 @@
+// Package facts is what is known of a component and of its members in one decision. Each method answers a question about
+// what was observed, such as whether a member surely does not serve. None of them says what is to be done: package plan
+// decides that, and reads the facts.
+//
+// A question about one member alone is a method of state.Member. A question that needs the other members, PD or the time
+// is here, so that each rule about evidence exists once.
+package facts
+
+import (
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// Component is one component within the whole: what the user wants, and what was observed. It is passed by value at each
+// step of a decision, so it only holds pointers.
+type Component struct {
+	Cluster *topology.Cluster
+	Want    *desired.Group
+	Got     *state.Group
+	All     *state.Snapshot
+}
+
+// Of returns all components, in dependency order.
+func Of(w *desired.State, s *state.Snapshot) []Component {
+	all, got := make([]Component, len(w.Groups)), make([]state.Group, len(w.Groups))
+	for i := range w.Groups {
+		got[i] = s.Groups[w.Groups[i].Kind]
+		all[i] = Component{Cluster: &w.Cluster, Want: &w.Groups[i], Got: &got[i], All: s}
+	}
+	return all
+}
+
+// Kept reports whether the user wants a member.
+func (c Component) Kept(m state.Member) bool { return m.Ordinal < c.Want.Size() }
+
+// Registering is how long a running process may take to appear in PD.
+const Registering = 150 * time.Second
+
+// TimeToServe is how long a pod may be NotReady before a person is asked for help. A first start on a
+// new node, with images to pull, takes minutes.
+const TimeToServe = 10 * time.Minute
+
+// Settling is how long a new state is given to change by itself.
+const Settling = 2 * time.Minute
+
+// Proving is how long a process must run before it counts as able to serve.
+const Proving = 30 * time.Second
+
+// MemberAt returns the member of an ordinal, also if nothing was observed of it.
+func (c Component) MemberAt(ordinal int) state.Member {
+	if ordinal < len(c.Got.Members) {
+		return c.Got.Members[ordinal]
+	}
+	return state.Member{Kind: c.Want.Kind, Ordinal: ordinal, Name: c.Cluster.PodName(c.Want.Kind, ordinal)}
+}
