@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/spin"
@@ -111,7 +110,7 @@ func (o eviction) run(ctx context.Context, f *factory.Factory) error {
 	return nil
 }
 
-func (o eviction) end(ctx context.Context, f *factory.Factory, s *drive.Session, seen state.Observation) error {
+func (o eviction) end(ctx context.Context, f *factory.Factory, s *target.Session, seen state.Observation) error {
 	m, err := allowed(seen.Cluster, seen.Snapshot, o.member)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/apply"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
@@ -94,18 +95,18 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 		return exit.Ended(ctx, err)
 	}
 	defer s.Close()
-	return exit.Ended(ctx, s.Plan(ctx, f, o.Options, o.format, r))
+	return exit.Ended(ctx, drive.Plan(ctx, f, s, o.Options, o.format, r))
 }
 
 // request connects to the cluster, and returns what would be asked for.
-func (o options) request(ctx context.Context, f *factory.Factory) (*drive.Session, drive.Request, error) {
+func (o options) request(ctx context.Context, f *factory.Factory) (*target.Session, check.Request, error) {
 	if o.files.Given() {
 		return o.files.Open(ctx, f)
 	}
 	s, tc, err := target.Load(ctx, f, o.name)
 	if err != nil {
-		return nil, drive.Request{}, err
+		return nil, check.Request{}, err
 	}
 	// Keep: a cluster that is paused is looked at all the same, because a run may have begun something before the pause.
-	return s, drive.Request{Action: "sync", Change: intent.Change{Now: tc, Want: tc}, Keep: true}, nil
+	return s, check.Request{Action: "sync", Change: intent.Change{Now: tc, Want: tc}, Keep: true}, nil
 }

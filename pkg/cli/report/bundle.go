@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/doctor"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/spin"
@@ -65,7 +64,7 @@ func notThere(err error) bool {
 }
 
 // fill adds everything to the archive.
-func fill(ctx context.Context, f *factory.Factory, s *drive.Session, b *bundle.Bundle) {
+func fill(ctx context.Context, f *factory.Factory, s *target.Session, b *bundle.Bundle) {
 	b.JSON("about.json", map[string]any{
 		"version": f.Version, "time": f.Clock.Now().UTC(), "context": f.Context(), "namespace": s.Namespace, "cluster": s.Name,
 	}, nil)

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -30,7 +30,7 @@ type Seen struct {
 
 // Look observes a cluster for another verb that reads. With a *intent.MalformedError the rest is what
 // is known without the configurations.
-func Look(ctx context.Context, s *drive.Session, kubeContext string) (Seen, error) {
+func Look(ctx context.Context, s *target.Session, kubeContext string) (Seen, error) {
 	l, err := look(ctx, s)
 	if _, malformed := errors.AsType[*intent.MalformedError](err); err != nil && !malformed {
 		return Seen{}, err

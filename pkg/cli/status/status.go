@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/maintenance"
@@ -154,7 +153,7 @@ type sight struct {
 
 // look observes a cluster. With a *intent.MalformedError it returns what can be shown without
 // knowing what is wanted.
-func look(ctx context.Context, s *drive.Session) (sight, error) {
+func look(ctx context.Context, s *target.Session) (sight, error) {
 	tc, err := s.Load(ctx)
 	bad, malformed := errors.AsType[*intent.MalformedError](err)
 	switch {
@@ -218,5 +217,5 @@ func impossible(c topology.Cluster, refused *render.RefusedError) (desired.State
 
 func blocked(c topology.Cluster, g plan.Gate) (desired.State, plan.Plan) {
 	g.Blocked = true
-	return drive.Unrendered(c), plan.Plan{Outcome: plan.Blocked, Gates: []plan.Gate{g}}
+	return target.Unrendered(c), plan.Plan{Outcome: plan.Blocked, Gates: []plan.Gate{g}}
 }

@@ -1,4 +1,4 @@
-// Package target finds the cluster that a command is meant for.
+// Package target finds the cluster that a command is meant for, and connects to it.
 package target
 
 import (
@@ -7,7 +7,6 @@ import (
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
@@ -49,17 +48,17 @@ func only(namespace string, clusters []v1alpha1.TidbCluster) (string, error) {
 }
 
 // Open connects to the cluster that the first argument names.
-func Open(ctx context.Context, f *factory.Factory, args []string) (*drive.Session, error) {
+func Open(ctx context.Context, f *factory.Factory, args []string) (*Session, error) {
 	namespace, name, err := Resolve(ctx, f, args)
 	if err != nil {
 		return nil, err
 	}
-	return drive.Open(f, namespace, name)
+	return Connect(f, namespace, name)
 }
 
 // Load connects to the cluster that the first argument names, and reads its TidbCluster. The caller
 // closes the session.
-func Load(ctx context.Context, f *factory.Factory, args []string) (*drive.Session, *v1alpha1.TidbCluster, error) {
+func Load(ctx context.Context, f *factory.Factory, args []string) (*Session, *v1alpha1.TidbCluster, error) {
 	s, err := Open(ctx, f, args)
 	if err != nil {
 		return nil, nil, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
@@ -126,7 +127,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	if refusal == nil {
 		refusal = o.whyNotBackedUp(ctx, f, change)
 	}
-	return s.Run(ctx, f, o.Options, drive.Request{Action: o.action(), Change: change, Refusal: refusal, WithoutPD: o.force})
+	return drive.Run(ctx, f, s, o.Options, check.Request{Action: o.action(), Change: change, Refusal: refusal, WithoutPD: o.force})
 }
 
 // action is what the verb is asked for, as reports name it.

@@ -139,7 +139,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 }
 
 // Until waits, and shows what it waits for until then.
-func (a Awaited) Until(ctx context.Context, f *factory.Factory, s *drive.Session) error {
+func (a Awaited) Until(ctx context.Context, f *factory.Factory, s *target.Session) error {
 	ctx, cancel := exit.Within(ctx, a.Timeout)
 	defer cancel()
 	tc, err := s.Load(ctx) // before anything is shown: a name that does not exist needs no screen

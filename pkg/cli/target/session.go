@@ -1,17 +1,18 @@
-// Package drive is what all driving verbs have in common. It checks the intent that the user proposes, writes the
-// intent, and runs the engine until the cluster matches it. A verb adds only what it proposes.
-package drive
+package target
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/observe"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/start"
 )
 
@@ -19,14 +20,14 @@ import (
 type Session struct {
 	Namespace, Name string
 	start.Connections
-	Observer *observe.Observer
+	Observer  *observe.Observer
+	Operators *lease.Operators
 
-	operators *lease.Operators
-	reported  map[string]bool // what was reported about operators
+	noticed map[string]bool // the texts of IsNew
 }
 
-// Open connects.
-func Open(f *factory.Factory, namespace, name string) (*Session, error) {
+// Connect opens a session.
+func Connect(f *factory.Factory, namespace, name string) (*Session, error) {
 	kube, err := f.Kube()
 	if err != nil {
 		return nil, err
@@ -40,9 +41,8 @@ func Open(f *factory.Factory, namespace, name string) (*Session, error) {
 		return nil, err
 	}
 	s := &Session{
-		Namespace: namespace, Name: name,
+		Namespace: namespace, Name: name, Operators: lease.NewOperators(kube),
 		Connections: start.Connections{Kube: kube, Intent: client, Dialer: dialer, Now: f.Clock.Now},
-		operators:   lease.NewOperators(kube), reported: map[string]bool{},
 	}
 	s.Observer = s.Connections.Observer(namespace, name)
 	return s, nil
@@ -51,6 +51,30 @@ func Open(f *factory.Factory, namespace, name string) (*Session, error) {
 // Load reads the TidbCluster.
 func (s *Session) Load(ctx context.Context) (*v1alpha1.TidbCluster, error) {
 	return s.Intent.Load(ctx, s.Namespace, s.Name)
+}
+
+// Printer returns what shows the events of a run.
+func (s *Session) Printer(f *factory.Factory, format output.Format, action string) *report.Printer {
+	opts := report.Detect(f.Streams.Out, f.Streams.ErrOut, format.String(), f.Env)
+	opts.Context, opts.Namespace, opts.Cluster, opts.Action = f.Context(), s.Namespace, s.Name, action
+	opts.Now = f.Clock.Now
+	return report.New(opts)
+}
+
+// IsNew reports whether a text is asked about for the first time. So a session with several runs says it once.
+func (s *Session) IsNew(text string) bool {
+	if s.noticed == nil {
+		s.noticed = map[string]bool{}
+	}
+	known := s.noticed[text]
+	s.noticed[text] = true
+	return !known
+}
+
+// Close ends the connections.
+func (s *Session) Close() {
+	s.Observer.Close()
+	_ = s.Dialer.Close()
 }
 
 // Unrendered returns what is wanted of a cluster from its TidbCluster alone, for a cluster whose
@@ -63,8 +87,7 @@ func Unrendered(c topology.Cluster) desired.State {
 	return w
 }
 
-// Close ends the connections.
-func (s *Session) Close() {
-	s.Observer.Close()
-	_ = s.Dialer.Close()
+// Title names a cluster in a sentence.
+func Title(c topology.Cluster) string {
+	return fmt.Sprintf("cluster %s/%s", c.Namespace, c.Name)
 }
