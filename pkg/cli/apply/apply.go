@@ -26,7 +26,6 @@ type options struct {
 	flags.Options
 	Files
 	forceConflicts bool
-	force          bool
 }
 
 // New makes the command.
@@ -90,7 +89,7 @@ Volumes never shrink, and their class cannot be changed.`,
 	o.BindStop(cmd)
 	o.Files.Bind(cmd)
 	cmd.Flags().BoolVar(&o.forceConflicts, "force-conflicts", false, "Take over fields that another manager has set to another value.")
-	cmd.Flags().BoolVar(&o.force, "force", false, "Go on although PD cannot be asked whether it is safe, because the manifest is what makes PD answer again.")
+	o.BindForce(cmd, "the manifest")
 	return cmd
 }
 
@@ -138,7 +137,7 @@ func (o options) open(ctx context.Context, f *factory.Factory) (*target.Session,
 
 func (o options) request(ctx context.Context, s *target.Session, m *intent.Manifest, others []intent.Other) (check.Request, error) {
 	r := check.Request{
-		Action: "apply " + o.String(), WithoutPD: o.force, Keep: true, Warnings: m.Lost(),
+		Action: "apply " + o.String(), Keep: true, Warnings: m.Lost(),
 		Change: intent.Change{Write: func(ctx context.Context, w intent.Write) error {
 			_, err := o.write(ctx, s.Intent, m, w)
 			return err

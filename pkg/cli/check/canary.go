@@ -17,9 +17,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
 )
 
-// WithFlags adds to a request what the flags of a run say: how leaders are evicted, and a canary.
+// WithFlags adds to a request what the flags of a run say.
 func (r Request) WithFlags(o flags.Options) Request {
-	r.Policy.Eviction = o.Eviction
+	r.Policy.Eviction, r.WithoutPD = o.Eviction, r.WithoutPD || o.Force
 	if o.Canary == "" || r.Want == nil {
 		return r
 	}

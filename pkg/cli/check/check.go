@@ -17,7 +17,6 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/preview"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/spin"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
@@ -80,7 +79,7 @@ func ask(ctx context.Context, f *factory.Factory, s *target.Session, o flags.Opt
 // show compares a request with the cluster, and shows that it does: members that do not answer take seconds.
 func show(ctx context.Context, f *factory.Factory, s *target.Session, o flags.Options, r proposal) (Prospect, error) {
 	if !o.Output.JSON() {
-		defer spin.On(f, "reading cluster "+s.Namespace+"/"+s.Name).Stop()
+		defer s.Spin(f).Stop()
 	}
 	return r.compare(ctx, s)
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/spin"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/status"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/claim"
@@ -185,7 +184,7 @@ func (o *options) one(ctx context.Context, f *factory.Factory, n cache.ObjectNam
 
 // examine observes a cluster and looks for findings.
 func examine(ctx context.Context, f *factory.Factory, s *target.Session) (*result, error) {
-	defer spin.On(f, "reading cluster "+s.Namespace+"/"+s.Name).Stop()
+	defer s.Spin(f).Stop()
 	l, err := Examine(ctx, f, s)
 	_, malformed := errors.AsType[*intent.MalformedError](err)
 	if err != nil && !malformed {
@@ -210,7 +209,7 @@ const silent = time.Minute
 func Examine(ctx context.Context, f *factory.Factory, s *target.Session) (finding.Look, error) {
 	s.Observer.ReadForUpkeep(observe.Fresh) // nodes have the zones
 	seen, err := status.Look(ctx, s, f.Context())
-	if _, malformed := errors.AsType[*intent.MalformedError](err); err != nil && !malformed {
+	if err != nil {
 		return finding.Look{}, err
 	}
 	l := finding.Look{Wanted: seen.Wanted, Snapshot: seen.Snapshot, Plan: seen.Plan}
@@ -227,5 +226,5 @@ func Examine(ctx context.Context, f *factory.Factory, s *target.Session) (findin
 		l.ClaimsUnread = unread.Error()
 	}
 	l.Claims = claim.Of(l.Wanted, l.Snapshot, claims, pods)
-	return l, err
+	return l, seen.Unreadable
 }

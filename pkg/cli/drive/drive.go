@@ -64,7 +64,7 @@ func Run(ctx context.Context, f *factory.Factory, s *target.Session, o flags.Opt
 	} else if err == nil {
 		p.Print(f.Streams.Out, f.Context())
 	}
-	progress := reconcile.NewProgress(s.Namespace, s.Name, f.Clock.Now, reporters).In(f.Context()).For(r.Action)
+	progress := s.Progress(f, r.Action, reporters)
 	notify(progress, p, o, err)
 	if err == nil {
 		err = run{s, f, o, r.Policy, progress}.carryOut(ctx, r, p, asked)
@@ -142,8 +142,7 @@ func Unneeded(f *factory.Factory, s *target.Session, o flags.Options, action, wh
 	}
 	printer := s.Printer(f, o.Output, action)
 	defer printer.Close()
-	reporters := reconcile.Reporters{o.Reports.In(f.Context()), printer}
-	progress := reconcile.NewProgress(s.Namespace, s.Name, f.Clock.Now, reporters).In(f.Context()).For(action)
+	progress := s.Progress(f, action, reconcile.Reporters{o.Reports.In(f.Context()), printer})
 	progress.Notice(event.NothingToDo, why)
 	progress.Done(event.OutcomeConverged, int(exit.OK), 0, nil)
 	return reported(o, nil)

@@ -99,8 +99,7 @@ func (vacant) HandsOff() bool { return true }
 
 // silent is a run that reports to nobody.
 func silent(f *factory.Factory, s *target.Session) run {
-	progress := reconcile.NewProgress(s.Namespace, s.Name, f.Clock.Now, reconcile.Reporters{}).In(f.Context())
-	return run{Session: s, f: f, progress: progress}
+	return run{Session: s, f: f, progress: s.Progress(f, "", reconcile.Reporters{})}
 }
 
 // Hold makes this process the cluster's driver until it releases the lease. It refuses where another

@@ -25,8 +25,7 @@ import (
 // options are the verb's flags and its arguments.
 type options struct {
 	flags.Options
-	name  []string // the argument that names the cluster
-	force bool
+	name []string // the argument that names the cluster
 }
 
 // New makes the command.
@@ -70,7 +69,7 @@ that drives it.`,
 	o.BindFieldManager(cmd)
 	o.BindEviction(cmd)
 	o.BindStop(cmd)
-	cmd.Flags().BoolVar(&o.force, "force", false, "Go on although PD cannot be asked whether it is safe, because the change is what makes PD answer again.")
+	o.BindForce(cmd, "the change")
 	return cmd
 }
 
@@ -87,7 +86,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	e := editing{
 		draft: d, open: editor.NewDefaultEditor([]string{"KUBE_EDITOR", "EDITOR"}).LaunchTempFile,
 		check: func(m *intent.Manifest) (check.Request, error) {
-			r := check.Request{Action: "edit", WithoutPD: o.force, Keep: true, Warnings: m.Lost()}
+			r := check.Request{Action: "edit", WithoutPD: o.Force, Keep: true, Warnings: m.Lost()}
 			var err error
 			if r.Change, err = s.Intent.Edit(d, m); err == nil {
 				err = check.Try(ctx, s, r)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/spin"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
@@ -55,7 +54,7 @@ type memberRow struct {
 // it shows them as well, and then fails.
 func show(ctx context.Context, f *factory.Factory, s *target.Session, o options, tc *v1alpha1.TidbCluster) error {
 	c := topology.New(tc)
-	shown := spin.On(f, "reading cluster "+s.Namespace+"/"+s.Name)
+	shown := s.Spin(f)
 	seen, err := s.Observer.Against(ctx, c)
 	shown.Stop()
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/spin"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/wait"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
@@ -74,9 +73,7 @@ func (o eviction) run(ctx context.Context, f *factory.Factory) error {
 		return err
 	}
 	defer s.Close()
-	shown := spin.On(f, "reading cluster "+s.Namespace+"/"+s.Name)
-	seen, err := s.Observer.Observe(ctx, true)
-	shown.Stop()
+	seen, err := s.Observe(ctx, f)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/spin"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/wait"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/hosts"
@@ -57,8 +56,7 @@ func open(f *factory.Factory, namespace, name string) (cluster, error) {
 func (s *session) close() { s.Close() }
 
 func (s *session) look(ctx context.Context) (hosts.Sight, error) {
-	defer spin.On(s.f, "reading cluster "+s.Namespace+"/"+s.Name).Stop()
-	seen, err := s.Observer.Observe(ctx, true)
+	seen, err := s.Observe(ctx, s.f)
 	s.seen = seen.Cluster
 	return hosts.Sight{Cluster: seen.Cluster, Snapshot: seen.Snapshot}, err
 }

@@ -79,11 +79,8 @@ NAME may be left out where there is only one cluster in the namespace.`,
 	o.format.Bind(cmd)
 	o.BindEviction(cmd)
 	o.BindStop(cmd)
-	flags := cmd.Flags()
-	flags.BoolVar(&o.ExitCode, "exit-code", false, "Exit with 10 when there is something to do.")
-	flags.DurationVar(&o.Timeout, "timeout", time.Minute, "Give up reading the cluster after this long. Zero waits for ever.")
-	// The only error is a flag that does not exist.
-	_ = cmd.RegisterFlagCompletionFunc("timeout", cobra.NoFileCompletions)
+	cmd.Flags().BoolVar(&o.ExitCode, "exit-code", false, "Exit with 10 when there is something to do.")
+	flags.BindTimeout(cmd, &o.Timeout, time.Minute, "Give up reading the cluster after this long. Zero waits for ever.")
 	return cmd
 }
 

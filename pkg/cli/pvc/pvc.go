@@ -45,7 +45,7 @@ func stub(namespace, name string) topology.Cluster {
 func ofCluster(ctx context.Context, f *factory.Factory, s *target.Session) (all []claim.Claim, gone bool, err error) {
 	seen, err := status.Look(ctx, s, f.Context())
 	missing, gone := errors.AsType[*intent.NotFoundError](err)
-	if _, malformed := errors.AsType[*intent.MalformedError](err); err != nil && !gone && !malformed {
+	if err != nil && !gone {
 		return nil, false, err
 	}
 	claims, pods, err := observe.Claims(ctx, s.Kube, s.Namespace)
@@ -107,7 +107,7 @@ func judged(ctx context.Context, f *factory.Factory, c topology.Cluster, claims 
 	}
 	defer s.Close()
 	seen, err := status.Look(ctx, s, f.Context())
-	if _, malformed := errors.AsType[*intent.MalformedError](err); err != nil && !malformed {
+	if err != nil {
 		return nil, err
 	}
 	return claim.Of(seen.Wanted, seen.Snapshot, claims, pods), nil

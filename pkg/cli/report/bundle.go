@@ -69,12 +69,11 @@ func fill(ctx context.Context, f *factory.Factory, s *target.Session, b *bundle.
 		"version": f.Version, "time": f.Clock.Now().UTC(), "context": f.Context(), "namespace": s.Namespace, "cluster": s.Name,
 	}, nil)
 	seen, err := status.Look(ctx, s, f.Context())
-	bad, malformed := errors.AsType[*intent.MalformedError](err)
-	if err != nil && !malformed {
+	if err != nil {
 		b.Lack("status.json, findings.json", err)
 	}
 	tc, unread := s.Load(ctx)
-	if malformed {
+	if bad, malformed := errors.AsType[*intent.MalformedError](unread); malformed {
 		tc, unread = bad.Cluster, nil
 	}
 	if unread != nil {
@@ -84,7 +83,7 @@ func fill(ctx context.Context, f *factory.Factory, s *target.Session, b *bundle.
 	b.Collect(ctx, bundle.Cluster{
 		Kube: s.Kube, PD: s.Observer.PD(), Cluster: topology.New(tc), TidbCluster: tc, Certificates: seen.Snapshot.Certificates,
 	})
-	if err != nil && !malformed {
+	if err != nil {
 		return
 	}
 	document, err := seen.Document()

@@ -25,9 +25,8 @@ import (
 // options are the verb's flags and its arguments.
 type options struct {
 	flags.Options
-	name  []string // the argument that names the cluster
-	to    string   // the version to go back to; "" for the change that is recorded
-	force bool
+	name []string // the argument that names the cluster
+	to   string   // the version to go back to; "" for the change that is recorded
 }
 
 // New makes the command.
@@ -77,7 +76,7 @@ func (o *options) bind(cmd *cobra.Command) {
 	o.Bind(cmd)
 	o.BindFieldManager(cmd)
 	o.BindEviction(cmd)
-	cmd.Flags().BoolVar(&o.force, "force", false, "Go on although PD cannot be asked whether it is safe, because going back is what makes PD answer again.")
+	o.BindForce(cmd, "going back")
 }
 
 func (o *options) runE(run func(context.Context, options) error) func(*cobra.Command, []string) error {
@@ -115,7 +114,7 @@ func version(ctx context.Context, f *factory.Factory, s *target.Session, o optio
 			remedy.Run("go on to that version", topology.New(now).Plugin("upgrade", o.to)))
 	}
 	return drive.Run(ctx, f, s, o.Options, check.Request{
-		Action: "rollback to " + o.to, Change: change, Refusal: refusal, Unrecorded: true, WithoutPD: o.force, Keep: true,
+		Action: "rollback to " + o.to, Change: change, Refusal: refusal, Unrecorded: true, Keep: true,
 	})
 }
 
@@ -132,7 +131,7 @@ func takeBackLastChange(ctx context.Context, f *factory.Factory, s *target.Sessi
 	if err != nil {
 		return err
 	}
-	r := check.Request{Action: verb + last.Action, Change: change, Unrecorded: true, WithoutPD: o.force, Keep: true}
+	r := check.Request{Action: verb + last.Action, Change: change, Unrecorded: true, Keep: true}
 	r.Warnings = []string{fmt.Sprintf("takes back %s: %s", last, check.Differences(now, change.Want))}
 	return drive.Run(ctx, f, s, o.Options, r)
 }

@@ -23,11 +23,13 @@ type Seen struct {
 	Operator bool
 	// LogBackupsUnread says why the tasks of log backup are not known; "" where they are.
 	LogBackupsUnread string
-	sight            sight
+	// Unreadable is a *intent.MalformedError, where it is not known what is wanted.
+	Unreadable error
+	sight      sight
 }
 
-// Look observes a cluster for another verb that reads. With a *intent.MalformedError the rest is what
-// is known without the configurations.
+// Look observes a cluster for another verb that reads. Where the spec cannot be read, the rest is what is known without
+// the configurations.
 func Look(ctx context.Context, s *target.Session, kubeContext string) (Seen, error) {
 	l, err := look(ctx, s)
 	if err != nil {
@@ -36,8 +38,8 @@ func Look(ctx context.Context, s *target.Session, kubeContext string) (Seen, err
 	l.context = kubeContext
 	return Seen{
 		Wanted: l.wanted, Snapshot: l.snapshot, Plan: l.plan, Driver: l.driver, Operator: l.operator,
-		LogBackupsUnread: l.logBackupsUnread, sight: l,
-	}, l.unreadable
+		LogBackupsUnread: l.logBackupsUnread, Unreadable: l.unreadable, sight: l,
+	}, nil
 }
 
 // Document returns what "status -o json" prints.

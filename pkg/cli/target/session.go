@@ -8,11 +8,14 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/spin"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/observe"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/start"
 )
 
@@ -59,6 +62,22 @@ func (s *Session) Printer(f *factory.Factory, format output.Format, action strin
 	opts.Context, opts.Namespace, opts.Cluster, opts.Action = f.Context(), s.Namespace, s.Name, action
 	opts.Now = f.Clock.Now
 	return report.New(opts)
+}
+
+// Progress returns what reports the events of a run. The action is in a user's words.
+func (s *Session) Progress(f *factory.Factory, action string, to reconcile.Reporter) *reconcile.Progress {
+	return reconcile.NewProgress(s.Namespace, s.Name, f.Clock.Now, to).In(f.Context()).For(action)
+}
+
+// Spin shows that the cluster is read, until the spinner is stopped.
+func (s *Session) Spin(f *factory.Factory) *spin.Spin {
+	return spin.On(f, "reading cluster "+s.Namespace+"/"+s.Name)
+}
+
+// Observe reads the cluster from the API server, and shows that it does.
+func (s *Session) Observe(ctx context.Context, f *factory.Factory) (state.Observation, error) {
+	defer s.Spin(f).Stop()
+	return s.Observer.Observe(ctx, true)
 }
 
 // IsNew reports whether a text is asked about for the first time. So a session with several runs says it once.

@@ -3,6 +3,7 @@ package target
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
@@ -10,6 +11,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
 // Resolve finds namespace and name. The name may be left out where there is
@@ -69,4 +72,22 @@ func Load(ctx context.Context, f *factory.Factory, args []string) (*Session, *v1
 		return nil, nil, err
 	}
 	return s, tc, nil
+}
+
+// Cluster connects like Load, for a command that does not depend on configurations. A TidbCluster in which one is
+// malformed is no error.
+func Cluster(ctx context.Context, f *factory.Factory, args []string) (*Session, topology.Cluster, error) {
+	s, err := Open(ctx, f, args)
+	if err != nil {
+		return nil, topology.Cluster{}, err
+	}
+	tc, err := s.Load(ctx)
+	if bad, ok := errors.AsType[*intent.MalformedError](err); ok {
+		tc, err = bad.Cluster, nil
+	}
+	if err != nil {
+		s.Close()
+		return nil, topology.Cluster{}, err
+	}
+	return s, topology.New(tc), nil
 }

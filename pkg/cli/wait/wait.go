@@ -13,6 +13,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/explain"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
@@ -40,10 +41,8 @@ type Awaited struct {
 
 // Bind adds the flags of a verb that waits.
 func (a *Awaited) Bind(cmd *cobra.Command) {
-	cmd.Flags().DurationVar(&a.Timeout, "timeout", 0, "Stop waiting after this long, e.g. 30m. Zero waits for ever.")
+	flags.BindTimeout(cmd, &a.Timeout, 0, "Stop waiting after this long, e.g. 30m. Zero waits for ever.")
 	a.Output.Bind(cmd, "With json, one event per line on stdout rather than progress on stderr.")
-	// The only error is a flag that does not exist.
-	_ = cmd.RegisterFlagCompletionFunc("timeout", cobra.NoFileCompletions)
 }
 
 // Validate checks what is known from the flags alone.
@@ -152,7 +151,7 @@ func (a Awaited) Until(ctx context.Context, f *factory.Factory, s *target.Sessio
 	action := "wait for " + a.Goal.text
 	printer := s.Printer(f, a.Output, action)
 	defer printer.Close()
-	progress := reconcile.NewProgress(s.Namespace, s.Name, f.Clock.Now, printer).In(f.Context()).For(action)
+	progress := s.Progress(f, action, printer)
 	watch, stop := context.WithCancel(ctx)
 	defer stop()
 	pacer := &reconcile.Pacer{
