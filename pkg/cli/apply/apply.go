@@ -11,10 +11,12 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"github.com/spf13/cobra"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
@@ -24,7 +26,6 @@ type options struct {
 	flags.Options
 	Files
 	forceConflicts bool
-	force          bool
 }
 
 // New makes the command.
@@ -88,7 +89,7 @@ Volumes never shrink, and their class cannot be changed.`,
 	o.BindStop(cmd)
 	o.Files.Bind(cmd)
 	cmd.Flags().BoolVar(&o.forceConflicts, "force-conflicts", false, "Take over fields that another manager has set to another value.")
-	cmd.Flags().BoolVar(&o.force, "force", false, "Go on although PD cannot be asked whether it is safe, because the manifest is what makes PD answer again.")
+	o.BindForce(cmd, "the manifest")
 	return cmd
 }
 
@@ -105,38 +106,38 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 		return err
 	}
 	defer s.Close()
-	return s.Run(ctx, f, o.Options, r)
+	return drive.Run(ctx, f, s, o.Options, r)
 }
 
 // Open reads the manifest, and connects to its cluster. The request is what apply does without further
 // flags.
-func (o Files) Open(ctx context.Context, f *factory.Factory) (*drive.Session, drive.Request, error) {
+func (o Files) Open(ctx context.Context, f *factory.Factory) (*target.Session, check.Request, error) {
 	return options{Files: o}.open(ctx, f)
 }
 
 // Given reports whether any of the flags was given.
 func (o Files) Given() bool { return o.Kustomize != "" || len(o.Filenames) > 0 }
 
-func (o options) open(ctx context.Context, f *factory.Factory) (*drive.Session, drive.Request, error) {
+func (o options) open(ctx context.Context, f *factory.Factory) (*target.Session, check.Request, error) {
 	m, others, err := o.read(ctx, f)
 	if err != nil {
-		return nil, drive.Request{}, err
+		return nil, check.Request{}, err
 	}
-	s, err := drive.Open(f, m.Cluster.Namespace, m.Cluster.Name)
+	s, err := target.Connect(f, m.Cluster.Namespace, m.Cluster.Name)
 	if err != nil {
-		return nil, drive.Request{}, err
+		return nil, check.Request{}, err
 	}
 	r, err := o.request(ctx, s, m, others)
 	if err != nil {
 		s.Close()
-		return nil, drive.Request{}, err
+		return nil, check.Request{}, err
 	}
 	return s, r, nil
 }
 
-func (o options) request(ctx context.Context, s *drive.Session, m *intent.Manifest, others []intent.Other) (drive.Request, error) {
-	r := drive.Request{
-		Action: "apply " + o.String(), WithoutPD: o.force, Keep: true, Warnings: m.Lost(),
+func (o options) request(ctx context.Context, s *target.Session, m *intent.Manifest, others []intent.Other) (check.Request, error) {
+	r := check.Request{
+		Action: "apply " + o.String(), Keep: true, Warnings: m.Lost(),
 		Change: intent.Change{Write: func(ctx context.Context, w intent.Write) error {
 			_, err := o.write(ctx, s.Intent, m, w)
 			return err

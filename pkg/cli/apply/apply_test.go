@@ -27,7 +27,7 @@ func TestFlags(t *testing.T) {
 	if err := cmd.Execute(); err != nil {
 		t.Fatal(err)
 	}
-	if got.String() != "x.yaml" || !got.force || !got.forceConflicts || got.DryRun != flags.ServerDryRun {
+	if got.String() != "x.yaml" || !got.Force || !got.forceConflicts || got.DryRun != flags.ServerDryRun {
 		t.Errorf("%+v", got)
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/parent"
@@ -34,7 +33,7 @@ PD those that PD keeps itself.`,
 
 // session is a cluster and what asks its members.
 type session struct {
-	*drive.Session
+	*target.Session
 	cluster topology.Cluster
 	members running.Client
 }

@@ -17,10 +17,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/running"
@@ -69,7 +69,7 @@ func cluster() (session, *answers) {
 		"basic-tidb-0.basic-tidb-peer.db.svc:10080/config":      `{"log":{"level":"info"},"split-table":true}`,
 	}}
 	return session{
-		Session: &drive.Session{Namespace: "db", Name: "basic"}, cluster: topology.New(tc),
+		Session: &target.Session{Namespace: "db", Name: "basic"}, cluster: topology.New(tc),
 		members: running.Client{HTTP: &http.Client{Transport: a}},
 	}, a
 }

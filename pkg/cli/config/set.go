@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
@@ -153,13 +154,13 @@ func set(ctx context.Context, f *factory.Factory, o setting) error {
 		return remedy.For(exit.Refusef("spec.%s.config has several files, so nothing was changed", o.kind),
 			remedy.Run("write it yourself", s.cluster.Kubectl("edit", "tidbclusters", s.Name), s.cluster.Plugin("sync")))
 	}
-	r := drive.Request{Action: "set " + strings.Join(o.given, " ") + " of " + o.kind.Title()}
+	r := check.Request{Action: "set " + strings.Join(o.given, " ") + " of " + o.kind.Title()}
 	r.Change, r.Refusal = s.Intent.Configure(s.cluster.Written, o.kind, o.settings)
 	r.Warnings = o.notes(g, was)
 	if unread != nil && !errors.Is(unread, running.ErrNotShown) {
 		r.Warnings = append(r.Warnings, "whether members take these settings is not known: "+unread.Error())
 	}
-	return s.Run(ctx, f, o.Options, r)
+	return drive.Run(ctx, f, s.Session, o.Options, r)
 }
 
 // mismatch refuses settings that members would not start with, as far as what they run with shows it.

@@ -15,7 +15,6 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
 )
 
 // validateAtOnce refuses flags that have no effect on a change of what members keep themselves.
@@ -102,7 +101,7 @@ func (o *setting) events(f *factory.Factory, s session, all []change, took time.
 	action := "set " + strings.Join(o.given, " ") + " of " + o.kind.Title()
 	printer := s.Printer(f, o.Output, action)
 	defer printer.Close()
-	progress := reconcile.NewProgress(s.Namespace, s.Name, f.Clock.Now, reconcile.Reporters{printer}).In(f.Context()).For(action)
+	progress := s.Progress(f, action, printer)
 	if err == nil || exit.Of(err) == exit.Pending {
 		for _, line := range o.told(all) {
 			progress.Notice(event.SettingChanged, line)

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
@@ -109,13 +110,13 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	if err != nil {
 		return err
 	}
-	s, err := drive.Open(f, namespace, o.name)
+	s, err := target.Connect(f, namespace, o.name)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	makes, write := certificates(s, f, want)
-	r := drive.Request{
+	r := check.Request{
 		Action: "create",
 		Makes:  makes,
 		Change: intent.Change{Want: want, Write: func(ctx context.Context, w intent.Write) error {
@@ -137,11 +138,11 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	case !errors.As(err, &missing):
 		return err
 	}
-	return s.Run(ctx, f, o.Options, r)
+	return drive.Run(ctx, f, s, o.Options, r)
 }
 
 // certificates returns the Secrets that are made with the cluster, and how.
-func certificates(s *drive.Session, f *factory.Factory, want *v1alpha1.TidbCluster) (names []string, write func(context.Context, intent.Write) error) {
+func certificates(s *target.Session, f *factory.Factory, want *v1alpha1.TidbCluster) (names []string, write func(context.Context, intent.Write) error) {
 	c := topology.New(want)
 	for _, w := range topology.Certificates(c) {
 		names = append(names, w.Secret)

@@ -13,11 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/spin"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/status"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/claim"
@@ -162,7 +160,7 @@ func (o *options) print(out io.Writer, items []unstructured.Unstructured) error 
 
 // one looks at a cluster, and mends it where that is asked for. With an error there may be a result.
 func (o *options) one(ctx context.Context, f *factory.Factory, n cache.ObjectName) (*result, error) {
-	s, err := drive.Open(f, n.Namespace, n.Name)
+	s, err := target.Connect(f, n.Namespace, n.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -185,8 +183,8 @@ func (o *options) one(ctx context.Context, f *factory.Factory, n cache.ObjectNam
 }
 
 // examine observes a cluster and looks for findings.
-func examine(ctx context.Context, f *factory.Factory, s *drive.Session) (*result, error) {
-	defer spin.On(f, "reading cluster "+s.Namespace+"/"+s.Name).Stop()
+func examine(ctx context.Context, f *factory.Factory, s *target.Session) (*result, error) {
+	defer s.Spin(f).Stop()
 	l, err := Examine(ctx, f, s)
 	_, malformed := errors.AsType[*intent.MalformedError](err)
 	if err != nil && !malformed {
@@ -208,10 +206,10 @@ func examine(ctx context.Context, f *factory.Factory, s *drive.Session) (*result
 const silent = time.Minute
 
 // Examine reads all that findings are made from. With a *intent.MalformedError the rest is there.
-func Examine(ctx context.Context, f *factory.Factory, s *drive.Session) (finding.Look, error) {
+func Examine(ctx context.Context, f *factory.Factory, s *target.Session) (finding.Look, error) {
 	s.Observer.ReadForUpkeep(observe.Fresh) // nodes have the zones
 	seen, err := status.Look(ctx, s, f.Context())
-	if _, malformed := errors.AsType[*intent.MalformedError](err); err != nil && !malformed {
+	if err != nil {
 		return finding.Look{}, err
 	}
 	l := finding.Look{Wanted: seen.Wanted, Snapshot: seen.Snapshot, Plan: seen.Plan}
@@ -228,5 +226,5 @@ func Examine(ctx context.Context, f *factory.Factory, s *drive.Session) (finding
 		l.ClaimsUnread = unread.Error()
 	}
 	l.Claims = claim.Of(l.Wanted, l.Snapshot, claims, pods)
-	return l, err
+	return l, seen.Unreadable
 }

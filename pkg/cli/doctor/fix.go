@@ -8,6 +8,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/finding"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
@@ -24,7 +25,7 @@ type mended struct {
 
 // applyFixes takes the steps, when the user agrees. What is to be done is decided once
 // more when this process drives the cluster: a run may have begun meanwhile, and have ended.
-func (o *options) applyFixes(ctx context.Context, f *factory.Factory, s *drive.Session, steps []step.Step) ([]mended, error) {
+func (o *options) applyFixes(ctx context.Context, f *factory.Factory, s *target.Session, steps []step.Step) ([]mended, error) {
 	if len(steps) == 0 {
 		return nil, nil
 	}
@@ -39,7 +40,7 @@ func (o *options) applyFixes(ctx context.Context, f *factory.Factory, s *drive.S
 		}
 	}
 	var all []mended
-	err := s.Alone(ctx, f, func(ctx context.Context, e reconcile.Engine) error {
+	err := drive.Alone(ctx, f, s, func(ctx context.Context, e reconcile.Engine) error {
 		return e.Mend(ctx, func(w desired.State, snap state.Snapshot, p plan.Plan) []step.Step {
 			return agreedSteps(agreed, finding.Fixes(finding.Find(finding.Look{Wanted: w, Snapshot: snap, Plan: p})))
 		}, func(next step.Step, err error) { all = append(all, mended{next.String(), err}) })

@@ -8,12 +8,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
 )
 
 const (
@@ -27,25 +26,25 @@ const (
 // leave ends a run that does not wait: what is wanted was written, and another process carries it
 // out. A daemon that has nothing to do holds no lease, so whether there is one can be seen only
 // after the write. If no process begins, the user has to know: nobody would go on.
-func (s *Session) leave(ctx context.Context, c topology.Cluster, progress *reconcile.Progress) error {
-	op, drives, err := s.operator(ctx, c, flags.Options{}, progress)
+func (r run) leave(ctx context.Context, c topology.Cluster) error {
+	op, drives, err := r.operator(ctx, c)
 	if err != nil {
 		return err
 	}
 	who := op.String()
 	if !drives {
-		who, err = s.begun(ctx, c, progress)
+		who, err = r.begun(ctx, c)
 	}
 	switch {
 	case err != nil:
 		return err
 	case who == "":
 		return remedy.For(
-			exit.Refusef("what is wanted was written to %s, but no other process began with it in %s, so that nothing was done", title(c), begins),
+			exit.Refusef("what is wanted was written to %s, but no other process began with it in %s, so that nothing was done", target.Title(c), begins),
 			remedy.Run("have it done by a command", c.Plugin("sync")),
 			remedy.Say(`have it done by a daemon, which "kubectl tidb daemon manifest" prints`))
 	}
-	progress.Notice(event.LeftToDriver, who+" drives the cluster, and does what was asked for; this command does not wait",
+	r.progress.Notice(event.LeftToDriver, who+" drives the cluster, and does what was asked for; this command does not wait",
 		remedy.Run("follow it", c.Plugin("status", "-w")))
 	return nil
 }
@@ -53,12 +52,12 @@ func (s *Session) leave(ctx context.Context, c topology.Cluster, progress *recon
 // begun waits until the Lease of a cluster shows that another process drives it, and returns the process's name. The
 // name is "" when no process has begun for long enough. Only a change of the Lease counts: a process that was killed
 // stays its holder.
-func (s *Session) begun(ctx context.Context, c topology.Cluster, progress *reconcile.Progress) (who string, err error) {
-	defer unlessSoon(progress, fmt.Sprintf("looks for another process that drives the cluster (up to %s)", begins))()
+func (r run) begun(ctx context.Context, c topology.Cluster) (who string, err error) {
+	defer unlessSoon(r.progress, fmt.Sprintf("looks for another process that drives the cluster (up to %s)", begins))()
 	var first *lease.Holder
 	var unread error // only at first: the last look may be cut off by its own end
 	err = wait.PollUntilContextTimeout(ctx, lookEvery, begins, true, func(ctx context.Context) (bool, error) {
-		now, err := lease.ReadHolder(ctx, s.Kube, c)
+		now, err := lease.ReadHolder(ctx, r.Kube, c)
 		switch unread = err; {
 		case exit.Of(err) == exit.Forbidden:
 			return false, err

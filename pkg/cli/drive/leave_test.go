@@ -16,6 +16,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
 )
 
@@ -35,12 +36,12 @@ func TestLeave(t *testing.T) {
 	name := lease.Holder{Identity: daemon}.Describe()
 	for title, tt := range map[string]struct {
 		before func() runtime.Object
-		after  func(context.Context, *Session) error // two seconds later
+		after  func(context.Context, *target.Session) error // two seconds later
 		code   exit.Code
 		says   string
 	}{
 		"a daemon that was idle": {
-			after: func(ctx context.Context, s *Session) error {
+			after: func(ctx context.Context, s *target.Session) error {
 				_, err := s.Kube.CoordinationV1().Leases("ns").Create(ctx, record(daemon, time.Now()), metav1.CreateOptions{})
 				return err
 			},
@@ -48,7 +49,7 @@ func TestLeave(t *testing.T) {
 		},
 		"a daemon at work": {
 			before: func() runtime.Object { return record(daemon, time.Now()) },
-			after: func(ctx context.Context, s *Session) error {
+			after: func(ctx context.Context, s *target.Session) error {
 				_, err := s.Kube.CoordinationV1().Leases("ns").Update(ctx, record(daemon, time.Now()), metav1.UpdateOptions{})
 				return err
 			},
@@ -56,7 +57,7 @@ func TestLeave(t *testing.T) {
 		},
 		"a daemon that was done in no time": {
 			before: func() runtime.Object { return record("", time.Now().Add(-time.Hour)) },
-			after: func(ctx context.Context, s *Session) error {
+			after: func(ctx context.Context, s *target.Session) error {
 				_, err := s.Kube.CoordinationV1().Leases("ns").Update(ctx, record("", time.Now()), metav1.UpdateOptions{})
 				return err
 			},
@@ -72,7 +73,7 @@ func TestLeave(t *testing.T) {
 		},
 		"nobody": {code: exit.Refused, says: "no other process began"},
 		"interrupted": {
-			after: func(context.Context, *Session) error { return exit.ErrInterrupted },
+			after: func(context.Context, *target.Session) error { return exit.ErrInterrupted },
 			code:  exit.Interrupted, says: "interrupted",
 		},
 	} {
@@ -92,7 +93,7 @@ func TestLeave(t *testing.T) {
 						}
 					})
 				}
-				err := s.leave(ctx, itself, h.progress(time.Now))
+				err := run{Session: s, progress: h.progress(time.Now)}.leave(ctx, itself)
 				said := strings.Join(h.all(), "\n")
 				if err != nil {
 					said = err.Error()
@@ -120,7 +121,8 @@ func TestLeaveUnread(t *testing.T) {
 				reads++
 				return reads > tt.readable, nil, context.DeadlineExceeded
 			})
-			if err := s.leave(t.Context(), itself, (&heard{}).progress(time.Now)); exit.Of(err) != tt.code {
+			r := run{Session: s, progress: (&heard{}).progress(time.Now)}
+			if err := r.leave(t.Context(), itself); exit.Of(err) != tt.code {
 				t.Errorf("%d reads: %v", tt.readable, err)
 			}
 		})
@@ -134,7 +136,8 @@ func TestLeaveForbidden(t *testing.T) {
 		s.Kube.(*fake.Clientset).PrependReactor("get", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
 			return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, "", nil)
 		})
-		if err := s.leave(t.Context(), itself, (&heard{}).progress(time.Now)); exit.Of(err) != exit.Forbidden {
+		r := run{Session: s, progress: (&heard{}).progress(time.Now)}
+		if err := r.leave(t.Context(), itself); exit.Of(err) != exit.Forbidden {
 			t.Error(err)
 		}
 	})

@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
@@ -21,29 +21,20 @@ const soon = time.Second
 
 // operator is the live tidb-operator that drives a cluster, if one does. It fails when
 // that is unknown: to drive a cluster beside an operator does harm.
-func (s *Session) operator(ctx context.Context, c topology.Cluster, o flags.Options, progress *reconcile.Progress) (lease.Operator, bool, error) {
-	if o.TakeOver {
-		return lease.Operator{}, false, nil
-	}
-	defer unlessSoon(progress, "checks whether a tidb-operator is alive (up to 10 s)")()
+func (r run) operator(ctx context.Context, c topology.Cluster) (lease.Operator, bool, error) {
+	defer unlessSoon(r.progress, "checks whether a tidb-operator is alive (up to 10 s)")()
 	t := lease.TargetOf(c)
-	found, err := s.operators.Find(ctx, t)
+	found, err := r.Operators.Find(ctx, t)
 	if err != nil {
 		return lease.Operator{}, false, err
 	}
 	for _, n := range found.Notices(t) {
-		s.report(progress, n)
+		if r.IsNew(n.Text) {
+			r.progress.Notice(n.Reason, n.Text)
+		}
 	}
 	op, drives := found.Driving(t)
 	return op, drives, nil
-}
-
-// report reports a notice about operators once in a session.
-func (s *Session) report(progress *reconcile.Progress, n lease.Notice) {
-	if !s.reported[n.Text] {
-		s.reported[n.Text] = true
-		progress.Notice(n.Reason, n.Text)
-	}
 }
 
 // unlessSoon reports what is being done, unless the function that it returns is called soon.
@@ -55,14 +46,14 @@ func unlessSoon(progress *reconcile.Progress, what string) (over func()) {
 // untilOperator returns a context that ends, with the given cause, when a tidb-operator begins to drive the cluster.
 // With begins false it ends when no tidb-operator drives the cluster any more. The function that it returns ends the
 // checks.
-func (s *Session) untilOperator(ctx context.Context, begins bool, cause func(lease.Operator) error) (context.Context, func()) {
+func untilOperator(ctx context.Context, s *target.Session, begins bool, cause func(lease.Operator) error) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
-	target := lease.Target{Namespace: s.Namespace}
+	about := lease.Target{Namespace: s.Namespace}
 	go func() {
 		defer close(done)
 		_ = wait.PollUntilContextCancel(ctx, operatorEvery, false, func(ctx context.Context) (bool, error) {
-			op, drives, err := s.driving(ctx, &target)
+			op, drives, err := driving(ctx, s, &about)
 			// An API server that does not answer says nothing about operators.
 			if err == nil && ctx.Err() == nil && drives == begins {
 				cancel(cause(op))
@@ -78,8 +69,8 @@ func (s *Session) untilOperator(ctx context.Context, begins bool, cause func(lea
 
 // driving returns the operator that drives the cluster now, if one does. Without any operator that is a single
 // request. Only an operator that selects clusters by labels has the operators read again.
-func (s *Session) driving(ctx context.Context, t *lease.Target) (lease.Operator, bool, error) {
-	found, err := s.operators.Find(ctx, *t)
+func driving(ctx context.Context, s *target.Session, t *lease.Target) (lease.Operator, bool, error) {
+	found, err := s.Operators.Find(ctx, *t)
 	if err != nil || found.None() {
 		return lease.Operator{}, false, err
 	}
@@ -88,7 +79,7 @@ func (s *Session) driving(ctx context.Context, t *lease.Target) (lease.Operator,
 		return lease.Operator{}, false, err
 	}
 	if t.Labels = tc.Labels; !found.Answers(*t) {
-		if found, err = s.operators.Find(ctx, *t); err != nil {
+		if found, err = s.Operators.Find(ctx, *t); err != nil {
 			return lease.Operator{}, false, err
 		}
 	}

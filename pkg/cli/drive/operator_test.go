@@ -25,6 +25,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
@@ -61,7 +62,7 @@ func (h *heard) progress(now func() time.Time) *reconcile.Progress {
 }
 
 // session returns a session for a cluster t in namespace ns.
-func session(objects ...runtime.Object) *Session {
+func session(objects ...runtime.Object) *target.Session {
 	tc := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "pingcap.com/v1alpha1", "kind": "TidbCluster",
 		"metadata": map[string]any{"namespace": "ns", "name": "t"}, "spec": map[string]any{},
@@ -69,9 +70,9 @@ func session(objects ...runtime.Object) *Session {
 	dyn := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
 		map[schema.GroupVersionResource]string{intent.Resource: "TidbClusterList"}, tc)
 	kube := fake.NewClientset(objects...)
-	return &Session{
+	return &target.Session{
 		Namespace: "ns", Name: "t", Connections: start.Connections{Kube: kube, Intent: intent.New(dyn)},
-		operators: lease.NewOperators(kube), reported: map[string]bool{},
+		Operators: lease.NewOperators(kube),
 	}
 }
 
@@ -121,7 +122,7 @@ func TestHold(t *testing.T) {
 				})
 			}
 			for range 2 { // reported once
-				held, by, err := s.hold(t.Context(), itself, tc.o, plan.Policy{}, h.progress(time.Now))
+				held, by, err := run{Session: s, o: tc.o, progress: h.progress(time.Now)}.hold(t.Context(), itself)
 				if err != nil || (held != nil) == (tc.by != "") || by != nil && by.name != tc.by {
 					t.Errorf("got %v, %+v, %v", held, by, err)
 				}
@@ -141,7 +142,8 @@ func TestHoldUnknown(t *testing.T) {
 	s, h := session(elected(time.Now()), namespaced()), &heard{}
 	busy := apierrors.NewTooManyRequests("later", 1)
 	listLeases(s, func() error { return busy })
-	if held, by, err := s.hold(t.Context(), itself, flags.Options{}, plan.Policy{}, h.progress(time.Now)); !errors.Is(err, busy) {
+	r := run{Session: s, progress: h.progress(time.Now)}
+	if held, by, err := r.hold(t.Context(), itself); !errors.Is(err, busy) {
 		t.Errorf("got %v, %+v, %v", held, by, err)
 	}
 	if _, err := s.Kube.CoordinationV1().Leases("ns").Get(t.Context(), itself.LeaseName(), metav1.GetOptions{}); !apierrors.IsNotFound(err) {
@@ -160,7 +162,7 @@ func TestFailedCheckEndsNothing(t *testing.T) {
 			}
 			return apierrors.NewServiceUnavailable("restarts")
 		})
-		ctx, over := s.untilOperator(t.Context(), false, func(lease.Operator) error { return errVacant })
+		ctx, over := untilOperator(t.Context(), s, false, func(lease.Operator) error { return errVacant })
 		defer over()
 		time.Sleep(2*operatorEvery + time.Second)
 		synctest.Wait()
@@ -177,7 +179,7 @@ func TestFailedCheckEndsNothing(t *testing.T) {
 }
 
 // listLeases makes the lists of leases fail as long as fails returns an error.
-func listLeases(s *Session, fails func() error) {
+func listLeases(s *target.Session, fails func() error) {
 	s.Kube.(*fake.Clientset).PrependReactor("list", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
 		err := fails()
 		return err != nil, nil, err
@@ -188,7 +190,8 @@ func listLeases(s *Session, fails func() error) {
 func TestCheckIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := session(elected(time.Now().Add(-time.Minute))), &heard{}
-		if _, drives, _ := s.operator(t.Context(), itself, flags.Options{}, h.progress(time.Now)); drives || len(h.all()) != 1 || !strings.Contains(h.all()[0], "up to 10 s") {
+		r := run{Session: s, progress: h.progress(time.Now)}
+		if _, drives, _ := r.operator(t.Context(), itself); drives || len(h.all()) != 1 || !strings.Contains(h.all()[0], "up to 10 s") {
 			t.Errorf("got %t, %q", drives, h.all())
 		}
 	})
@@ -202,7 +205,7 @@ func TestUntilOperator(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := session()
 				leases := s.Kube.CoordinationV1().Leases("ops")
-				ctx, over := s.untilOperator(t.Context(), begins, func(op lease.Operator) error { return &operatorCame{op} })
+				ctx, over := untilOperator(t.Context(), s, begins, func(op lease.Operator) error { return &operatorCame{op} })
 				defer over()
 				if !begins {
 					_, _ = leases.Create(t.Context(), elected(time.Now().Add(30*time.Second)), metav1.CreateOptions{})

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
@@ -126,7 +126,7 @@ func TestQuietMinute(t *testing.T) {
 func (s *counted) drive(ctx context.Context, t *testing.T) <-chan plan.Plan {
 	t.Helper()
 	f := s.factory()
-	session, err := Open(f, "ns", "t")
+	session, err := target.Connect(f, "ns", "t")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func (s *counted) drive(ctx context.Context, t *testing.T) <-chan plan.Plan {
 	over := make(chan plan.Plan, 1)
 	go func() {
 		progress := reconcile.NewProgress("ns", "t", f.Clock.Now, &heard{})
-		p, err := session.attempt(ctx, f, flags.Options{}, plan.Policy{}, progress)
+		p, err := run{Session: session, f: f, progress: progress}.attempt(ctx)
 		if ctx.Err() == nil {
 			t.Errorf("it has ended: %v", err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/kubectl/pkg/cmd/util/editor"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
@@ -24,8 +25,7 @@ import (
 // options are the verb's flags and its arguments.
 type options struct {
 	flags.Options
-	name  []string // the argument that names the cluster
-	force bool
+	name []string // the argument that names the cluster
 }
 
 // New makes the command.
@@ -69,7 +69,7 @@ that drives it.`,
 	o.BindFieldManager(cmd)
 	o.BindEviction(cmd)
 	o.BindStop(cmd)
-	cmd.Flags().BoolVar(&o.force, "force", false, "Go on although PD cannot be asked whether it is safe, because the change is what makes PD answer again.")
+	o.BindForce(cmd, "the change")
 	return cmd
 }
 
@@ -85,11 +85,11 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	}
 	e := editing{
 		draft: d, open: editor.NewDefaultEditor([]string{"KUBE_EDITOR", "EDITOR"}).LaunchTempFile,
-		check: func(m *intent.Manifest) (drive.Request, error) {
-			r := drive.Request{Action: "edit", WithoutPD: o.force, Keep: true, Warnings: m.Lost()}
+		check: func(m *intent.Manifest) (check.Request, error) {
+			r := check.Request{Action: "edit", WithoutPD: o.Force, Keep: true, Warnings: m.Lost()}
 			var err error
 			if r.Change, err = s.Intent.Edit(d, m); err == nil {
-				err = s.Check(ctx, r)
+				err = check.Try(ctx, s, r)
 			}
 			return r, err
 		},
@@ -110,7 +110,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 		written = written || err == nil && !w.DryRun
 		return err
 	}
-	err = s.Run(ctx, f, o.Options, r)
+	err = drive.Run(ctx, f, s, o.Options, r)
 	if written {
 		_ = os.Remove(file)
 	} else {
@@ -133,7 +133,7 @@ type editing struct {
 	// open opens an editor with a text, and returns what was saved, and the file.
 	open func(prefix, suffix string, text io.Reader) ([]byte, string, error)
 	// check returns the request that an edit means, and why it is refused.
-	check func(*intent.Manifest) (drive.Request, error)
+	check func(*intent.Manifest) (check.Request, error)
 }
 
 // header is the top of the file.
@@ -144,7 +144,7 @@ const header = `# The TidbCluster, without its status. Lines with a # at the beg
 // edit opens the editor until what was saved can be written, or the person gives up. A request that
 // wants nothing means that nothing was changed. The file is there where something was written that
 // the caller has to keep.
-func (e editing) edit(ctx context.Context) (r drive.Request, file string, err error) {
+func (e editing) edit(ctx context.Context) (r check.Request, file string, err error) {
 	text, refused := e.draft.Text, error(nil)
 	for ctx.Err() == nil {
 		saved, path, err := e.open("kubectl-tidb-", ".yaml", bytes.NewReader(append([]byte(header+comment(refused)), text...)))
@@ -161,7 +161,7 @@ func (e editing) edit(ctx context.Context) (r drive.Request, file string, err er
 			return r, file, exit.With(max(exit.Of(refused), exit.Usage), refused)
 		case len(bytes.TrimSpace(got)) == 0, bytes.Equal(got, uncommented(e.draft.Text)):
 			_ = os.Remove(file)
-			return drive.Request{}, "", nil
+			return check.Request{}, "", nil
 		}
 		m, err := e.draft.Edited(got)
 		if err == nil {

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/dynamic/fake"
 	"sigs.k8s.io/yaml"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
@@ -100,8 +100,8 @@ func TestEdit(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := &person{t: t, folder: t.TempDir(), answers: tt.answers}
-			e := editing{draft: draft(t), open: p.open, check: func(m *intent.Manifest) (drive.Request, error) {
-				r := drive.Request{Action: "edit"}
+			e := editing{draft: draft(t), open: p.open, check: func(m *intent.Manifest) (check.Request, error) {
+				r := check.Request{Action: "edit"}
 				r.Want = m.Cluster
 				if tt.check != nil {
 					return r, tt.check(m)

@@ -3,7 +3,6 @@ package events
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,7 +22,6 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/harmless"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
 // options are the verb's flags and its arguments.
@@ -81,32 +79,18 @@ another.`,
 }
 
 func run(ctx context.Context, f *factory.Factory, o options) error {
-	namespace, name, err := target.Resolve(ctx, f, o.name)
+	s, c, err := target.Cluster(ctx, f, o.name)
 	if err != nil {
 		return err
 	}
-	kube, err := f.Kube()
-	if err != nil {
-		return err
-	}
-	client, err := f.Intent()
-	if err != nil {
-		return err
-	}
-	tc, err := client.Load(ctx, namespace, name)
-	if bad, ok := errors.AsType[*intent.MalformedError](err); ok {
-		tc, err = bad.Cluster, nil // events do not depend on its configuration
-	}
-	if err != nil {
-		return err
-	}
+	defer s.Close()
 	p := &printer{
-		Factory: f, options: o, cluster: topology.New(tc), events: kube.CoreV1().Events(namespace),
+		Factory: f, options: o, cluster: c, events: s.Kube.CoreV1().Events(s.Namespace),
 		rows: kubectl.NewEventPrinter(false, false), seen: map[string]string{},
 	}
 	for _, m := range o.members {
 		if _, _, ok := p.cluster.Named(m); !ok {
-			return exit.Usagef("%q is neither a component nor a member of a cluster %s, such as tikv or %[2]s-tikv-0", m, name)
+			return exit.Usagef("%q is neither a component nor a member of a cluster %s, such as tikv or %[2]s-tikv-0", m, s.Name)
 		}
 	}
 	return p.print(ctx)

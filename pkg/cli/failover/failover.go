@@ -5,13 +5,13 @@ package failover
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"github.com/spf13/cobra"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
@@ -155,7 +155,7 @@ func do(ctx context.Context, f *factory.Factory, o options) error {
 	if err != nil {
 		return err
 	}
-	r := drive.Request{Action: "failover", Unrecorded: true, Change: intent.Change{Now: now, Want: now}}
+	r := check.Request{Action: "failover", Unrecorded: true, Change: intent.Change{Now: now, Want: now}}
 	switch o.action {
 	case toList:
 		return show(ctx, f, s, o, now)
@@ -165,13 +165,13 @@ func do(ctx context.Context, f *factory.Factory, o options) error {
 	case toRecover:
 		r.Action = "recovery from failover"
 		if why := o.nothingToRecover(topology.New(now)); why != "" {
-			return s.Unneeded(f, o.Options, r.Action, why)
+			return drive.Unneeded(f, s, o.Options, r.Action, why)
 		}
 		if change, ok := s.Intent.Recover(now, o.concerned(keepers())...); ok {
 			r.Change = change
 		}
 	}
-	return s.Run(ctx, f, o.Options, r)
+	return drive.Run(ctx, f, s, o.Options, r)
 }
 
 func (o *options) concerns(k topology.Kind) bool {
@@ -202,7 +202,7 @@ func (o *options) nothingToRecover(c topology.Cluster) string {
 			return ""
 		}
 	}
-	about := fmt.Sprintf("cluster %s/%s", c.Namespace, c.Name)
+	about := target.Title(c)
 	if len(o.components) > 0 {
 		var titles []string
 		for _, k := range o.only() {

@@ -9,10 +9,9 @@ import (
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/spin"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
@@ -53,9 +52,9 @@ type memberRow struct {
 
 // show shows the members that are down. If the cluster cannot become what the TidbCluster asks for,
 // it shows them as well, and then fails.
-func show(ctx context.Context, f *factory.Factory, s *drive.Session, o options, tc *v1alpha1.TidbCluster) error {
+func show(ctx context.Context, f *factory.Factory, s *target.Session, o options, tc *v1alpha1.TidbCluster) error {
 	c := topology.New(tc)
-	shown := spin.On(f, "reading cluster "+s.Namespace+"/"+s.Name)
+	shown := s.Spin(f)
 	seen, err := s.Observer.Against(ctx, c)
 	shown.Stop()
 	if err != nil {
@@ -66,7 +65,7 @@ func show(ctx context.Context, f *factory.Factory, s *drive.Session, o options, 
 	_, impossible := errors.AsType[*render.RefusedError](refused)
 	switch {
 	case impossible:
-		w = drive.Unrendered(c)
+		w = target.Unrendered(c)
 	case refused != nil:
 		return refused
 	}

@@ -31,3 +31,8 @@ func Duration(p *time.Duration, def time.Duration) func(*cobra.Command, Flag) {
 func Value(v pflag.Value) func(*cobra.Command, Flag) {
 	return func(cmd *cobra.Command, f Flag) { cmd.Flags().VarP(v, f.Name, f.Short, f.Usage) }
 }
+
+// BindTimeout adds the flag --timeout of a command that has no table of flags.
+func BindTimeout(cmd *cobra.Command, p *time.Duration, def time.Duration, usage string) {
+	Table{{Name: "timeout", Add: Duration(p, def), Usage: usage}}.Bind(cmd)
+}

@@ -30,6 +30,8 @@ type Options struct {
 	Yes bool
 	// TakeOver: drive although a tidb-operator seems to drive.
 	TakeOver bool
+	// Force is the flag of BindForce: go on even when PD cannot be asked whether that is safe.
+	Force bool
 	// Canary is the value of the flag of BindCanary, "" for none.
 	Canary string
 	// Eviction has the values of the flags of BindEviction and BindStop; zero for verbs without them.
@@ -135,6 +137,11 @@ func (o *Options) BindStop(cmd *cobra.Command) { o.bind(cmd, o.stop()) }
 
 // BindCanary adds the flag of verbs whose rollout may stop after some members.
 func (o *Options) BindCanary(cmd *cobra.Command) { o.bind(cmd, o.canary()) }
+
+// BindForce adds the flag of verbs that may go on without PD. What is what makes PD answer again.
+func (o *Options) BindForce(cmd *cobra.Command, what string) {
+	cmd.Flags().BoolVar(&o.Force, "force", false, "Go on although PD cannot be asked whether it is safe, because "+what+" is what makes PD answer again.")
+}
 
 // BindFieldManager adds the flag of verbs that change what is wanted.
 func (o *Options) BindFieldManager(cmd *cobra.Command) { o.bind(cmd, o.manager()) }

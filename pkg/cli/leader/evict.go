@@ -7,10 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/spin"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/wait"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
@@ -75,9 +73,7 @@ func (o eviction) run(ctx context.Context, f *factory.Factory) error {
 		return err
 	}
 	defer s.Close()
-	shown := spin.On(f, "reading cluster "+s.Namespace+"/"+s.Name)
-	seen, err := s.Observer.Observe(ctx, true)
-	shown.Stop()
+	seen, err := s.Observe(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -111,7 +107,7 @@ func (o eviction) run(ctx context.Context, f *factory.Factory) error {
 	return nil
 }
 
-func (o eviction) end(ctx context.Context, f *factory.Factory, s *drive.Session, seen state.Observation) error {
+func (o eviction) end(ctx context.Context, f *factory.Factory, s *target.Session, seen state.Observation) error {
 	m, err := allowed(seen.Cluster, seen.Snapshot, o.member)
 	if err != nil {
 		return err

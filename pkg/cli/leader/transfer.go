@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/spin"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/act"
@@ -43,9 +42,7 @@ func runTransfer(ctx context.Context, f *factory.Factory, name, member string) e
 		return err
 	}
 	defer s.Close()
-	shown := spin.On(f, "reading cluster "+s.Namespace+"/"+s.Name)
-	seen, err := s.Observer.Observe(ctx, true)
-	shown.Stop()
+	seen, err := s.Observe(ctx, f)
 	if err != nil {
 		return err
 	}

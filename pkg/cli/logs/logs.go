@@ -3,7 +3,6 @@ package logs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,7 +20,6 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/harmless"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
 )
 
@@ -130,27 +128,12 @@ func (o *options) validate() error {
 
 // run prints the logs of the chosen containers.
 func run(ctx context.Context, f *factory.Factory, o options) error {
-	kube, err := f.Kube()
+	s, c, err := target.Cluster(ctx, f, o.name)
 	if err != nil {
 		return err
 	}
-	client, err := f.Intent()
-	if err != nil {
-		return err
-	}
-	namespace, name, err := target.Resolve(ctx, f, o.name)
-	if err != nil {
-		return err
-	}
-	tc, err := client.Load(ctx, namespace, name)
-	if bad, ok := errors.AsType[*intent.MalformedError](err); ok {
-		tc, err = bad.Cluster, nil // logs do not depend on its configuration
-	}
-	if err != nil {
-		return err
-	}
-	c := topology.New(tc)
-	pods, err := podsOf(ctx, kube, c)
+	defer s.Close()
+	pods, err := podsOf(ctx, s.Kube, c)
 	if err != nil {
 		return err
 	}
@@ -165,7 +148,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	if o.raw || !report.Terminal(o.Out) && !report.InCI(f.Env) {
 		o.Out = harmless.Raw(o.Out)
 	}
-	p := &printer{options: o, pods: kube.CoreV1().Pods(namespace), several: len(sources) > 1, now: f.Clock.Now}
+	p := &printer{options: o, pods: s.Kube.CoreV1().Pods(s.Namespace), several: len(sources) > 1, now: f.Clock.Now}
 	return p.print(ctx, sources)
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/spin"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/wait"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/hosts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
@@ -39,14 +39,14 @@ type cluster interface {
 
 // session is a cluster by its connections.
 type session struct {
-	*drive.Session
+	*target.Session
 	f    *factory.Factory
 	seen topology.Cluster
 }
 
 // open connects to a cluster.
 func open(f *factory.Factory, namespace, name string) (cluster, error) {
-	s, err := drive.Open(f, namespace, name)
+	s, err := target.Connect(f, namespace, name)
 	if err != nil {
 		return nil, err
 	}
@@ -56,14 +56,13 @@ func open(f *factory.Factory, namespace, name string) (cluster, error) {
 func (s *session) close() { s.Close() }
 
 func (s *session) look(ctx context.Context) (hosts.Sight, error) {
-	defer spin.On(s.f, "reading cluster "+s.Namespace+"/"+s.Name).Stop()
-	seen, err := s.Observer.Observe(ctx, true)
+	seen, err := s.Observe(ctx, s.f)
 	s.seen = seen.Cluster
 	return hosts.Sight{Cluster: seen.Cluster, Snapshot: seen.Snapshot}, err
 }
 
 func (s *session) hold(ctx context.Context) (func(), error) {
-	held, err := s.Hold(ctx, s.f, s.seen)
+	held, err := drive.Hold(ctx, s.f, s.Session, s.seen)
 	if err != nil {
 		return nil, err
 	}

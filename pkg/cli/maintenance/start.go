@@ -61,16 +61,10 @@ on. Pods stay on the node: they come back with it.`,
 			return run(cmd.Context(), o)
 		},
 	}
-	bindTimeout(cmd, &o.timeout)
+	flags.BindTimeout(cmd, &o.timeout, 0, "Stop waiting after this long, e.g. 30m. Zero waits for ever.")
 	o.dryRun.Bind(cmd)
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "Do not ask about services that stop.")
 	return cmd
-}
-
-func bindTimeout(cmd *cobra.Command, timeout *time.Duration) {
-	cmd.Flags().DurationVar(timeout, "timeout", 0, "Stop waiting after this long, e.g. 30m. Zero waits for ever.")
-	// The only error is a flag that does not exist.
-	_ = cmd.RegisterFlagCompletionFunc("timeout", cobra.NoFileCompletions)
 }
 
 func (o start) run(ctx context.Context, f *factory.Factory) error {

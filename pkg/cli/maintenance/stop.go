@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/hosts"
 )
 
@@ -49,7 +50,7 @@ there is taken back, and no member is waited for.`,
 			return run(cmd.Context(), o)
 		},
 	}
-	bindTimeout(cmd, &o.timeout)
+	flags.BindTimeout(cmd, &o.timeout, 0, "Stop waiting after this long, e.g. 30m. Zero waits for ever.")
 	return cmd
 }
 

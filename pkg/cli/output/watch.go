@@ -2,6 +2,7 @@ package output
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"regexp"
@@ -53,22 +54,41 @@ func (w *Watch) Show(ctx context.Context, out io.Writer, changes func(context.Co
 	if err != nil {
 		return err
 	}
-	for last := ""; ; {
-		var text bytes.Buffer
-		if err := show(report.Paper{Writer: &text, Columns: report.Width(out)}); err != nil {
-			_, _ = out.Write(text.Bytes())
+	for s := (Screen{Out: out}); ; {
+		if err := s.Show(show); err != nil {
 			return err
 		}
-		if now := lasting(text.String()); now != last {
-			last = now
-			if _, err := out.Write(text.Bytes()); err != nil {
-				return err
-			}
-		}
-		if !sleep(ctx, nil, pause) || !sleep(ctx, changed, every-pause) {
-			return context.Cause(ctx)
+		if err := Pause(ctx, changed); err != nil {
+			return err
 		}
 	}
+}
+
+// Screen shows something again and again, and writes only what says something new.
+type Screen struct {
+	Out  io.Writer
+	last string
+}
+
+// Show writes what show prints. It is not written where only time has gone by since the text before.
+func (s *Screen) Show(show func(io.Writer) error) error {
+	var text bytes.Buffer
+	err := show(report.Paper{Writer: &text, Columns: report.Width(s.Out)})
+	now := lasting(text.String())
+	if err == nil && now == s.last {
+		return nil
+	}
+	s.last = now
+	_, failed := s.Out.Write(text.Bytes())
+	return cmp.Or(err, failed)
+}
+
+// Pause waits until something has changed, and for some seconds at most.
+func Pause(ctx context.Context, changed <-chan struct{}) error {
+	if !sleep(ctx, nil, pause) || !sleep(ctx, changed, every-pause) {
+		return context.Cause(ctx)
+	}
+	return nil
 }
 
 // sleep waits for a change, or so long. It reports false if ctx ends first.

@@ -155,5 +155,3 @@ func (o common) find(ctx context.Context, f *factory.Factory, judge func(*intent
 	}
 	return all, errors.Join(failed...)
 }
-
-func title(c topology.Cluster) string { return fmt.Sprintf("cluster %s/%s", c.Namespace, c.Name) }

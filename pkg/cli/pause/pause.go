@@ -99,21 +99,21 @@ func (o options) judge(f *factory.Factory, client *intent.Client, c topology.Clu
 	me, now, is := lease.Self().Person(), f.Clock.Now(), c.Pause
 	switch {
 	case c.Deleting:
-		return change{}, exit.Refusef("%s is being deleted, so it was not paused", title(c))
+		return change{}, exit.Refusef("%s is being deleted, so it was not paused", target.Title(c))
 	case c.Paused && !o.given && !is.Over(now):
-		return change{Cluster: c, result: fmt.Sprintf("%s is %s; nothing was changed", title(c), is), pauses: true}, nil
+		return change{Cluster: c, result: fmt.Sprintf("%s is %s; nothing was changed", target.Title(c), is), pauses: true}, nil
 	case c.Paused && !is.Recorded:
 		return change{}, remedy.For(
-			exit.Refusef("%s is %s; only a pause that was begun by this command has a reason and a time, so nothing was changed", title(c), is),
+			exit.Refusef("%s is %s; only a pause that was begun by this command has a reason and a time, so nothing was changed", target.Title(c), is),
 			remedy.Run("end that pause before", c.Plugin("resume")))
 	}
 	next, changes := o.nextPause(is, me, now), c.Paused && !is.Over(now)
 	ch := change{
-		Cluster: c, doing: "pause " + title(c), pauses: true, write: client.Pause(c.Written, next).Write,
-		result: o.done(fmt.Sprintf("%s is %s", title(c), next), fmt.Sprintf("%s would be %s", title(c), next)),
+		Cluster: c, doing: "pause " + target.Title(c), pauses: true, write: client.Pause(c.Written, next).Write,
+		result: o.done(fmt.Sprintf("%s is %s", target.Title(c), next), fmt.Sprintf("%s would be %s", target.Title(c), next)),
 	}
 	if changes {
-		ch.result = o.done(fmt.Sprintf("%s is %s; it was %s", title(c), next, is), fmt.Sprintf("%s is %s; it would be %s", title(c), is, next))
+		ch.result = o.done(fmt.Sprintf("%s is %s; it was %s", target.Title(c), next, is), fmt.Sprintf("%s is %s; it would be %s", target.Title(c), is, next))
 	}
 	if changes && is.By != me {
 		ch.asks = fmt.Sprintf("it is %s, and will be %s", is, next)

@@ -55,11 +55,11 @@ tool that applies the TidbCluster again and again, with "paused: true", begins i
 // end returns how the pause of a cluster is ended.
 func (o common) end(f *factory.Factory, client *intent.Client, c topology.Cluster) change {
 	if !c.Paused {
-		return change{Cluster: c, result: title(c) + " is not paused; nothing was changed"}
+		return change{Cluster: c, result: target.Title(c) + " is not paused; nothing was changed"}
 	}
 	ch := change{
-		Cluster: c, doing: "resume " + title(c), write: client.Resume(c.Written).Write,
-		result: o.done(fmt.Sprintf("%s goes on; it was %s", title(c), c.Pause), fmt.Sprintf("%s would go on; it is %s", title(c), c.Pause)),
+		Cluster: c, doing: "resume " + target.Title(c), write: client.Resume(c.Written).Write,
+		result: o.done(fmt.Sprintf("%s goes on; it was %s", target.Title(c), c.Pause), fmt.Sprintf("%s would go on; it is %s", target.Title(c), c.Pause)),
 		hint:   remedy.Remedy{remedy.Run("a daemon or a tidb-operator goes on by itself; where there is none", c.Plugin("sync"))},
 	}
 	own := c.Pause.Recorded && c.Pause.By == lease.Self().Person()

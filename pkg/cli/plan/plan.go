@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/apply"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
@@ -78,11 +79,8 @@ NAME may be left out where there is only one cluster in the namespace.`,
 	o.format.Bind(cmd)
 	o.BindEviction(cmd)
 	o.BindStop(cmd)
-	flags := cmd.Flags()
-	flags.BoolVar(&o.ExitCode, "exit-code", false, "Exit with 10 when there is something to do.")
-	flags.DurationVar(&o.Timeout, "timeout", time.Minute, "Give up reading the cluster after this long. Zero waits for ever.")
-	// The only error is a flag that does not exist.
-	_ = cmd.RegisterFlagCompletionFunc("timeout", cobra.NoFileCompletions)
+	cmd.Flags().BoolVar(&o.ExitCode, "exit-code", false, "Exit with 10 when there is something to do.")
+	flags.BindTimeout(cmd, &o.Timeout, time.Minute, "Give up reading the cluster after this long. Zero waits for ever.")
 	return cmd
 }
 
@@ -94,18 +92,18 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 		return exit.Ended(ctx, err)
 	}
 	defer s.Close()
-	return exit.Ended(ctx, s.Plan(ctx, f, o.Options, o.format, r))
+	return exit.Ended(ctx, drive.Plan(ctx, f, s, o.Options, o.format, r))
 }
 
 // request connects to the cluster, and returns what would be asked for.
-func (o options) request(ctx context.Context, f *factory.Factory) (*drive.Session, drive.Request, error) {
+func (o options) request(ctx context.Context, f *factory.Factory) (*target.Session, check.Request, error) {
 	if o.files.Given() {
 		return o.files.Open(ctx, f)
 	}
 	s, tc, err := target.Load(ctx, f, o.name)
 	if err != nil {
-		return nil, drive.Request{}, err
+		return nil, check.Request{}, err
 	}
 	// Keep: a cluster that is paused is looked at all the same, because a run may have begun something before the pause.
-	return s, drive.Request{Action: "sync", Change: intent.Change{Now: tc, Want: tc}, Keep: true}, nil
+	return s, check.Request{Action: "sync", Change: intent.Change{Now: tc, Want: tc}, Keep: true}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"github.com/spf13/cobra"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
@@ -21,8 +22,7 @@ import (
 // options are the verb's flags and its argument.
 type options struct {
 	flags.Options
-	name  []string
-	force bool
+	name []string
 }
 
 // New makes the command.
@@ -66,7 +66,7 @@ by others while the command was looking at it, nothing is changed.`,
 	o.BindFieldManager(cmd)
 	o.BindEviction(cmd)
 	o.BindCanary(cmd)
-	cmd.Flags().BoolVar(&o.force, "force", false, "Go on although PD cannot be asked whether it is safe, because the change is what makes PD answer again.")
+	o.BindForce(cmd, "the change")
 	return cmd
 }
 
@@ -84,7 +84,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	if o.Canary == was {
 		return exit.Usagef("the canary of cluster %s/%s is %s already; nothing was changed", now.Namespace, now.Name, was)
 	}
-	return s.Run(ctx, f, o.Options, drive.Request{Action: "promote " + was, Change: change, Unrecorded: true, WithoutPD: o.force})
+	return drive.Run(ctx, f, s, o.Options, check.Request{Action: "promote " + was, Change: change, Unrecorded: true})
 }
 
 // refusal says how a rollout without a canary goes on.

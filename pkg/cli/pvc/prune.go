@@ -121,7 +121,7 @@ func (o *pruneOptions) run(ctx context.Context, f *factory.Factory) error {
 	}
 	// No pod may come for a claim meanwhile: Kubernetes would delete it with the data in use when the
 	// pod ends.
-	return s.Alone(ctx, f, func(ctx context.Context, _ reconcile.Engine) error { return o.prune(ctx, f, s, chosen) })
+	return drive.Alone(ctx, f, s, func(ctx context.Context, _ reconcile.Engine) error { return o.prune(ctx, f, s, chosen) })
 }
 
 // loss says what is lost with a claim.
@@ -171,7 +171,7 @@ func whyKept(c claim.Claim) string {
 }
 
 // prune deletes the claims that were chosen, if the cluster still says that of them.
-func (o *pruneOptions) prune(ctx context.Context, f *factory.Factory, s *drive.Session, chosen []claim.Claim) error {
+func (o *pruneOptions) prune(ctx context.Context, f *factory.Factory, s *target.Session, chosen []claim.Claim) error {
 	now, _, err := ofCluster(ctx, f, s)
 	if err != nil {
 		return err

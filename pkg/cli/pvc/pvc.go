@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/parent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/status"
@@ -43,10 +42,10 @@ func stub(namespace, name string) topology.Cluster {
 
 // ofCluster reads the claims of one cluster, which may be gone. The error is the error of the missing
 // TidbCluster where it has no claims either.
-func ofCluster(ctx context.Context, f *factory.Factory, s *drive.Session) (all []claim.Claim, gone bool, err error) {
+func ofCluster(ctx context.Context, f *factory.Factory, s *target.Session) (all []claim.Claim, gone bool, err error) {
 	seen, err := status.Look(ctx, s, f.Context())
 	missing, gone := errors.AsType[*intent.NotFoundError](err)
-	if _, malformed := errors.AsType[*intent.MalformedError](err); err != nil && !gone && !malformed {
+	if err != nil && !gone {
 		return nil, false, err
 	}
 	claims, pods, err := observe.Claims(ctx, s.Kube, s.Namespace)
@@ -102,13 +101,13 @@ func ofAll(ctx context.Context, f *factory.Factory, o target.Found) ([]claim.Cla
 }
 
 func judged(ctx context.Context, f *factory.Factory, c topology.Cluster, claims []corev1.PersistentVolumeClaim, pods []corev1.Pod) ([]claim.Claim, error) {
-	s, err := drive.Open(f, c.Namespace, c.Name)
+	s, err := target.Connect(f, c.Namespace, c.Name)
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
 	seen, err := status.Look(ctx, s, f.Context())
-	if _, malformed := errors.AsType[*intent.MalformedError](err); err != nil && !malformed {
+	if err != nil {
 		return nil, err
 	}
 	return claim.Of(seen.Wanted, seen.Snapshot, claims, pods), nil

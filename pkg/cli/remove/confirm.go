@@ -5,12 +5,12 @@ import (
 	"fmt"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/consent"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 )
 
 // confirm asks whether to delete the cluster.
-func (o options) confirm(ctx context.Context, f *factory.Factory, s *drive.Session) error {
+func (o options) confirm(ctx context.Context, f *factory.Factory, s *target.Session) error {
 	if o.yes {
 		return nil
 	}

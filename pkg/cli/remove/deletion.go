@@ -11,9 +11,9 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/issue"
@@ -22,22 +22,18 @@ import (
 // deletion deletes one cluster.
 type deletion struct {
 	remains
-	session *drive.Session
+	session *target.Session
 	tc      *v1alpha1.TidbCluster // nil: it is gone, and the rest is left
 	dynamic dynamic.Interface
 	context string // of the kubeconfig, for commands that are shown
 	result  string // what was done, for the user
 }
 
-func (d *deletion) title() string {
-	return fmt.Sprintf("cluster %s/%s", d.cluster.Namespace, d.cluster.Name)
-}
-
 // prepare reads a cluster, and refuses to delete it where data that is to stay would go. If the TidbCluster is gone,
 // prepare completes what an earlier run began. If nothing is left to do, the error is the error of the missing
 // TidbCluster.
 func (o options) prepare(ctx context.Context, f *factory.Factory, n cache.ObjectName) (*deletion, error) {
-	s, err := drive.Open(f, n.Namespace, n.Name)
+	s, err := target.Connect(f, n.Namespace, n.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +103,7 @@ func (d *deletion) delete(ctx context.Context, f *factory.Factory, o options) er
 		release()
 	}
 	if !o.wait {
-		d.result = d.title() + " is being deleted; its data stays\n" + d.recordsStay(ctx, false) + d.certificatesStay(ctx) + d.secretsStay(ctx)
+		d.result = target.Title(d.cluster) + " is being deleted; its data stays\n" + d.recordsStay(ctx, false) + d.certificatesStay(ctx) + d.secretsStay(ctx)
 		return nil
 	}
 	return d.finish(waits, o)
@@ -124,7 +120,7 @@ func (d *deletion) finish(ctx context.Context, o options) error {
 		return exit.Ended(ctx, err)
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s is deleted\n", d.title())
+	fmt.Fprintf(&text, "%s is deleted\n", target.Title(d.cluster))
 	switch {
 	case len(claims) == 0:
 	case !o.claims:

@@ -142,7 +142,7 @@ func (o options) find(ctx context.Context, f *factory.Factory) ([]*deletion, err
 
 func doing(all []*deletion) string {
 	if len(all) == 1 {
-		return "deleting " + all[0].title()
+		return "deleting " + target.Title(all[0].cluster)
 	}
 	return "deleting " + count(len(all), "cluster")
 }

@@ -22,9 +22,9 @@ import (
 	fakemeta "k8s.io/client-go/metadata/fake"
 	clienttesting "k8s.io/client-go/testing"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/issue"
 )
@@ -69,7 +69,7 @@ func TestFlags(t *testing.T) {
 func TestConfirm(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	t.Setenv("CI", "") // in a pipeline there is no question
-	s := &drive.Session{Namespace: "db", Name: "basic"}
+	s := &target.Session{Namespace: "db", Name: "basic"}
 	for _, c := range []struct {
 		name, typed string
 		o           options

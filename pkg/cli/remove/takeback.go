@@ -10,7 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -38,10 +40,10 @@ func (d *deletion) takeBack(ctx context.Context, f *factory.Factory) {
 	if open := err == nil && ledger.Outlives(book, ""); !open && !d.cluster.DDLPause.Recorded {
 		return
 	}
-	d.say(fmt.Sprintf("deleting %s: what a run has begun in PD is taken back", d.title()))
+	d.say(fmt.Sprintf("deleting %s: what a run has begun in PD is taken back", target.Title(d.cluster)))
 	ctx, cancel := context.WithTimeout(ctx, driverWithin+takeBackWithin)
 	defer cancel()
-	_ = d.session.Alone(ctx, f, func(ctx context.Context, e reconcile.Engine) error {
+	_ = drive.Alone(ctx, f, d.session, func(ctx context.Context, e reconcile.Engine) error {
 		ctx, cancel := context.WithTimeout(ctx, takeBackWithin)
 		defer cancel()
 		return e.Mend(ctx, func(w desired.State, s state.Snapshot, _ plan.Plan) []step.Step {

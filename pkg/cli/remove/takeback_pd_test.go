@@ -19,8 +19,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
 	"github.com/kubectl-tidb/kubectl-tidb/test/memoryapi"
@@ -172,7 +172,7 @@ func runs(t *testing.T, p *placementDriver, book map[string]string) *running {
 		put(t, api, "/api/v1/namespaces/db/configmaps", `{"apiVersion": "v1", "kind": "ConfigMap", "metadata":
 			{"namespace": "db", "name": "basic-ledger", "labels": {`+labelled+`}}, "data": `+string(data)+`}`)
 	}
-	s, err := drive.Open(f, "db", "basic")
+	s, err := target.Connect(f, "db", "basic")
 	if err != nil {
 		t.Fatal(err)
 	}

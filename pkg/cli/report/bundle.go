@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/doctor"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/spin"
@@ -65,17 +64,16 @@ func notThere(err error) bool {
 }
 
 // fill adds everything to the archive.
-func fill(ctx context.Context, f *factory.Factory, s *drive.Session, b *bundle.Bundle) {
+func fill(ctx context.Context, f *factory.Factory, s *target.Session, b *bundle.Bundle) {
 	b.JSON("about.json", map[string]any{
 		"version": f.Version, "time": f.Clock.Now().UTC(), "context": f.Context(), "namespace": s.Namespace, "cluster": s.Name,
 	}, nil)
 	seen, err := status.Look(ctx, s, f.Context())
-	bad, malformed := errors.AsType[*intent.MalformedError](err)
-	if err != nil && !malformed {
+	if err != nil {
 		b.Lack("status.json, findings.json", err)
 	}
 	tc, unread := s.Load(ctx)
-	if malformed {
+	if bad, malformed := errors.AsType[*intent.MalformedError](unread); malformed {
 		tc, unread = bad.Cluster, nil
 	}
 	if unread != nil {
@@ -85,7 +83,7 @@ func fill(ctx context.Context, f *factory.Factory, s *drive.Session, b *bundle.B
 	b.Collect(ctx, bundle.Cluster{
 		Kube: s.Kube, PD: s.Observer.PD(), Cluster: topology.New(tc), TidbCluster: tc, Certificates: seen.Snapshot.Certificates,
 	})
-	if err != nil && !malformed {
+	if err != nil {
 		return
 	}
 	document, err := seen.Document()

@@ -11,9 +11,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
@@ -23,7 +25,7 @@ type requests map[string]topology.MemberRestart
 
 // ask returns the requests for the members that are named. Requests of earlier commands that have yet to be carried
 // out stay. A member without a pod needs none: its next pod is a new one.
-func (o options) ask(ctx context.Context, f *factory.Factory, s *drive.Session, now *v1alpha1.TidbCluster) (requests, error) {
+func (o options) ask(ctx context.Context, f *factory.Factory, s *target.Session, now *v1alpha1.TidbCluster) (requests, error) {
 	c := topology.New(now)
 	pods, err := uids(ctx, s, c)
 	if err != nil {
@@ -71,7 +73,7 @@ func waiting(now *v1alpha1.TidbCluster, pods map[string]string) requests {
 }
 
 // uids returns the UIDs of a cluster's pods by their names.
-func uids(ctx context.Context, s *drive.Session, c topology.Cluster) (map[string]string, error) {
+func uids(ctx context.Context, s *target.Session, c topology.Cluster) (map[string]string, error) {
 	list, err := s.Kube.CoreV1().Pods(c.Namespace).List(ctx, metav1.ListOptions{LabelSelector: labels.SelectorFromSet(c.Selector()).String()})
 	if err != nil {
 		return nil, fmt.Errorf("list pods of cluster %s/%s: %w", c.Namespace, c.Name, err)
@@ -85,7 +87,7 @@ func uids(ctx context.Context, s *drive.Session, c topology.Cluster) (map[string
 
 // restarted fails if a member that was named has not restarted. Then another user or tool has taken the request out
 // of the TidbCluster.
-func (o options) restarted(ctx context.Context, s *drive.Session, now *v1alpha1.TidbCluster, asked requests) error {
+func (o options) restarted(ctx context.Context, s *target.Session, now *v1alpha1.TidbCluster, asked requests) error {
 	pods, err := uids(ctx, s, topology.New(now))
 	if err != nil {
 		return err
@@ -102,7 +104,7 @@ func (o options) restarted(ctx context.Context, s *drive.Session, now *v1alpha1.
 }
 
 // takeBack takes back the requests that have yet to be carried out.
-func (o options) takeBack(ctx context.Context, f *factory.Factory, s *drive.Session, now *v1alpha1.TidbCluster) error {
+func (o options) takeBack(ctx context.Context, f *factory.Factory, s *target.Session, now *v1alpha1.TidbCluster) error {
 	c := topology.New(now)
 	pods, err := uids(ctx, s, c)
 	if err != nil {
@@ -110,9 +112,9 @@ func (o options) takeBack(ctx context.Context, f *factory.Factory, s *drive.Sess
 	}
 	left := slices.Sorted(maps.Keys(waiting(now, pods)))
 	if len(left) == 0 {
-		return s.Unneeded(f, o.Options, "cancel of restart", "no member waits for a restart by its name, so nothing was changed")
+		return drive.Unneeded(f, s, o.Options, "cancel of restart", "no member waits for a restart by its name, so nothing was changed")
 	}
-	r := drive.Request{Action: "cancel of restart " + strings.Join(left, ", ")}
+	r := check.Request{Action: "cancel of restart " + strings.Join(left, ", ")}
 	r.Change, r.Refusal = s.Intent.Restart(now, nil, requests{}, f.Clock.Now())
-	return s.Run(ctx, f, o.Options, r)
+	return drive.Run(ctx, f, s, o.Options, r)
 }

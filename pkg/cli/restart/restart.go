@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
@@ -94,7 +95,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 			o.components = append(o.components, g.Kind)
 		}
 	}
-	r := drive.Request{Action: "restart " + strings.Join(append(names(o.components), o.members...), ", ")}
+	r := check.Request{Action: "restart " + strings.Join(append(names(o.components), o.members...), ", ")}
 	var asked requests
 	if len(o.members) > 0 {
 		if asked, r.Refusal = o.ask(ctx, f, s, now); r.Refusal == nil {
@@ -104,7 +105,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	if r.Refusal == nil {
 		r.Change, r.Refusal = s.Intent.Restart(now, o.components, asked, f.Clock.Now())
 	}
-	return s.Run(ctx, f, o.Options, r)
+	return drive.Run(ctx, f, s, o.Options, r)
 }
 
 // parse reads the arguments.

@@ -8,6 +8,7 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"github.com/spf13/cobra"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
@@ -45,22 +46,22 @@ complete, use "rollback"; to stop for a while only, use "pause".`,
 }
 
 func abort(ctx context.Context, f *factory.Factory, o options) error {
-	return stop(ctx, f, o, "abort", func(*v1alpha1.TidbCluster, drive.Underway) error { return nil })
+	return stop(ctx, f, o, "abort", func(*v1alpha1.TidbCluster, check.Underway) error { return nil })
 }
 
 // stop takes back what is under way. Refuse returns why that is not what the person means.
-func stop(ctx context.Context, f *factory.Factory, o options, verb string, refuse func(*v1alpha1.TidbCluster, drive.Underway) error) error {
+func stop(ctx context.Context, f *factory.Factory, o options, verb string, refuse func(*v1alpha1.TidbCluster, check.Underway) error) error {
 	s, now, err := target.Load(ctx, f, o.name)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	under, err := s.Underway(ctx, now)
+	under, err := check.ReadUnderway(ctx, s, now)
 	if err != nil {
 		return err
 	}
 	if len(under.Left) == 0 {
-		return s.Unneeded(f, o.Options, verb, "nothing is under way, so nothing was changed")
+		return drive.Unneeded(f, s, o.Options, verb, "nothing is under way, so nothing was changed")
 	}
 	if err := refuse(now, under); err != nil {
 		return err
@@ -70,7 +71,7 @@ func stop(ctx context.Context, f *factory.Factory, o options, verb string, refus
 }
 
 // tell prints what is under way, which is about to be taken back.
-func (o options) tell(f *factory.Factory, now *v1alpha1.TidbCluster, u drive.Underway) {
+func (o options) tell(f *factory.Factory, now *v1alpha1.TidbCluster, u check.Underway) {
 	if !o.Output.JSON() {
 		fmt.Fprintf(f.Streams.ErrOut, "under way in cluster %s/%s: %s\n", now.Namespace, now.Name, strings.Join(u.Left, "; "))
 	}

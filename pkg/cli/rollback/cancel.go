@@ -6,7 +6,7 @@ import (
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
@@ -21,7 +21,7 @@ func CancelScale(ctx context.Context, f *factory.Factory, with flags.Options, na
 }
 
 // noScale refuses what is under way if it is no scale.
-func noScale(now *v1alpha1.TidbCluster, under drive.Underway) error {
+func noScale(now *v1alpha1.TidbCluster, under check.Underway) error {
 	last, recorded := topology.LastChangeOf(now)
 	_, only := last.Replicas()
 	if !recorded || !last.IsLast(now) || only && under.Scales {

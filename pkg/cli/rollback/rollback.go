@@ -10,6 +10,7 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"github.com/spf13/cobra"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
@@ -24,9 +25,8 @@ import (
 // options are the verb's flags and its arguments.
 type options struct {
 	flags.Options
-	name  []string // the argument that names the cluster
-	to    string   // the version to go back to; "" for the change that is recorded
-	force bool
+	name []string // the argument that names the cluster
+	to   string   // the version to go back to; "" for the change that is recorded
 }
 
 // New makes the command.
@@ -76,7 +76,7 @@ func (o *options) bind(cmd *cobra.Command) {
 	o.Bind(cmd)
 	o.BindFieldManager(cmd)
 	o.BindEviction(cmd)
-	cmd.Flags().BoolVar(&o.force, "force", false, "Go on although PD cannot be asked whether it is safe, because going back is what makes PD answer again.")
+	o.BindForce(cmd, "going back")
 }
 
 func (o *options) runE(run func(context.Context, options) error) func(*cobra.Command, []string) error {
@@ -103,7 +103,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 
 // version takes a cluster back to a version. Whether that is safe, package drive decides for all
 // verbs.
-func version(ctx context.Context, f *factory.Factory, s *drive.Session, o options, now *v1alpha1.TidbCluster) error {
+func version(ctx context.Context, f *factory.Factory, s *target.Session, o options, now *v1alpha1.TidbCluster) error {
 	change, err := s.Intent.SetVersion(now, o.to, nil)
 	if err != nil {
 		return err
@@ -113,14 +113,14 @@ func version(ctx context.Context, f *factory.Factory, s *drive.Session, o option
 		refusal = remedy.For(exit.Usagef("--to %s is higher than %s, which cluster %s/%s has", o.to, now.Spec.Version, now.Namespace, now.Name),
 			remedy.Run("go on to that version", topology.New(now).Plugin("upgrade", o.to)))
 	}
-	return s.Run(ctx, f, o.Options, drive.Request{
-		Action: "rollback to " + o.to, Change: change, Refusal: refusal, Unrecorded: true, WithoutPD: o.force, Keep: true,
+	return drive.Run(ctx, f, s, o.Options, check.Request{
+		Action: "rollback to " + o.to, Change: change, Refusal: refusal, Unrecorded: true, Keep: true,
 	})
 }
 
 // takeBackLastChange takes back the last change. Verb is the beginning of what the run is called, and instead what
 // can be done if there is no such change.
-func takeBackLastChange(ctx context.Context, f *factory.Factory, s *drive.Session, o options, now *v1alpha1.TidbCluster, verb string, instead ...remedy.Action) error {
+func takeBackLastChange(ctx context.Context, f *factory.Factory, s *target.Session, o options, now *v1alpha1.TidbCluster, verb string, instead ...remedy.Action) error {
 	change, last, err := s.Intent.Rollback(now)
 	if none, ok := errors.AsType[*intent.NoWayBackError](err); ok {
 		c := topology.New(now)
@@ -131,7 +131,7 @@ func takeBackLastChange(ctx context.Context, f *factory.Factory, s *drive.Sessio
 	if err != nil {
 		return err
 	}
-	r := drive.Request{Action: verb + last.Action, Change: change, Unrecorded: true, WithoutPD: o.force, Keep: true}
-	r.Warnings = []string{fmt.Sprintf("takes back %s: %s", last, drive.Differences(now, change.Want))}
-	return s.Run(ctx, f, o.Options, r)
+	r := check.Request{Action: verb + last.Action, Change: change, Unrecorded: true, Keep: true}
+	r.Warnings = []string{fmt.Sprintf("takes back %s: %s", last, check.Differences(now, change.Want))}
+	return drive.Run(ctx, f, s, o.Options, r)
 }

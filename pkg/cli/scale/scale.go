@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
@@ -110,9 +111,9 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 		return err
 	}
 	defer s.Close()
-	r := drive.Request{Action: "scale " + o.changes}
+	r := check.Request{Action: "scale " + o.changes}
 	r.Change, r.Refusal = s.Intent.Scale(now, o.replicas)
-	return s.Run(ctx, f, o.Options, r)
+	return drive.Run(ctx, f, s, o.Options, r)
 }
 
 // parse reads COMPONENT=N arguments.

@@ -3,7 +3,6 @@ package sql
 
 import (
 	"context"
-	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -16,7 +15,6 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
 // options are the verb's flags and its arguments.
@@ -135,32 +133,12 @@ type session struct {
 
 // run connects, and sends statements or runs a client.
 func run(ctx context.Context, f *factory.Factory, o options) error {
-	namespace, name, err := target.Resolve(ctx, f, o.name)
+	connected, c, err := target.Cluster(ctx, f, o.name)
 	if err != nil {
 		return err
 	}
-	s := session{Factory: f, options: o}
-	if s.kube, err = f.Kube(); err != nil {
-		return err
-	}
-	client, err := f.Intent()
-	if err != nil {
-		return err
-	}
-	tc, err := client.Load(ctx, namespace, name)
-	if bad, ok := errors.AsType[*intent.MalformedError](err); ok {
-		tc, err = bad.Cluster, nil // statements do not depend on its configuration
-	}
-	if err != nil {
-		return err
-	}
-	s.cluster = topology.New(tc)
-	dialer, err := f.Dialer()
-	if err != nil {
-		return err
-	}
-	defer dialer.Close()
-	s.members = dial.Of(dialer, s.cluster)
+	defer connected.Close()
+	s := session{Factory: f, options: o, kube: connected.Kube, members: dial.Of(connected.Dialer, c), cluster: c}
 	statements := o.execute
 	if len(statements) == 0 && !f.Interactive() {
 		text, err := f.Input(ctx, io.ReadAll)

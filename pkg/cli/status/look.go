@@ -2,14 +2,12 @@ package status
 
 import (
 	"context"
-	"errors"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -25,18 +23,23 @@ type Seen struct {
 	Operator bool
 	// LogBackupsUnread says why the tasks of log backup are not known; "" where they are.
 	LogBackupsUnread string
-	sight            sight
+	// Unreadable is a *intent.MalformedError, where it is not known what is wanted.
+	Unreadable error
+	sight      sight
 }
 
-// Look observes a cluster for another verb that reads. With a *intent.MalformedError the rest is what
-// is known without the configurations.
-func Look(ctx context.Context, s *drive.Session, kubeContext string) (Seen, error) {
+// Look observes a cluster for another verb that reads. Where the spec cannot be read, the rest is what is known without
+// the configurations.
+func Look(ctx context.Context, s *target.Session, kubeContext string) (Seen, error) {
 	l, err := look(ctx, s)
-	if _, malformed := errors.AsType[*intent.MalformedError](err); err != nil && !malformed {
+	if err != nil {
 		return Seen{}, err
 	}
 	l.context = kubeContext
-	return Seen{Wanted: l.wanted, Snapshot: l.snapshot, Plan: l.plan, Driver: l.driver, Operator: l.operator, LogBackupsUnread: l.logBackupsUnread, sight: l}, err
+	return Seen{
+		Wanted: l.wanted, Snapshot: l.snapshot, Plan: l.plan, Driver: l.driver, Operator: l.operator,
+		LogBackupsUnread: l.logBackupsUnread, Unreadable: l.unreadable, sight: l,
+	}, nil
 }
 
 // Document returns what "status -o json" prints.

@@ -3,11 +3,11 @@
 package status
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -97,47 +97,32 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	defer cancel()
 	shown := spin.On(f, o.doing(s.Namespace+"/"+s.Name))
 	defer shown.Stop()
-	var last sight
-	watch := o.watch || output.Watch(o.goal != "")
-	err = watch.Show(ctx, f.Streams.Out, func(ctx context.Context) (<-chan struct{}, error) {
-		meta, err := f.Metadata()
-		if err != nil {
-			return nil, err
-		}
-		// The labels of its objects may name another instance; what they miss is seen a little later.
-		c := topology.Cluster{Namespace: s.Namespace, Name: s.Name, Instance: s.Name}
-		return observe.Watch(ctx, meta, c), nil
-	}, func(out io.Writer) error {
+	read := func(ctx context.Context) (sight, error) {
 		l, err := look(ctx, s)
 		l.context = f.Context()
-		bad, malformed := errors.AsType[*intent.MalformedError](err)
-		switch {
-		case o.bearable(err, time.Now()):
-			return nil
-		case err != nil && !malformed:
-			return o.outages.Lost(err)
-		}
-		last = l
-		end := o.whyEnded(l)
-		switch {
-		case end == nil && malformed:
-			end = exit.With(exit.Of(bad), nil) // the reason is among what is shown
-		case end == nil && o.goal != "" && !bool(o.watch):
-			return nil // it is shown when the wait ends
-		}
+		return l, err
+	}
+	show := func(l sight, out io.Writer) error {
 		shown.Stop()
-		if err := l.print(out, o.output); err != nil {
-			return err
+		return l.print(out, o.output)
+	}
+	if o.goal == "" && !bool(o.watch) {
+		l, err := read(ctx)
+		if err == nil {
+			err = show(l, f.Streams.Out)
 		}
-		return end
-	})
-	shown.Stop()
-	return o.endError(exit.Ended(ctx, err), func() error {
-		if o.watch {
-			return nil // it was shown
-		}
-		return last.print(f.Streams.Out, o.output)
-	})
+		return cmp.Or(exit.Ended(ctx, err), drive.Said(l.unreadable))
+	}
+	meta, err := f.Metadata()
+	if err != nil {
+		return err
+	}
+	// The labels of its objects may name another instance; what they miss is seen a little later.
+	changed := observe.Watch(ctx, meta, topology.Cluster{Namespace: s.Namespace, Name: s.Name, Instance: s.Name})
+	l := o.loop()
+	l.Now = f.Clock.Now
+	l.Pause = func(ctx context.Context, _ plan.Plan, _ error) error { return output.Pause(ctx, changed) }
+	return o.await(ctx, l, read, screen{Screen: output.Screen{Out: f.Streams.Out}, all: bool(o.watch), print: show})
 }
 
 // sight has everything that is shown.
@@ -150,11 +135,11 @@ type sight struct {
 	operator bool // the driver is a tidb-operator
 	// logBackupsUnread says why the tasks of log backup are not known; "" where they are.
 	logBackupsUnread string
+	unreadable       error // a *intent.MalformedError, where it is not known what is wanted
 }
 
-// look observes a cluster. With a *intent.MalformedError it returns what can be shown without
-// knowing what is wanted.
-func look(ctx context.Context, s *drive.Session) (sight, error) {
+// look observes a cluster. Where it cannot be read what is wanted, it returns what can be shown without that.
+func look(ctx context.Context, s *target.Session) (sight, error) {
 	tc, err := s.Load(ctx)
 	bad, malformed := errors.AsType[*intent.MalformedError](err)
 	switch {
@@ -196,7 +181,7 @@ func look(ctx context.Context, s *drive.Session) (sight, error) {
 		l.driver, l.operator = lease.Holder{Identity: op.String(), Renewed: op.Renewed}, true
 	}
 	if malformed {
-		return l, bad
+		l.unreadable = bad
 	}
 	return l, nil
 }
@@ -218,5 +203,5 @@ func impossible(c topology.Cluster, refused *render.RefusedError) (desired.State
 
 func blocked(c topology.Cluster, g plan.Gate) (desired.State, plan.Plan) {
 	g.Blocked = true
-	return drive.Unrendered(c), plan.Plan{Outcome: plan.Blocked, Gates: []plan.Gate{g}}
+	return target.Unrendered(c), plan.Plan{Outcome: plan.Blocked, Gates: []plan.Gate{g}}
 }

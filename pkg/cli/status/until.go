@@ -1,8 +1,10 @@
 package status
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/wait"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 )
@@ -23,8 +26,6 @@ var goals = []string{plan.Converged.String(), plan.Blocked.String(), plan.Paused
 type until struct {
 	goal    string // "": do not wait
 	timeout time.Duration
-
-	outages wait.Outages
 }
 
 func (u *until) table() flags.Table {
@@ -47,39 +48,53 @@ func (u *until) validate(set *pflag.FlagSet) error {
 	return u.table().Check(set)
 }
 
-// errReached ends a wait.
-var errReached = errors.New("the cluster is in the state that was awaited")
-
-// whyEnded returns why a wait ends with this look, nil while it goes on. A cluster that only a person
-// can help does not converge by waiting: then it ends as a run that drives does.
-func (u *until) whyEnded(l sight) error {
+// loop returns the wait for the state. Without --for it waits for nothing, and bears no outage.
+func (u *until) loop() wait.Loop {
 	if u.goal == "" {
-		return nil
+		return wait.Loop{Goal: wait.Never()}
 	}
-	over, end := wait.Outcome(u.goal).Ended(wait.Sight{Wanted: l.wanted, Snapshot: l.snapshot, Plan: l.plan})
-	switch {
-	case !over:
-		return nil
-	case end == nil:
-		return errReached
-	case l.wanted.Cluster.Deleting:
-		return end
-	}
-	return drive.Said(end) // what is shown has the reason
+	return wait.Loop{Goal: wait.Outcome(u.goal), Outage: drive.Outage}
 }
 
-// bearable reports whether a wait goes on although the cluster could not be read.
-func (u *until) bearable(err error, now time.Time) bool {
-	return u.outages.Bearable(err, now) && u.goal != ""
+// screen is what a command that looks again and again shows.
+type screen struct {
+	output.Screen
+	all   bool // the looks before the last one as well
+	print func(sight, io.Writer) error
 }
 
-// endError returns the error with which the command ends. After a timeout it shows the last look.
-func (u *until) endError(err error, show func() error) error {
-	switch {
-	case errors.Is(err, errReached):
-		return nil
-	case errors.Is(err, exit.ErrTimedOut) && u.outages.Seen():
-		return errors.Join(exit.With(exit.TimedOut, fmt.Errorf("timed out after %s: the cluster is not %s", u.timeout, u.goal)), show())
+// await looks until the cluster is in the state, and shows the last look.
+func (u *until) await(ctx context.Context, l wait.Loop, look func(context.Context) (sight, error), to screen) error {
+	var last sight
+	shown := false
+	l.Look = func(ctx context.Context, _ bool) (wait.Sight, error) {
+		s, err := look(ctx)
+		if err == nil {
+			last = s
+		}
+		return wait.Sight{Wanted: s.wanted, Snapshot: s.snapshot, Plan: s.plan, Live: true, Unreadable: s.unreadable}, err
+	}
+	l.Show = func(_ wait.Sight, over bool) (err error) {
+		switch {
+		case over:
+			err = to.print(last, to.Out)
+			shown = err == nil
+		case to.all:
+			err = to.Show(func(out io.Writer) error { return to.print(last, out) })
+		}
+		return err
+	}
+	l.Fail = func(error) {}
+	l.Late = func() error {
+		err := exit.With(exit.TimedOut, fmt.Errorf("timed out after %s: the cluster is not %s", u.timeout, u.goal))
+		if to.all {
+			return err // it was shown
+		}
+		return errors.Join(err, to.print(last, to.Out))
+	}
+	err := l.Run(ctx)
+	if shown && exit.Of(err) != exit.Aborted {
+		return drive.Said(err) // what is shown has the reason
 	}
 	return err
 }

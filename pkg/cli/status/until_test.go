@@ -1,25 +1,50 @@
 package status
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/wait"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
+// errGoesOn is that a wait goes on after what was looked at.
+var errGoesOn = errors.New("it goes on")
+
+// awaited returns how a wait ends whose looks are these. The last one is followed by the error.
+func awaited(t *testing.T, u until, to screen, end error, looks ...any) error {
+	t.Helper()
+	l := u.loop()
+	l.Now = time.Now
+	l.Pause = func(context.Context, plan.Plan, error) error {
+		if len(looks) == 0 {
+			return end
+		}
+		return nil
+	}
+	return u.await(t.Context(), l, func(context.Context) (sight, error) {
+		next := looks[0]
+		looks = looks[1:]
+		if err, failed := next.(error); failed {
+			return sight{}, err
+		}
+		return next.(sight), nil
+	}, to)
+}
+
 // TestEnded: a wait ends with the state that is awaited; one for "converged" also where only a
-// person can help, with the exit code of that.
+// person can help, with the exit code of that. What it ends with is shown, and the reason is among that.
 func TestEnded(t *testing.T) {
 	all := cases()
 	for name, want := range map[string]map[string]exit.Code{ // goes on, where nothing is said
@@ -32,54 +57,69 @@ func TestEnded(t *testing.T) {
 		"deleting":  {"converged": exit.Aborted},
 	} {
 		for _, goal := range append(goals, "") {
-			u := until{goal: goal}
-			end := u.whyEnded(all[name])
+			shown := 0
+			err := awaited(t, until{goal: goal}, screen{print: func(sight, io.Writer) error { shown++; return nil }}, errGoesOn, all[name])
 			code, ends := want[goal]
-			if ends != (end != nil) || ends && exit.Of(u.endError(end, nil)) != code {
-				t.Errorf("%s, --for=%s: %v; ends %t with %d", name, goal, end, ends, code)
+			if ends == errors.Is(err, errGoesOn) || ends && exit.Of(err) != code || ends != (shown == 1) {
+				t.Errorf("%s, --for=%s: %v, shown %d times; ends %t with %d", name, goal, err, shown, ends, code)
+			}
+			if err != nil && ends && (err.Error() == "") != (name != "deleting") {
+				t.Errorf("%s, --for=%s: says %q", name, goal, err)
 			}
 		}
 	}
 }
 
-// TestOutage: a wait goes on while the API server is away for some minutes. It ends at once where
-// the cluster was never seen, and where waiting does not help.
+// TestOutage: a wait bears that the API server is away. Without --for nothing is awaited.
 func TestOutage(t *testing.T) {
-	now := time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
-	away := errors.New("connection refused")
-	u := until{goal: "converged"}
-	if u.bearable(away, now) {
-		t.Error("waits for a server that was never there")
+	away, rest := errors.New("connection refused"), cases()["at-rest"]
+	quiet := screen{print: func(sight, io.Writer) error { return nil }}
+	if err := awaited(t, until{goal: "blocked"}, quiet, errGoesOn, rest, away, away); !errors.Is(err, errGoesOn) {
+		t.Errorf("--for: %v", err)
 	}
-	if u.bearable(nil, now) || !u.bearable(away, now.Add(4*time.Minute)) || u.bearable(away, now.Add(6*time.Minute)) {
-		t.Error("an outage of four minutes has to be borne, and one of six not")
+	if err := awaited(t, until{}, quiet, errGoesOn, rest, away); !errors.Is(err, away) {
+		t.Errorf("without --for: %v", err)
 	}
-	if u.bearable(apierrors.NewForbidden(schema.GroupResource{}, "", nil), now) {
-		t.Error("waits though it is forbidden")
-	}
-	gone := &intent.NotFoundError{}
-	if u.bearable(gone, now) || exit.Of(u.outages.Lost(gone)) != exit.Aborted || exit.Of((&wait.Outages{}).Lost(gone)) != exit.Usage {
-		t.Error("a cluster that was deleted is another case than a name that does not exist")
-	}
-	read := until{}
-	if read.bearable(nil, now) || read.bearable(away, now) {
-		t.Error("without --for nothing is awaited")
+	if err := awaited(t, until{}, quiet, errGoesOn, rest, &intent.NotFoundError{}); exit.Of(err) != exit.Aborted {
+		t.Errorf("deleted: %v", err)
 	}
 }
 
 // TestTimedOut: after a timeout the last look is shown.
 func TestTimedOut(t *testing.T) {
 	shown := 0
-	show := func() error { shown++; return nil }
+	to := screen{print: func(sight, io.Writer) error { shown++; return nil }}
 	u := until{goal: "converged", timeout: time.Minute}
-	u.bearable(nil, time.Now())
-	err := u.endError(exit.ErrTimedOut, show)
+	err := awaited(t, u, to, exit.ErrTimedOut, cases()["to-do"])
 	if exit.Of(err) != exit.TimedOut || err.Error() != "timed out after 1m0s: the cluster is not converged" || shown != 1 {
 		t.Errorf("%v, shown %d times", err, shown)
 	}
-	u.outages = wait.Outages{}
-	if err := u.endError(exit.ErrTimedOut, show); exit.Of(err) != exit.TimedOut || shown != 1 {
+	if err := awaited(t, u, to, nil, exit.ErrTimedOut); exit.Of(err) != exit.TimedOut || shown != 1 {
 		t.Errorf("%v, shown %d times: nothing was seen", err, shown)
+	}
+}
+
+// TestWatched: with -w each look is shown that says something new, and the last one in any case.
+func TestWatched(t *testing.T) {
+	all := cases()
+	var out bytes.Buffer
+	to := screen{Screen: output.Screen{Out: &out}, all: true, print: func(s sight, to io.Writer) error {
+		_, err := fmt.Fprintln(to, s.plan.Outcome)
+		return err
+	}}
+	err := awaited(t, until{goal: "converged"}, to, errGoesOn, all["to-do"], all["to-do"], all["at-rest"])
+	if err != nil || out.String() != "act\nconverged\n" {
+		t.Errorf("%v: %q", err, out.String())
+	}
+	out.Reset()
+	if err := awaited(t, until{}, to, exit.ErrInterrupted, all["to-do"], all["at-rest"]); !errors.Is(err, exit.ErrInterrupted) || out.String() != "act\nconverged\n" {
+		t.Errorf("%v: %q", err, out.String())
+	}
+	out.Reset()
+	broken := all["blocked"]
+	broken.unreadable = exit.Refusef("malformed")
+	if err := awaited(t, until{}, to, errGoesOn, broken); exit.Of(err) != exit.Refused || err.Error() != "" || out.String() != "blocked\n" {
+		t.Errorf("%v: %q", err, out.String())
 	}
 }
 

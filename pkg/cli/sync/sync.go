@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
@@ -97,5 +98,5 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	}
 	defer s.Close()
 	s.Restricted = o.restricted
-	return s.Run(ctx, f, o.Options, drive.Request{Action: "sync", Change: intent.Change{Now: tc, Want: tc}})
+	return drive.Run(ctx, f, s, o.Options, check.Request{Action: "sync", Change: intent.Change{Now: tc, Want: tc}})
 }

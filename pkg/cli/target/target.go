@@ -1,16 +1,18 @@
-// Package target finds the cluster that a command is meant for.
+// Package target finds the cluster that a command is meant for, and connects to it.
 package target
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
 // Resolve finds namespace and name. The name may be left out where there is
@@ -49,17 +51,17 @@ func only(namespace string, clusters []v1alpha1.TidbCluster) (string, error) {
 }
 
 // Open connects to the cluster that the first argument names.
-func Open(ctx context.Context, f *factory.Factory, args []string) (*drive.Session, error) {
+func Open(ctx context.Context, f *factory.Factory, args []string) (*Session, error) {
 	namespace, name, err := Resolve(ctx, f, args)
 	if err != nil {
 		return nil, err
 	}
-	return drive.Open(f, namespace, name)
+	return Connect(f, namespace, name)
 }
 
 // Load connects to the cluster that the first argument names, and reads its TidbCluster. The caller
 // closes the session.
-func Load(ctx context.Context, f *factory.Factory, args []string) (*drive.Session, *v1alpha1.TidbCluster, error) {
+func Load(ctx context.Context, f *factory.Factory, args []string) (*Session, *v1alpha1.TidbCluster, error) {
 	s, err := Open(ctx, f, args)
 	if err != nil {
 		return nil, nil, err
@@ -70,4 +72,22 @@ func Load(ctx context.Context, f *factory.Factory, args []string) (*drive.Sessio
 		return nil, nil, err
 	}
 	return s, tc, nil
+}
+
+// Cluster connects like Load, for a command that does not depend on configurations. A TidbCluster in which one is
+// malformed is no error.
+func Cluster(ctx context.Context, f *factory.Factory, args []string) (*Session, topology.Cluster, error) {
+	s, err := Open(ctx, f, args)
+	if err != nil {
+		return nil, topology.Cluster{}, err
+	}
+	tc, err := s.Load(ctx)
+	if bad, ok := errors.AsType[*intent.MalformedError](err); ok {
+		tc, err = bad.Cluster, nil
+	}
+	if err != nil {
+		s.Close()
+		return nil, topology.Cluster{}, err
+	}
+	return s, topology.New(tc), nil
 }

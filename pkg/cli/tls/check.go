@@ -40,7 +40,7 @@ checked.`,
   kubectl tidb tls check basic -o json | jq '[.certificates[].daysLeft] | min'`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: target.Complete(f),
-		RunE:              func(cmd *cobra.Command, args []string) error { return check(cmd.Context(), f, args, format) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return runCheck(cmd.Context(), f, args, format) },
 	}
 	format.Bind(cmd, "With json, one document.")
 	return cmd
@@ -90,7 +90,7 @@ type memberView struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-func check(ctx context.Context, f *factory.Factory, name []string, format output.Format) error {
+func runCheck(ctx context.Context, f *factory.Factory, name []string, format output.Format) error {
 	s, err := target.Open(ctx, f, name)
 	if err != nil {
 		return err

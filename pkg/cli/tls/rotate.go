@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
@@ -91,8 +92,8 @@ func runRotate(ctx context.Context, f *factory.Factory, o rotateOptions) error {
 		ctx, cancel := exit.Within(ctx, o.Timeout) // all stages together
 		defer cancel()
 		// Each stage begins when all members have restarted since the one before.
-		same := drive.Request{Action: "sync before the authorities are replaced", Change: intent.Change{Now: tc, Want: tc}}
-		if err := s.Run(ctx, f, o.Options, same); err != nil {
+		same := check.Request{Action: "sync before the authorities are replaced", Change: intent.Change{Now: tc, Want: tc}}
+		if err := drive.Run(ctx, f, s, o.Options, same); err != nil {
 			return err
 		}
 		return replaceAuthorities(ctx, f, s, self, o)
@@ -162,7 +163,7 @@ func taken(ctx context.Context, log io.Writer, c topology.Cluster, timeout time.
 }
 
 // replaceAuthorities goes through the stages that are left.
-func replaceAuthorities(ctx context.Context, f *factory.Factory, s *drive.Session, self *issue.Self, o rotateOptions) error {
+func replaceAuthorities(ctx context.Context, f *factory.Factory, s *target.Session, self *issue.Self, o rotateOptions) error {
 	at, err := self.Progress(ctx)
 	if err != nil {
 		return err
@@ -183,10 +184,10 @@ func replaceAuthorities(ctx context.Context, f *factory.Factory, s *drive.Sessio
 		for _, g := range topology.New(now).Groups {
 			kinds = append(kinds, g.Kind)
 		}
-		r := drive.Request{Action: fmt.Sprintf("replace authorities, stage %d of %d (%s)", i+1, len(stages), stages[i]), Unrecorded: true}
+		r := check.Request{Action: fmt.Sprintf("replace authorities, stage %d of %d (%s)", i+1, len(stages), stages[i]), Unrecorded: true}
 		// The time is when the stage began. If all members have restarted since, nothing restarts again.
 		r.Change, r.Refusal = s.Intent.Restart(now, kinds, nil, at.Since)
-		if err := s.Run(ctx, f, o.Options, r); err != nil {
+		if err := drive.Run(ctx, f, s, o.Options, r); err != nil {
 			return err
 		}
 	}

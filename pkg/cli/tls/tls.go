@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/parent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
@@ -31,7 +31,7 @@ with it, and which certificate each member shows. "rotate" has new ones issued.`
 }
 
 // cluster returns the cluster with a name. One that does not exist yet is to have TLS everywhere.
-func cluster(ctx context.Context, s *drive.Session, domain string) (c topology.Cluster, exists bool, err error) {
+func cluster(ctx context.Context, s *target.Session, domain string) (c topology.Cluster, exists bool, err error) {
 	tc, err := s.Load(ctx)
 	bad, malformed := errors.AsType[*intent.MalformedError](err)
 	_, missing := errors.AsType[*intent.NotFoundError](err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
@@ -23,8 +24,7 @@ type options struct {
 	flags.Options
 	name    []string // the argument that names the cluster
 	version string
-	tiproxy string // its version, which is not the cluster's
-	force   bool
+	tiproxy string        // its version, which is not the cluster's
 	backup  time.Duration // how old the data of the newest backup may be; 0: none is required
 }
 
@@ -102,7 +102,7 @@ func (o *options) bind(cmd *cobra.Command) {
 	o.BindCanary(cmd)
 	cmd.Flags().StringVar(&o.tiproxy, "tiproxy-version", "", "Version that TiProxy is taken to, e.g. v1.3.0; the one that it has without this flag.")
 	cmd.Flags().DurationVar(&o.backup, requireBackup, 0, "Refuse to begin unless a complete full backup, as a Backup of tidb-operator, has data that is newer than this, e.g. 24h.")
-	cmd.Flags().BoolVar(&o.force, "force", false, "Go on although PD cannot be asked whether it is safe, because the new version is what makes PD answer again.")
+	o.BindForce(cmd, "the new version")
 }
 
 func run(ctx context.Context, f *factory.Factory, o options) error {
@@ -126,7 +126,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	if refusal == nil {
 		refusal = o.whyNotBackedUp(ctx, f, change)
 	}
-	return s.Run(ctx, f, o.Options, drive.Request{Action: o.action(), Change: change, Refusal: refusal, WithoutPD: o.force})
+	return drive.Run(ctx, f, s, o.Options, check.Request{Action: o.action(), Change: change, Refusal: refusal})
 }
 
 // action is what the verb is asked for, as reports name it.

@@ -34,7 +34,7 @@ func TestArguments(t *testing.T) {
 			}
 		case err != nil:
 			t.Errorf("%s: %v", c.args, err)
-		case got.name[0] != "basic" || got.version != "v8.1.1" || got.force != strings.Contains(c.args, "--force"):
+		case got.name[0] != "basic" || got.version != "v8.1.1" || got.Force != strings.Contains(c.args, "--force"):
 			t.Errorf("%s: %+v", c.args, got)
 		}
 	}

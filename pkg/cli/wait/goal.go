@@ -30,6 +30,24 @@ type Goal struct {
 
 const converged = "converged"
 
+// Outcome is that the plan of a cluster comes to something. A wait for another outcome than "converged" goes on
+// until that outcome comes, also in a cluster that is being deleted.
+func Outcome(name string) Goal {
+	lacks := func(s Sight) (topology.Kind, string) {
+		if s.Plan.Outcome.String() != name {
+			return "", s.Plan.Outcome.String()
+		}
+		return "", ""
+	}
+	other := name != converged
+	return Goal{text: name, endless: other, deleting: other, lacks: lacks}
+}
+
+// Never is a goal that does not come: the wait ends with an error.
+func Never() Goal {
+	return Goal{endless: true, deleting: true, lacks: func(Sight) (topology.Kind, string) { return "", "an end" }}
+}
+
 // forms are what can be awaited.
 var forms = "converged, version=VERSION, replicas=COMPONENT=N, condition=TYPE[=STATUS]"
 

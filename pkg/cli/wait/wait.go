@@ -3,7 +3,6 @@ package wait
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/explain"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
@@ -41,10 +41,8 @@ type Awaited struct {
 
 // Bind adds the flags of a verb that waits.
 func (a *Awaited) Bind(cmd *cobra.Command) {
-	cmd.Flags().DurationVar(&a.Timeout, "timeout", 0, "Stop waiting after this long, e.g. 30m. Zero waits for ever.")
+	flags.BindTimeout(cmd, &a.Timeout, 0, "Stop waiting after this long, e.g. 30m. Zero waits for ever.")
 	a.Output.Bind(cmd, "With json, one event per line on stdout rather than progress on stderr.")
-	// The only error is a flag that does not exist.
-	_ = cmd.RegisterFlagCompletionFunc("timeout", cobra.NoFileCompletions)
 }
 
 // Validate checks what is known from the flags alone.
@@ -139,7 +137,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 }
 
 // Until waits, and shows what it waits for until then.
-func (a Awaited) Until(ctx context.Context, f *factory.Factory, s *drive.Session) error {
+func (a Awaited) Until(ctx context.Context, f *factory.Factory, s *target.Session) error {
 	ctx, cancel := exit.Within(ctx, a.Timeout)
 	defer cancel()
 	tc, err := s.Load(ctx) // before anything is shown: a name that does not exist needs no screen
@@ -153,18 +151,22 @@ func (a Awaited) Until(ctx context.Context, f *factory.Factory, s *drive.Session
 	action := "wait for " + a.Goal.text
 	printer := s.Printer(f, a.Output, action)
 	defer printer.Close()
-	progress := reconcile.NewProgress(s.Namespace, s.Name, f.Clock.Now, printer).In(f.Context()).For(action)
+	progress := s.Progress(f, action, printer)
 	watch, stop := context.WithCancel(ctx)
 	defer stop()
-	w := &waiting{
-		goal: a.Goal, progress: progress, now: f.Clock.Now, outages: Outages{Existed: true},
-		look: func(ctx context.Context, live bool) (Sight, error) { return look(ctx, s.Observer, live) },
-		pacer: &reconcile.Pacer{
-			Nudges: observe.Watch(watch, meta, topology.New(tc)), Now: f.Clock.Now, Wake: s.Observer.ReadChanges().Wake,
-		},
+	pacer := &reconcile.Pacer{
+		Nudges: observe.Watch(watch, meta, topology.New(tc)), Now: f.Clock.Now, Wake: s.Observer.ReadChanges().Wake,
+	}
+	l := Loop{
+		Goal: a.Goal, Now: f.Clock.Now, Existed: true, Outage: drive.Outage,
+		Look:  func(ctx context.Context, live bool) (Sight, error) { return look(ctx, s.Observer, live) },
+		Show:  func(s Sight, _ bool) error { a.Goal.report(progress, s); return nil },
+		Fail:  progress.Failed,
+		Pause: pacer.Wait,
+		Late:  a.timeoutError,
 	}
 	begun := time.Now()
-	err = a.endError(exit.Ended(ctx, w.wait(ctx)))
+	err = l.Run(ctx)
 	progress.Done(a.outcome(err), int(exit.Of(err)), time.Since(begun), explain.Error(err))
 	return drive.Said(err)
 }
@@ -177,15 +179,13 @@ func (a Awaited) outcome(err error) string {
 	return drive.Outcome(err)
 }
 
-// endError returns the error of a wait, after a timeout with what was awaited.
-func (a Awaited) endError(err error) error {
-	switch {
-	case !errors.Is(err, exit.ErrTimedOut):
-		return err
-	case a.Timeout == 0: // the caller has bounded it, together with what else it does
-		return exit.With(exit.TimedOut, fmt.Errorf("timed out; what was awaited has not come: %s", a.Goal.text))
+// timeoutError returns the error after a timeout, with what was awaited.
+func (a Awaited) timeoutError() error {
+	after := ""
+	if a.Timeout > 0 { // otherwise the caller has bounded it, together with what else it does
+		after = fmt.Sprintf(" after %s", a.Timeout)
 	}
-	return exit.With(exit.TimedOut, fmt.Errorf("timed out after %s; what was awaited has not come: %s", a.Timeout, a.Goal.text))
+	return exit.With(exit.TimedOut, fmt.Errorf("timed out%s; what was awaited has not come: %s", after, a.Goal.text))
 }
 
 // look observes a cluster, and decides what a driver would do.
@@ -201,63 +201,12 @@ func look(ctx context.Context, o *observe.Observer, live bool) (Sight, error) {
 	return Sight{Wanted: wanted, Snapshot: seen.Snapshot, Plan: plan.Decide(component.Profiles(), plan.Policy{}, wanted, seen.Snapshot)}, nil
 }
 
-// waiting is a wait that goes on.
-type waiting struct {
-	goal     Goal
-	progress *reconcile.Progress
-	look     func(ctx context.Context, live bool) (Sight, error)
-	pacer    reconcile.Waiter
-	now      func() time.Time
-	outages  Outages
-}
-
-// wait looks until the goal is reached, or until waiting does not help any more. Before the command ends for one of
-// these reasons, the cluster is read live, because a copy may show an old state.
-func (w *waiting) wait(ctx context.Context) error {
-	for {
-		s, err := w.look(ctx, false)
-		over, end := w.judge(s, err)
-		if over && err == nil {
-			if s, err = w.look(ctx, true); err == nil {
-				over, end = w.judge(s, nil)
-			}
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		bearable := w.outages.Bearable(err, w.now())
-		switch {
-		case err == nil:
-			w.report(s)
-		case !bearable:
-			return w.outages.Lost(err)
-		default:
-			over = false
-			w.progress.Failed(err)
-		}
-		if over {
-			return end
-		}
-		if err := w.pacer.Wait(ctx, s.Plan, err); err != nil {
-			return err
-		}
-	}
-}
-
-// judge reports whether a look ends the wait, and how.
-func (w *waiting) judge(s Sight, err error) (over bool, end error) {
-	if err != nil {
-		return false, nil
-	}
-	return w.goal.Ended(s)
-}
-
 // report shows a look as a run shows its turns. What is awaited is a gate as well, unless the gates
 // of the plan are all there is to it.
-func (w *waiting) report(s Sight) {
+func (g Goal) report(progress *reconcile.Progress, s Sight) {
 	p := s.Plan
-	if kind, lacks := w.goal.lacks(s); lacks != "" && w.goal.text != converged {
-		p.Gates = append([]plan.Gate{{Component: kind, Reason: plan.GoalReached, Want: w.goal.text, Observed: lacks}}, p.Gates...)
+	if kind, lacks := g.lacks(s); lacks != "" && g.text != converged {
+		p.Gates = append([]plan.Gate{{Component: kind, Reason: plan.GoalReached, Want: g.text, Observed: lacks}}, p.Gates...)
 	}
-	w.progress.Decided(s.Wanted, s.Snapshot, p)
+	progress.Decided(s.Wanted, s.Snapshot, p)
 }

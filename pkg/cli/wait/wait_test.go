@@ -198,14 +198,16 @@ func (l *looks) waitFor(t *testing.T, text string) error {
 		t.Fatal(err)
 	}
 	now := func() time.Time { return l.now }
-	w := &waiting{outages: Outages{Existed: true}, goal: g, progress: reconcile.NewProgress("ns", "t", now, l), now: now, pacer: l}
-	w.look = func(_ context.Context, live bool) (Sight, error) {
+	progress := reconcile.NewProgress("ns", "t", now, l)
+	w := Loop{Goal: g, Existed: true, Outage: drive.Outage, Now: now, Fail: progress.Failed, Pause: l.Wait, Late: Awaited{Goal: g}.timeoutError}
+	w.Show = func(s Sight, _ bool) error { g.report(progress, s); return nil }
+	w.Look = func(_ context.Context, live bool) (Sight, error) {
 		if live {
 			l.lives++
 		}
 		return l.all[0]()
 	}
-	return w.wait(t.Context())
+	return w.Run(t.Context())
 }
 
 func shows(c *plantest.Cluster) func() (Sight, error) {
@@ -295,7 +297,7 @@ func TestShown(t *testing.T) {
 // TestEnded: after a timeout the error names what was awaited.
 func TestEnded(t *testing.T) {
 	o := Awaited{Goal: Goal{text: "version=v8.5.2"}, Timeout: time.Minute}
-	err := o.endError(exit.ErrTimedOut)
+	err := o.timeoutError()
 	if exit.Of(err) != exit.TimedOut || err.Error() != "timed out after 1m0s; what was awaited has not come: version=v8.5.2" {
 		t.Error(err)
 	}

@@ -2,6 +2,7 @@
 package why
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -10,8 +11,8 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/spin"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/status"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
@@ -64,9 +65,7 @@ evidence that one look cannot have, such as for how long a port has refused conn
 		},
 	}
 	o.output.Bind(cmd)
-	cmd.Flags().DurationVar(&o.timeout, "timeout", time.Minute, "Give up reading the cluster after this long. Zero waits for ever.")
-	// The only error is a flag that does not exist.
-	_ = cmd.RegisterFlagCompletionFunc("timeout", cobra.NoFileCompletions)
+	flags.BindTimeout(cmd, &o.timeout, time.Minute, "Give up reading the cluster after this long. Zero waits for ever.")
 	return cmd
 }
 
@@ -78,10 +77,10 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	defer s.Close()
 	ctx, cancel := exit.Within(ctx, o.timeout)
 	defer cancel()
-	shown := spin.On(f, "reading cluster "+s.Namespace+"/"+s.Name)
+	shown := s.Spin(f)
 	seen, err := status.Look(ctx, s, f.Context())
 	shown.Stop()
-	if err != nil {
+	if err = cmp.Or(err, seen.Unreadable); err != nil {
 		return exit.Ended(ctx, err)
 	}
 	member, err := find(seen.Wanted.Cluster, seen.Snapshot, o.member)

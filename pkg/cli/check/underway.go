@@ -1,16 +1,20 @@
-package drive
+package check
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/preview"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -27,9 +31,9 @@ type Underway struct {
 	Scales bool
 }
 
-// Underway returns what is left to be done. A spec that would be refused now is under way as well: it
+// ReadUnderway returns what is left to be done in a cluster. A spec that would be refused now is under way as well: it
 // is what a person may want to take back.
-func (s *Session) Underway(ctx context.Context, tc *v1alpha1.TidbCluster) (Underway, error) {
+func ReadUnderway(ctx context.Context, s *target.Session, tc *v1alpha1.TidbCluster) (Underway, error) {
 	seen, err := s.Observer.Against(ctx, topology.New(tc))
 	if err != nil {
 		return Underway{}, err
@@ -67,6 +71,58 @@ func scaling(before map[topology.Kind]int, w desired.State, snap state.Snapshot)
 		waits := func(m state.Member) bool { return m.Ordinal >= was && !m.Up() }
 		if changed && (got.Set.Replicas != g.Size() || slices.ContainsFunc(got.BelowReplicas(), waits)) {
 			all = append(all, fmt.Sprintf("%s: %d to %s", g.Kind.Title(), was, preview.Members(g.Size())))
+		}
+	}
+	return all
+}
+
+// merges says that an earlier change is not carried out yet, and what this change then means. Both changes are
+// carried out together. A change that takes the earlier change back means just that.
+func (p proposal) merges(seen state.Observation, next desired.State) []Warning {
+	if p.now == nil || p.Unrecorded || p.Write == nil || !p.changes() {
+		return nil
+	}
+	seen.Cluster = *p.now
+	under, w, err := underway(seen)
+	if err != nil || len(under.Left) == 0 {
+		return nil // nothing is known to be under way
+	}
+	text := fmt.Sprintf("an earlier change is not carried out yet: %s (%s); both changes are carried out together",
+		strings.Join(under.Left, "; "), p.lastChange())
+	if again := restartAgain(w, next, seen.Snapshot); len(again) > 0 {
+		text += "; these members have restarted for it, and restart once more: " + strings.Join(again, ", ")
+	}
+	return []Warning{{Text: text, Reason: event.ChangeUnderway}}
+}
+
+// changes reports whether the request changes what is asked for.
+func (p proposal) changes() bool {
+	return Differences(p.Now, p.Want) != "" || p.Now.Annotations[topology.AnnotationRestart] != p.Want.Annotations[topology.AnnotationRestart]
+}
+
+// lastChange says by whom the spec was changed last, and when, as far as it is recorded.
+func (p proposal) lastChange() string {
+	if last, recorded := topology.LastChangeOf(p.Now); recorded && last.IsLast(p.Now) {
+		return "asked for by " + last.String()
+	}
+	if all := topology.SpecWriters(p.Now, time.Time{}); len(all) > 0 {
+		return fmt.Sprintf("the spec was written by %s at %s", all[0].Manager, all[0].Time.UTC().Format(time.RFC3339))
+	}
+	return "it is not recorded by whom"
+}
+
+// restartAgain returns the members that have restarted in the present rollout, and restart again for the next
+// change.
+func restartAgain(now, next desired.State, snap state.Snapshot) []string {
+	var all []string
+	for _, g := range next.Groups {
+		got := snap.Groups[g.Kind]
+		before, _ := now.Group(g.Kind)
+		rolling := slices.ContainsFunc(got.BelowReplicas(), got.Outdated)
+		for _, m := range preview.Restarting(g, got) {
+			if rolling && before.Current(got, m) {
+				all = append(all, m.Name)
+			}
 		}
 	}
 	return all

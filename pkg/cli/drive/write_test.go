@@ -11,12 +11,13 @@ import (
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/start"
 )
 
 // stored returns a session for a cluster with a spec, and its TidbCluster.
-func stored(t *testing.T, uid string, spec map[string]any) (*Session, *v1alpha1.TidbCluster) {
+func stored(t *testing.T, uid string, spec map[string]any) (*target.Session, *v1alpha1.TidbCluster) {
 	t.Helper()
 	dyn := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
 		map[schema.GroupVersionResource]string{intent.Resource: "TidbClusterList"},
@@ -24,7 +25,7 @@ func stored(t *testing.T, uid string, spec map[string]any) (*Session, *v1alpha1.
 			"apiVersion": "pingcap.com/v1alpha1", "kind": "TidbCluster",
 			"metadata": map[string]any{"namespace": "ns", "name": "t", "uid": uid}, "spec": spec,
 		}})
-	s := &Session{Namespace: "ns", Name: "t", Connections: start.Connections{Intent: intent.New(dyn)}}
+	s := &target.Session{Namespace: "ns", Name: "t", Connections: start.Connections{Intent: intent.New(dyn)}}
 	tc, err := s.Load(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +64,7 @@ func TestReplaced(t *testing.T) {
 				uid = "other"
 			}
 			s, _ := stored(t, uid, tc.now)
-			err := s.replaced(t.Context(), before, asked)
+			err := replaced(t.Context(), s, before, asked)
 			if tc.says == "" && err == nil {
 				return
 			}
@@ -77,7 +78,7 @@ func TestReplaced(t *testing.T) {
 // A command that changes nothing itself succeeds with every spec.
 func TestNothingAsked(t *testing.T) {
 	s, tc := stored(t, "u", spec("v8.1.0", 3, ""))
-	if err := s.replaced(t.Context(), tc, nil); err != nil {
+	if err := replaced(t.Context(), s, tc, nil); err != nil {
 		t.Error(err)
 	}
 }

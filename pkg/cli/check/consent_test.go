@@ -1,4 +1,4 @@
-package drive
+package check
 
 import (
 	"bytes"
@@ -90,7 +90,7 @@ func TestEffects(t *testing.T) {
 		{"data is discarded", plantest.New(3, 3, 2), discard, "the data of t-tikv-1, t-tikv-2 is given up for good"},
 		{"data is discarded, which has begun", discarded, discard, "the data of t-tikv-2 is given up for good"},
 	} {
-		p := prospect{request: propose(c.request), wanted: c.cluster.Wanted, snapshot: c.cluster.Seen, plan: c.cluster.Decide()}
+		p := Prospect{request: propose(c.request), Wanted: c.cluster.Wanted, Snapshot: c.cluster.Seen, Plan: c.cluster.Decide()}
 		if got := strings.Join(p.effects(), "\n"); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
@@ -125,7 +125,7 @@ func TestConsent(t *testing.T) {
 		f.Args = []string{"upgrade", "t", "v8.1.1"}
 		cluster := newTemplate(plantest.New(1, 3, 2), topology.PD)
 		cluster.Wanted.Cluster.Namespace, cluster.Wanted.Cluster.Name = "db", "t"
-		p := prospect{request: proposal{Request: Request{Action: "upgrade to v8.1.1"}}, wanted: cluster.Wanted, snapshot: cluster.Seen, plan: cluster.Decide()}
+		p := Prospect{request: proposal{Request: Request{Action: "upgrade to v8.1.1"}}, Wanted: cluster.Wanted, Snapshot: cluster.Seen, Plan: cluster.Decide()}
 		_, err := p.consent(t.Context(), f, c.o)
 		if exit.Of(err) != c.code || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: exit code %d, want %d: %v", c.name, exit.Of(err), c.code, err)
@@ -169,7 +169,7 @@ func TestPlanIsShown(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		f := factory.New(genericiooptions.IOStreams{In: c.in, Out: io.Discard, ErrOut: &out}, func(string) string { return "" }, "")
-		p := prospect{wanted: c.cluster.Wanted, snapshot: c.cluster.Seen, plan: c.cluster.Decide()}
+		p := Prospect{Wanted: c.cluster.Wanted, Snapshot: c.cluster.Seen, Plan: c.cluster.Decide()}
 		p.request.Action = "upgrade to v8.1.1"
 		if !c.isNew {
 			p.request.now = &c.cluster.Wanted.Cluster

@@ -1,4 +1,4 @@
-package drive
+package check
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
@@ -98,23 +99,19 @@ func (p proposal) checkRequest() error {
 	problems = append(problems, topology.ValidateUpdate(p.now, want)...)
 	switch {
 	case want.Deleting:
-		return exit.Refusef("%s is being deleted, so nothing was changed", title(want))
+		return exit.Refusef("%s is being deleted, so nothing was changed", target.Title(want))
 	case len(problems) > 0:
 		return refuse(want, verdict, lines(problems))
 	case want.Paused && !p.Keep:
-		return exit.With(exit.Paused, remedy.For(fmt.Errorf("%s is %s; nothing was changed", title(want), want.Pause), unpause(want)))
+		return Paused(want, "; nothing was changed")
 	}
 	return nil
 }
 
-// writtenWhilePaused returns the error after a request was written to a paused cluster.
-func (p proposal) writtenWhilePaused() error {
+// Paused returns the error of a command about a cluster that is paused, with what was done nevertheless.
+func Paused(c topology.Cluster, done string) error {
 	return exit.With(exit.Paused, remedy.For(
-		fmt.Errorf("%s is %s; what is wanted was written, and nothing else was done", title(p.want), p.want.Pause), unpause(p.want)))
-}
-
-func unpause(c topology.Cluster) remedy.Action {
-	return remedy.Run("end the pause", c.Plugin("resume"))
+		fmt.Errorf("%s is %s%s", target.Title(c), c.Pause, done), remedy.Run("end the pause", c.Plugin("resume"))))
 }
 
 // allow refuses what must not be done in the cluster's state.
@@ -190,7 +187,7 @@ func (p proposal) seeing(c topology.Cluster, snap state.Snapshot) error {
 		return nil // no member runs that could be disturbed
 	}
 	return remedy.For(
-		exit.Refusef("PD of %s cannot be asked whether this is safe (%s), so nothing was changed", title(c), snap.PD.Problem),
+		exit.Refusef("PD of %s cannot be asked whether this is safe (%s), so nothing was changed", target.Title(c), snap.PD.Problem),
 		remedy.Run("see what is wrong", c.Plugin("status")),
 		remedy.Say("give --force, if the change is what makes PD answer again"))
 }
@@ -209,9 +206,9 @@ func asleep(snap state.Snapshot) bool {
 // refuse returns an error with all reasons against a request, one a line if there are several.
 func refuse(c topology.Cluster, verdict string, problems []error) error {
 	if len(problems) == 1 {
-		return exit.Refusef("%s: %s; nothing was changed: %w", title(c), verdict, problems[0])
+		return exit.Refusef("%s: %s; nothing was changed: %w", target.Title(c), verdict, problems[0])
 	}
-	args := []any{title(c), verdict, len(problems)}
+	args := []any{target.Title(c), verdict, len(problems)}
 	for _, p := range problems {
 		args = append(args, p)
 	}
@@ -230,8 +227,4 @@ func lines(errs field.ErrorList) []error {
 		all = append(all, texts[text])
 	}
 	return all
-}
-
-func title(c topology.Cluster) string {
-	return fmt.Sprintf("cluster %s/%s", c.Namespace, c.Name)
 }

@@ -1,4 +1,4 @@
-package drive
+package check
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/preview"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
@@ -23,13 +24,13 @@ import (
 // consent asks the user before the request takes a service or data away. In a terminal it asks also before the
 // request changes anything that exists, with what will be done. It reports whether it has asked. A dry run and --yes
 // do not ask, and without a terminal only what takes something away needs --yes, as kubectl's verbs do.
-func (p prospect) consent(ctx context.Context, f *factory.Factory, o flags.Options) (asked bool, err error) {
+func (p Prospect) consent(ctx context.Context, f *factory.Factory, o flags.Options) (asked bool, err error) {
 	if o.Yes || o.DryRun != flags.NoDryRun {
 		return false, nil
 	}
-	c, effects := p.wanted.Cluster, p.effects()
-	if f.CanAsk() && !o.Output.JSON() && p.request.now != nil && p.plan.Outcome != plan.Paused {
-		shown := p.preview(f.Context())
+	c, effects := p.Wanted.Cluster, p.effects()
+	if f.CanAsk() && !o.Output.JSON() && p.request.now != nil && p.Plan.Outcome != plan.Paused {
+		shown := p.Preview(f.Context())
 		if len(shown.Forecast.Steps) > 0 {
 			shown.Print(f.Streams.ErrOut, report.Width(f.Streams.ErrOut))
 		}
@@ -42,17 +43,17 @@ func (p prospect) consent(ctx context.Context, f *factory.Factory, o flags.Optio
 	}
 	return true, consent.Ask(ctx, f, consent.Question{
 		Namespace: c.Namespace, Name: c.Name, Effects: effects,
-		Doing: fmt.Sprintf("carry out %q on %s", p.request.Action, title(c)),
+		Doing: fmt.Sprintf("carry out %q on %s", p.request.Action, target.Title(c)),
 	})
 }
 
 // foretold returns what a run that is no dry run would ask about. In a cluster that is paused it also returns what
 // an earlier run has begun.
-func (p prospect) foretold() []warning {
-	var notes []warning
-	for _, f := range p.plan.Notices {
+func (p Prospect) foretold() []Warning {
+	var notes []Warning
+	for _, f := range p.Plan.Notices {
 		if f.Reason == event.BegunBeforePause {
-			notes = append(notes, warning{text: cmp.Or(f.Member, f.Component.Title()) + ": " + f.Text, remedy: f.Remedy})
+			notes = append(notes, Warning{Text: cmp.Or(f.Member, f.Component.Title()) + ": " + f.Text, Remedy: f.Remedy})
 		}
 	}
 	for _, effect := range p.effects() {
@@ -64,19 +65,19 @@ func (p prospect) foretold() []warning {
 // effects returns what the request takes away that users may need, a sentence each. They depend on
 // what is wanted and what exists, not on the verb: sync asks the same after the TidbCluster was
 // edited.
-func (p prospect) effects() []string {
-	if p.plan.Outcome == plan.Paused {
+func (p Prospect) effects() []string {
+	if p.Plan.Outcome == plan.Paused {
 		return nil
 	}
 	var all []string
 	for _, profile := range component.Profiles() {
-		g, ok := p.wanted.Group(profile.Kind)
-		got := p.snapshot.Groups[profile.Kind]
+		g, ok := p.Wanted.Group(profile.Kind)
+		got := p.Snapshot.Groups[profile.Kind]
 		switch {
 		case !ok || g.Suspend:
 		case g.Replicas == 0 && got.Set.Exists && got.Set.Replicas > 0:
 			all = append(all, fmt.Sprintf("%s goes from %s to none, so that %s", g.Kind.Title(), preview.Members(got.Set.Replicas), g.Kind.Without()))
-		case profile.Kind.Data() == topology.Raft && restartsOnly(g, got, p.snapshot.PD):
+		case profile.Kind.Data() == topology.Raft && restartsOnly(g, got, p.Snapshot.PD):
 			all = append(all, fmt.Sprintf("%s has one member, which restarts: until it serves again, the whole cluster cannot be used", g.Kind.Title()))
 		}
 	}
@@ -95,9 +96,9 @@ func restartsOnly(g desired.Group, got state.Group, pd state.PD) bool {
 }
 
 // discards returns the stores whose data is given up for good, as far as that has not begun yet.
-func (p prospect) discards() []string {
+func (p Prospect) discards() []string {
 	names := slices.Clone(p.request.Policy.Failover.Discard)
-	for _, g := range p.wanted.Groups {
+	for _, g := range p.Wanted.Groups {
 		names = slices.DeleteFunc(names, func(name string) bool {
 			f, given := g.Failure(name)
 			return given && f.Discarded

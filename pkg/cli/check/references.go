@@ -1,4 +1,4 @@
-package drive
+package check
 
 import (
 	"context"
@@ -12,8 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
@@ -100,9 +98,9 @@ func (f *findings) storage(ctx context.Context, kube kubernetes.Interface) {
 // judge returns the findings for which a request must be refused, and the findings that the user should
 // only know. A claim of a class that does not exist waits for ever; a ConfigMap or a Secret may
 // come later.
-func (f findings) judge(p proposal, snap state.Snapshot) (field.ErrorList, []warning) {
+func (f findings) judge(p proposal, snap state.Snapshot) (field.ErrorList, []Warning) {
 	var problems field.ErrorList
-	var warnings []warning
+	var warnings []Warning
 	for _, ref := range f.missing {
 		switch {
 		case ref.Kind != topology.StorageClass:
@@ -147,47 +145,4 @@ func names(c *topology.Cluster, ref topology.Reference) bool {
 	return slices.ContainsFunc(topology.References(*c), func(r topology.Reference) bool {
 		return r.Name == ref.Name && r.Field.String() == ref.Field.String()
 	})
-}
-
-// unknownFields lists fields of the TidbCluster that a later version has written, and
-// that this one neither follows nor changes.
-func (r Request) unknownFields() []warning {
-	if r.Now == nil {
-		return nil
-	}
-	fields := topology.Unknown(r.Now)
-	if len(fields) == 0 {
-		return nil
-	}
-	return []warning{warn("this version of kubectl tidb does not know %s: it stays as it is and has no effect; use a version that knows it",
-		strings.Join(fields, ", "))}
-}
-
-// warning is something that the user should know, and that is no reason to refuse, with what can be
-// done.
-type warning struct {
-	text   string
-	remedy remedy.Remedy
-	reason event.NoticeReason // "" for SpecWarning
-}
-
-func warn(format string, args ...any) warning { return warning{text: fmt.Sprintf(format, args...)} }
-
-func (w warning) line(context string) string {
-	if w.remedy == nil {
-		return w.text
-	}
-	return w.text + "; " + w.remedy.Line(context)
-}
-
-// warnings are about the request alone.
-func (p proposal) warnings() []warning {
-	var all []warning
-	for _, text := range p.Warnings {
-		all = append(all, warning{text: text})
-	}
-	for _, w := range topology.Warnings(p.now, p.want) {
-		all = append(all, warning{text: w.String(), remedy: w.Remedy})
-	}
-	return append(all, p.setBack()...)
 }

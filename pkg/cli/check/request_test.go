@@ -1,8 +1,7 @@
-package drive
+package check
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 
@@ -13,12 +12,10 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
@@ -137,75 +134,5 @@ func wantRefusal(t *testing.T, name string, err error, code exit.Code, says stri
 	}
 	if code != exit.OK && strings.Count(err.Error(), "\n") != strings.Count(err.Error(), "\n  ") {
 		t.Errorf("%s: %q is more than a paragraph and a list", name, err)
-	}
-}
-
-func TestConclude(t *testing.T) {
-	broken := errors.New("broken")
-	at, paused := plan.Plan{}, plan.Plan{Outcome: plan.Paused}
-	stuck := plan.Plan{Outcome: plan.Blocked, Gates: []plan.Gate{{Reason: plan.PDServing}, {Reason: plan.UpdateAllowed, Blocked: true, Remedy: remedy.Remedy{remedy.Say("do it")}}}}
-	for _, c := range []struct {
-		name    string
-		plan    plan.Plan
-		err     error
-		code    exit.Code
-		outcome string
-	}{
-		{"converged", at, nil, exit.OK, "converged"},
-		{"blocked", stuck, nil, exit.Refused, "blocked"},
-		{"paused", paused, nil, exit.Paused, "paused"},
-		{"broken", at, broken, exit.Failure, "failed"},
-		{"deleted during the run", at, &intent.NotFoundError{Err: broken}, exit.Aborted, "aborted"},
-		{"interrupted", stuck, exit.ErrInterrupted, exit.Interrupted, "interrupted"},
-		{"timed out", at, exit.ErrTimedOut, exit.TimedOut, "timedOut"},
-	} {
-		err := conclude(c.plan, c.err)
-		if got := exit.Of(err); got != c.code || outcomes[got] != c.outcome {
-			t.Errorf("%s: exit code %d (%s), want %d (%s): %v", c.name, got, outcomes[got], c.code, c.outcome, err)
-		}
-		if again := Said(err); exit.Of(again) != c.code || again != nil && again.Error() != "" {
-			t.Errorf("%s: said twice: %v", c.name, again)
-		}
-	}
-}
-
-// unread is an Actor of a cluster that cannot be read, so that nothing can be taken back either.
-type unread struct{ reconcile.Actor }
-
-func (unread) Observe(context.Context, bool) (state.Observation, error) {
-	return state.Observation{}, errors.New("broken")
-}
-
-// TestLeftBehind: an error about changes that could not be taken back also says why the run ended.
-func TestLeftBehind(t *testing.T) {
-	left := reconcile.Engine{Observer: unread{}, Actor: unread{}}.Undo(t.Context())
-	const broken = "temporary changes in PD could not be taken back, and stay recorded in the cluster: broken"
-	stuck := plan.Plan{Outcome: plan.Blocked, Gates: []plan.Gate{{Reason: plan.UpdateAllowed, Blocked: true, Remedy: remedy.Remedy{remedy.Say("do it")}}}}
-	for _, c := range []struct {
-		name string
-		plan plan.Plan
-		err  error
-		want string
-	}{
-		{"blocked", stuck, errors.Join(left), "update rejected\n" + broken},
-		{"paused", plan.Plan{Outcome: plan.Paused}, errors.Join(left), "the cluster is paused: spec.paused is set, and it is not known by whom\n" + broken},
-		{"under way", plan.Plan{Outcome: plan.Wait}, errors.Join(left), broken},
-		{"interrupted", plan.Plan{Outcome: plan.Wait}, errors.Join(exit.ErrInterrupted, left), "interrupted\n" + broken},
-	} {
-		if err := conclude(c.plan, c.err); exit.Of(err) != exit.Failure || err.Error() != c.want {
-			t.Errorf("%s: exit code %d, %q, want %q", c.name, exit.Of(err), err, c.want)
-		}
-	}
-}
-
-// TestOutcomes: every exit code has an outcome.
-func TestOutcomes(t *testing.T) {
-	words := map[string]bool{}
-	for _, code := range []exit.Code{0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 130} {
-		word := outcomes[code]
-		if word == "" || words[word] {
-			t.Errorf("exit code %d is %q", code, word)
-		}
-		words[word] = true
 	}
 }

@@ -1,4 +1,4 @@
-package drive
+package check
 
 import (
 	"errors"
@@ -86,7 +86,7 @@ func TestStorageClass(t *testing.T) {
 				said = append(said, p.Error())
 			}
 			for _, w := range warnings {
-				said = append(said, w.text)
+				said = append(said, w.Text)
 			}
 			for _, text := range said {
 				if !strings.HasPrefix(text, "spec.tikv.storageClassName: ") || !strings.Contains(text, "fast, slow") {
@@ -119,8 +119,8 @@ func TestMissingSources(t *testing.T) {
 	}
 	problems, warnings := found.judge(propose(Request{Change: intent.Change{Want: tc}}), state.Snapshot{})
 	if len(problems) > 0 || len(warnings) != 2 ||
-		!strings.HasPrefix(warnings[0].text, "spec.tikv.envFrom[0].secretRef.name: there is no Secret gone in namespace db") ||
-		!strings.HasPrefix(warnings[1].text, "spec.tidb.bootstrapSQLConfigMapName: there is no ConfigMap sql") {
+		!strings.HasPrefix(warnings[0].Text, "spec.tikv.envFrom[0].secretRef.name: there is no Secret gone in namespace db") ||
+		!strings.HasPrefix(warnings[1].Text, "spec.tidb.bootstrapSQLConfigMapName: there is no ConfigMap sql") {
 		t.Errorf("problems %v, warnings %q", problems, warnings)
 	}
 }
@@ -140,7 +140,7 @@ func TestUnreadable(t *testing.T) {
 func TestWarnings(t *testing.T) {
 	tc := basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.PreferIPv6 = true })
 	got := propose(Request{Change: intent.Change{Want: tc}, Warnings: []string{"by the verb"}}).warnings()
-	if len(got) != 2 || got[0].text != "by the verb" || !strings.HasPrefix(got[1].text, "spec.preferIPv6 ") {
+	if len(got) != 2 || got[0].Text != "by the verb" || !strings.HasPrefix(got[1].Text, "spec.preferIPv6 ") {
 		t.Errorf("%q", got)
 	}
 }

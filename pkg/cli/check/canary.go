@@ -1,4 +1,4 @@
-package drive
+package check
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/preview"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -16,8 +17,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
 )
 
-// withCanary adds the canary that the flag asks for to a request.
-func (r Request) withCanary(o flags.Options) Request {
+// WithFlags adds to a request what the flags of a run say.
+func (r Request) WithFlags(o flags.Options) Request {
+	r.Policy.Eviction, r.WithoutPD = o.Eviction, r.WithoutPD || o.Force
 	if o.Canary == "" || r.Want == nil {
 		return r
 	}
@@ -59,13 +61,13 @@ func (p proposal) holdsNothing(w desired.State, snap state.Snapshot) error {
 
 // obeyed refuses a canary while a tidb-operator drives the cluster: it knows of none, and would restart
 // all members.
-func (s *Session) obeyed(ctx context.Context, o flags.Options, p proposal) error {
+func (p proposal) obeyed(ctx context.Context, operators *lease.Operators, o flags.Options) error {
 	c, asks := p.asksCanary()
 	if !asks || o.TakeOver || p.now == nil {
 		return nil
 	}
 	t := lease.TargetOf(p.want)
-	found, err := s.operators.Find(ctx, t)
+	found, err := operators.Find(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -74,6 +76,6 @@ func (s *Session) obeyed(ctx context.Context, o flags.Options, p proposal) error
 		return nil
 	}
 	return remedy.For(
-		exit.Refusef("%s drives %s and would restart all members, since it does not know of canary %s; nothing was changed", op, title(p.want), c),
+		exit.Refusef("%s drives %s and would restart all members, since it does not know of canary %s; nothing was changed", op, target.Title(p.want), c),
 		remedy.Say("stop it, or exclude the cluster by its -selector"))
 }
