@@ -110,11 +110,11 @@ func pdState(sc plan.Scope) string {
 var quorumStays = plan.Hook{
 	Reason: plan.QuorumWithoutMember, Want: "quorum without it",
 	Done: func(sc plan.Scope, m state.Member) bool {
-		pd, left := sc.All.PD, sc.All.PD.Healthy
+		pd, down := sc.All.PD, 0
 		if m.Database.Healthy {
-			left--
+			down = 1
 		}
-		return pd.Members <= 2 || left >= pd.Quorum()
+		return pd.Members <= 2 || pd.QuorumWithout(down)
 	},
 	Observed: func(sc plan.Scope, _ state.Member) string { return pdState(sc) },
 	Remedy:   remedy.Remedy{remedy.Say("bring the other members of PD up first, also those in other Kubernetes clusters")},
@@ -248,9 +248,9 @@ var quorumRemains = plan.Hook{
 		}
 		rest := pd.Members - 1
 		switch {
-		case healthy < rest/2+1:
+		case !pd.QuorumAfterRemoval(healthy):
 			return fmt.Sprintf("%d of the other %d members healthy", healthy, rest)
-		case healthy-looping < rest/2+1:
+		case !pd.QuorumAfterRemoval(healthy - looping):
 			return fmt.Sprintf("%d of the other %d members healthy, but %d of them crash again and again", healthy, rest, looping)
 		}
 		if m.Database.Healthy && !othersHere(sc, m) {

@@ -54,7 +54,7 @@ func spareStore(_ plan.Scope, m state.Member, now bool) string {
 func ownStores(sc plan.Scope) int {
 	n := 0
 	for _, m := range sc.Got.Members {
-		if m.Database.Presence == state.Present && m.Database.State != state.StoreTombstone {
+		if m.CountedOn() {
 			n++
 		}
 	}

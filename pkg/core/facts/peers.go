@@ -11,7 +11,7 @@ import (
 // is. Such stores are peers of the stores here. Copies of TiFlash vote for nothing, so stores of TiFlash need none of
 // them.
 func (c Component) MissingElsewhere() string {
-	if c.Want.Kind.Data() != topology.Store || c.Want.Kind.Optional() {
+	if !c.Want.Kind.Leads() {
 		return ""
 	}
 	return state.MissingElsewhere(*c.All)

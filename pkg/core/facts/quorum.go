@@ -39,7 +39,7 @@ func (c Component) quorumNeedsTheLast() bool {
 			lasting--
 		}
 	}
-	return last >= c.Want.Size() && pd.Known() && lasting < (pd.Members-1)/2+1
+	return last >= c.Want.Size() && pd.Known() && !pd.QuorumAfterRemoval(lasting)
 }
 
 // VotingMembers returns the members that have a vote. Members that were given up and removed from PD have

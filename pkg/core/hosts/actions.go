@@ -79,7 +79,7 @@ func (h Host) Start(all []Sight, by string, at time.Time) []Action {
 			if !slices.Contains(c.Members, m.Name) {
 				c.Members = append(c.Members, m.Name)
 			}
-			if !isStore(m) || m.Database.Evicting {
+			if !m.CountsAsStore() || m.Database.Evicting {
 				continue
 			}
 			c.Evicting = union(c.Evicting, []uint64{m.Database.ID})
@@ -158,7 +158,7 @@ func (h Host) Stop() []Action {
 func (h Host) Evicted(s Sight) []string {
 	var all []string
 	for _, m := range h.Members(s) {
-		if isStore(m) {
+		if m.CountsAsStore() {
 			all = append(all, m.Name)
 		}
 	}

@@ -97,23 +97,9 @@ func members(s Sight, which func(state.Member) bool) []state.Member {
 	return all
 }
 
-// votes reports whether a member votes in PD.
-func votes(m state.Member) bool { return m.Kind.Data() == topology.Raft }
-
-// leads reports whether a member is a store that leads regions.
-func leads(m state.Member) bool { return m.Kind.Data() == topology.Store && !m.Kind.Optional() }
-
-// countedOn reports whether PD counts on a store.
-func countedOn(m state.Member) bool {
-	return m.Database.Presence == state.Present && m.Database.State != state.StoreTombstone
-}
-
-// isStore reports whether a member is a store that leads regions, and on which PD counts.
-func isStore(m state.Member) bool { return leads(m) && countedOn(m) }
-
 // missed reports whether a member that the cluster counts on does not serve.
 func missed(s Sight, m state.Member) bool {
-	counted := m.Ordinal < s.Snapshot.Groups[m.Kind].Set.Replicas || (votes(m) || leads(m)) && countedOn(m)
+	counted := m.Ordinal < s.Snapshot.Groups[m.Kind].Set.Replicas || (m.Kind.Votes() || m.Kind.Leads()) && m.CountedOn()
 	return counted && !m.Up()
 }
 
@@ -179,23 +165,23 @@ func (h Host) noRun(s Sight, _ []Sight) (Refusal, bool) {
 func (h Host) quorumOfPD(s Sight, same []Sight) (Refusal, bool) {
 	var on []string
 	pd := s.Snapshot.PD
-	left := pd.Healthy
+	down := 0
 	for _, o := range same {
 		for _, m := range h.Members(o) {
-			if votes(m) && countedOn(m) {
+			if m.Kind.Votes() && m.CountedOn() {
 				on = append(on, m.Name)
 				if m.Database.Healthy {
-					left--
+					down++
 				}
 			}
 		}
 	}
-	if len(on) == 0 || left >= pd.Quorum() {
+	if len(on) == 0 || pd.QuorumWithout(down) {
 		return Refusal{}, false
 	}
 	return Refusal{
 		Text: fmt.Sprintf("PD has %s, of which %d would be healthy without %s: it would have no quorum, and the whole cluster would stop",
-			remedy.Count(pd.Members, "member", "members"), left, strings.Join(on, ", ")),
+			remedy.Count(pd.Members, "member", "members"), pd.Healthy-down, strings.Join(on, ", ")),
 		Remedy: remedy.Remedy{remedy.Run("have more members of PD, on other hosts", s.Cluster.Plugin("scale", fmt.Sprintf("%s=%d", topology.PD, state.MoreVoters(pd.Members))))},
 	}, true
 }
@@ -216,20 +202,20 @@ func (h Host) leaderOfPD(s Sight, _ []Sight) (Refusal, bool) {
 
 // leader returns PD's leader, if it is on the host.
 func (h Host) leader(s Sight) (state.Member, bool) {
-	return firstWhere(h.Members(s), func(m state.Member) bool { return votes(m) && m.Database.Leader })
+	return firstWhere(h.Members(s), func(m state.Member) bool { return m.Kind.Votes() && m.Database.Leader })
 }
 
 // successor returns the member to lead PD.
 func (h Host) successor(s Sight) (state.Member, bool) {
-	return firstWhere(h.membersElsewhere(s), func(m state.Member) bool { return votes(m) && m.Up() })
+	return firstWhere(h.membersElsewhere(s), func(m state.Member) bool { return m.Kind.Votes() && m.Up() })
 }
 
 // quorumOfRegions: a region that loses half of its copies serves no more until the host is back.
 func (h Host) quorumOfRegions(s Sight, same []Sight) (Refusal, bool) {
 	var on, all []state.Member
 	for _, o := range same {
-		all = append(all, members(o, isStore)...)
-		on = append(on, members(o, func(m state.Member) bool { return isStore(m) && h.has(m) })...)
+		all = append(all, members(o, state.Member.CountsAsStore)...)
+		on = append(on, members(o, func(m state.Member) bool { return m.CountsAsStore() && h.has(m) })...)
 	}
 	pd := s.Snapshot.PD
 	lost := placement.Together(state.Stores(on), state.Stores(all), pd)
@@ -246,7 +232,7 @@ func (h Host) quorumOfRegions(s Sight, same []Sight) (Refusal, bool) {
 
 // leadersOfRegions: leaders need another store to move to.
 func (h Host) leadersOfRegions(s Sight, same []Sight) (Refusal, bool) {
-	if _, any := firstWhere(h.Members(s), isStore); !any {
+	if _, any := firstWhere(h.Members(s), state.Member.CountsAsStore); !any {
 		return Refusal{}, false
 	}
 	if s.Snapshot.PD.SchedulersUnknown {
@@ -256,7 +242,7 @@ func (h Host) leadersOfRegions(s Sight, same []Sight) (Refusal, bool) {
 		}, true
 	}
 	for _, o := range same {
-		if _, ok := firstWhere(h.membersElsewhere(o), func(m state.Member) bool { return leads(m) && m.TakesLeaders() }); ok {
+		if _, ok := firstWhere(h.membersElsewhere(o), func(m state.Member) bool { return m.Kind.Leads() && m.TakesLeaders() }); ok {
 			return Refusal{}, false
 		}
 	}
@@ -269,7 +255,7 @@ func (h Host) leadersOfRegions(s Sight, same []Sight) (Refusal, bool) {
 // evictionsWork: PD accepts evict-leader schedulers also where it will move no leaders.
 func (h Host) evictionsWork(s Sight, _ []Sight) (Refusal, bool) {
 	cause, stalls := scheduling.Leaders(s.Snapshot, false)
-	leads := func(m state.Member) bool { return isStore(m) && m.Database.Leaders != 0 }
+	leads := func(m state.Member) bool { return m.CountsAsStore() && m.Database.Leaders != 0 }
 	if _, any := firstWhere(h.Members(s), leads); !stalls || !any {
 		return Refusal{}, false
 	}

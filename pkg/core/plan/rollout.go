@@ -217,3 +217,8 @@ func (sc Scope) minReadyPassed() verdict {
 	}
 	return verdict{}
 }
+
+// basis returns the StatefulSet that is decided on now.
+func (sc Scope) basis() step.Basis {
+	return step.Basis{UID: sc.Got.Set.UID, Generation: sc.Got.Set.Generation}
+}

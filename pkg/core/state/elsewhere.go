@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // StoreElsewhere is a store of TiKV that is no member of this TidbCluster, and that PD does not call Up.
@@ -30,10 +28,10 @@ func MissingElsewhere(same ...Snapshot) string {
 	for _, s := range same {
 		for _, g := range s.Groups {
 			for _, m := range g.Members {
-				if m.countsInPD() && !ours[m.Database.ID] && m.Database.State != StoreUp {
+				if m.CountsAsStore() && !ours[m.Database.ID] && m.Database.State != StoreUp {
 					n--
 				}
-				ours[m.Database.ID] = ours[m.Database.ID] || m.countsInPD()
+				ours[m.Database.ID] = ours[m.Database.ID] || m.CountsAsStore()
 			}
 		}
 	}
@@ -55,7 +53,7 @@ func (s Snapshot) StoresNotUp() []uint64 {
 	var ids []uint64
 	for _, g := range s.Groups {
 		for _, m := range g.Members {
-			if m.countsInPD() && m.Database.State != StoreUp {
+			if m.CountsAsStore() && m.Database.State != StoreUp {
 				ids = append(ids, m.Database.ID)
 			}
 		}
@@ -67,10 +65,8 @@ func (s Snapshot) StoresNotUp() []uint64 {
 	return ids
 }
 
-// countsInPD reports whether a member is one of the stores that PD.Stores counts.
-func (m Member) countsInPD() bool {
-	return m.Kind.Data() == topology.Store && !m.Kind.Optional() && m.Database.Presence == Present && m.Database.State != StoreTombstone
-}
+// CountsAsStore reports whether a member is one of the stores that PD.Stores counts.
+func (m Member) CountsAsStore() bool { return m.Kind.Leads() && m.CountedOn() }
 
 // namedStores is how many stores a message names.
 const namedStores = 3

@@ -121,6 +121,12 @@ func (p PD) Known() bool { return p.Problem == "" }
 // Quorum returns the number of members that must be healthy for PD to serve.
 func (p PD) Quorum() int { return p.Members/2 + 1 }
 
+// QuorumWithout reports whether PD keeps a quorum while some of its healthy members are down.
+func (p PD) QuorumWithout(healthy int) bool { return p.Healthy-healthy >= p.Quorum() }
+
+// QuorumAfterRemoval reports whether PD has a quorum with one member less, of which so many are healthy.
+func (p PD) QuorumAfterRemoval(healthy int) bool { return healthy >= (p.Members-1)/2+1 }
+
 // MoreVoters returns the next larger number of members of PD that is worth having. An even number can lose no
 // more members than one less could.
 func MoreVoters(members int) int { return max(members+1, 3) | 1 }

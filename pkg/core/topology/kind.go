@@ -127,6 +127,12 @@ func (k Kind) Data() Data { return k.traits().data }
 // where there are several; "" where the members keep no data.
 func (k Kind) DataVolume() string { return k.traits().volume }
 
+// Votes reports whether the component's members vote in PD.
+func (k Kind) Votes() bool { return k.Data() == Raft }
+
+// Leads reports whether the component's members are stores that lead regions. Copies of an optional component do not.
+func (k Kind) Leads() bool { return k.Data() == Store && !k.Optional() }
+
 // IDLabel returns the label with a member's id in PD, which tools read; "" where members have no id.
 func (k Kind) IDLabel() string { return k.traits().idLabel }
 
