@@ -27,8 +27,8 @@ func appliedPods(set *appsv1.StatefulSet) string { return digestsOf(set).pods }
 type digests struct{ template, pods string }
 
 // readDigests are the digests of records, by the texts of the records. Each decision asks several times for the digests
-// of each StatefulSet, and to read a record takes longer than most of the rest of a decision. The same text always has
-// the same digests, so that no result depends on what is kept here.
+// of each StatefulSet. To read a record takes longer than most of the rest of a decision. The same text always has the
+// same digests, so that no result depends on what is kept here.
 var readDigests = lru.New(mostRecords)
 
 // mostRecords is how many records are kept: those of a few clusters.
