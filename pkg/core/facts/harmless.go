@@ -90,7 +90,7 @@ func (c Component) DownOrNoQuorum(m state.Member) bool {
 	return m.IsDown() || m.Database.State == state.StoreOffline && c.SurelyDown(m) || c.Unled(m)
 }
 
-// AnyDown reports whether that is so of any member.
+// AnyDown reports whether a wanted member is down, or is a voter without a quorum.
 func (c Component) AnyDown() bool {
 	for _, m := range c.Got.BelowReplicas() {
 		if c.DownOrNoQuorum(m) {
