@@ -177,6 +177,15 @@ func TestRemakePod(t *testing.T) {
 	replaced.UID = "another"
 	t.Run("it has a place now", func(t *testing.T) { newFixture(t, placed).isStale(t, next) })
 	t.Run("the claim is there now", func(t *testing.T) { newFixture(t, orphan(), claim(topology.TiKV, 3, false)).isStale(t, next) })
+	t.Run("another claim is none of its own", func(t *testing.T) {
+		next := next
+		next.Claims = []string{"of-another", claimName}
+		w := newFixture(t, orphan())
+		w.do(t, next)
+		if got := w.writes(); !slices.Equal(got, []string{"delete pods"}) {
+			t.Errorf("got %q", got)
+		}
+	})
 	t.Run("it has been replaced", func(t *testing.T) {
 		w := newFixture(t, replaced)
 		w.do(t, next)

@@ -178,6 +178,7 @@ func TestPodProblem(t *testing.T) {
 	for want, status := range map[string]corev1.PodStatus{
 		"pod is starting":                                               of(waits("tikv", "PodInitializing", "")),
 		"Unschedulable: 0/3 nodes":                                      placed(corev1.ConditionFalse, of(crashes)),
+		"Unschedulable: no node has room":                               {Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "no node has room"}}},
 		"container tikv ended with exit code 2: Error":                  placed(corev1.ConditionTrue, of(ended("tikv", 2))),
 		"pod failed: Evicted: disk":                                     {Phase: corev1.PodFailed, Reason: "Evicted", Message: "disk", ContainerStatuses: of(crashes).ContainerStatuses},
 		"container init ended with exit code 1: Error":                  {InitContainerStatuses: of(ended("init", 1)).ContainerStatuses, ContainerStatuses: of(waits("tikv", "PodInitializing", "")).ContainerStatuses},
