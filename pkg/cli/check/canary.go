@@ -17,17 +17,6 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
 )
 
-// WithFlags adds to a request what the flags of a run say.
-func (r Request) WithFlags(o flags.Options) Request {
-	r.Policy.Eviction, r.WithoutPD = o.Eviction, r.WithoutPD || o.Force
-	if o.Canary == "" || r.Want == nil {
-		return r
-	}
-	topology.SetCanary(r.Want, o.Canary) // the TidbCluster that Write writes
-	r.Action += ", canary " + o.Canary
-	return r
-}
-
 // asksCanary returns the component of a canary that the request asks for, and that was not asked for
 // before.
 func (p proposal) asksCanary() (topology.Canary, bool) {

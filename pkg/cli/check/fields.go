@@ -86,7 +86,7 @@ func differences(a, b map[string]any) []string {
 	return slices.Compact(paths)
 }
 
-// longest is how much of a value is shown: a configuration may have a hundred lines.
+// longest is how many bytes of a value are shown, because a configuration may have a hundred lines.
 const longest = 60
 
 // value returns a value as text for a person.

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
@@ -50,6 +51,17 @@ type Request struct {
 	Fulfilled func(context.Context) error
 	// WithoutPD: make the change even when PD cannot be asked whether it is safe.
 	WithoutPD bool
+}
+
+// WithFlags adds to a request what the flags of a run say.
+func (r Request) WithFlags(o flags.Options) Request {
+	r.Policy.Eviction, r.WithoutPD = o.Eviction, r.WithoutPD || o.Force
+	if o.Canary == "" || r.Want == nil {
+		return r
+	}
+	topology.SetCanary(r.Want, o.Canary) // the TidbCluster that Write writes
+	r.Action += ", canary " + o.Canary
+	return r
 }
 
 // proposal is a request with the defaults of both TidbClusters, which are filled in only here.

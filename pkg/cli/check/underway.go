@@ -31,8 +31,8 @@ type Underway struct {
 	Scales bool
 }
 
-// ReadUnderway returns what is left to be done in a cluster. A spec that would be refused now is under way as well: it
-// is what a person may want to take back.
+// ReadUnderway returns what is left to be done in a cluster. A spec that would be refused now counts as under way
+// as well, because a person may want to take the spec back.
 func ReadUnderway(ctx context.Context, s *target.Session, tc *v1alpha1.TidbCluster) (Underway, error) {
 	seen, err := s.Observer.Against(ctx, topology.New(tc))
 	if err != nil {

@@ -98,7 +98,7 @@ func (r run) attempt(ctx context.Context) (plan.Plan, error) {
 	return r.engage(work, cluster, engine, nil)
 }
 
-// alert returns the context of a run that drives. It ends when a tidb-operator begins to drive.
+// alert returns the context of a run that drives. The context ends when a tidb-operator begins to drive.
 func (r run) alert(ctx context.Context) (context.Context, func()) {
 	if r.o.TakeOver {
 		return ctx, func() {}

@@ -87,8 +87,8 @@ func driving(ctx context.Context, s *target.Session, t *lease.Target) (lease.Ope
 	return op, drives, nil
 }
 
-// operatorCame ends a run that drives: a tidb-operator does not know our lease, so it has the
-// precedence. Temporary changes are taken back before.
+// operatorCame ends a run that drives. A tidb-operator does not read our Lease, so the run gives way. The run takes its
+// temporary changes back before it ends.
 type operatorCame struct{ op lease.Operator }
 
 func (e *operatorCame) Error() string { return e.op.String() + " has begun to drive the cluster" }

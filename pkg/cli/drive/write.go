@@ -48,8 +48,8 @@ func fulfilled(ctx context.Context, s *target.Session, r check.Request, asked *v
 	return r.Fulfilled(ctx)
 }
 
-// replaced fails when a cluster has converged to something else than this run has asked for. Then a field that the
-// run has changed was changed again later.
+// replaced returns an error if a user or a tool has changed a field again that this run has changed. The cluster has
+// converged then, and not to what was asked for.
 func replaced(ctx context.Context, s *target.Session, before, asked *v1alpha1.TidbCluster) error {
 	if asked == nil {
 		return nil

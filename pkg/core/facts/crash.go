@@ -53,8 +53,8 @@ func kubeletWaits(restarts int) time.Duration {
 	return all
 }
 
-// UnchangedSince returns when a member's state last changed. A further crash of a member
-// that crashes again and again is no change.
+// UnchangedSince returns when the state of a member's pod last changed. Of a crash loop this is the begin of the loop,
+// and not the last crash.
 func (c Component) UnchangedSince(m state.Member) time.Time {
 	switch {
 	case c.Loops(m):

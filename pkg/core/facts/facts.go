@@ -14,8 +14,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Component is one component within the whole: what the user wants, and what was observed. It is passed by value at each
-// step of a decision, so it only holds pointers.
+// Component is one component of a cluster: what the user wants of the component, and what was observed of it and of the
+// whole cluster. Calls copy a Component, so its fields are pointers.
 type Component struct {
 	Cluster *topology.Cluster
 	Want    *desired.Group

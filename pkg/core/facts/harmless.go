@@ -18,9 +18,10 @@ func (c Component) HasEnded(m state.Member) bool {
 	return m.Pod.NodeState == state.NodeReady || c.downForLong(m) || c.agreed(m) && c.PeersServe(m)
 }
 
-// RestartIsHarmless reports whether a restart of a member takes nothing away, and need not wait for leaders or for
-// peers. Either the process is known not to run, or two kinds of evidence have agreed for a while that the member does
-// not serve. If a peer is missing, one of the two must have reported it for long. Without a quorum no voter serves.
+// RestartIsHarmless reports whether a restart of a member takes nothing away. Such a restart waits neither for leaders
+// to leave nor for peers that are down. Either the process is known not to run, or two kinds of evidence have agreed for
+// a while that the member does not serve. While a peer is missing, one of the two must have said so for long. Without a
+// quorum no voter serves.
 func (c Component) RestartIsHarmless(m state.Member) bool {
 	if m.Stopped() || c.Unled(m) || c.neverJoined(m) {
 		return true
@@ -47,7 +48,7 @@ func (c Component) downForLong(m state.Member) bool {
 	return c.agreed(m) && c.All.At.Sub(c.Reported(m).First) >= TimeToServe
 }
 
-// FreeAt returns when a restart of a member is free by evidence that agrees already and is not old
+// FreeAt returns when a restart of a member is harmless by evidence that agrees already and is not old
 // enough. It is zero without such evidence.
 func (c Component) FreeAt(m state.Member) time.Time {
 	e := c.Reported(m)
@@ -73,7 +74,7 @@ func (c Component) SurelyDown(m state.Member) bool {
 // neverJoined reports whether a process has run for a while without joining PD. The cluster does
 // not use its data then.
 func (c Component) neverJoined(m state.Member) bool {
-	return m.Database.Presence == state.Absent && c.All.At.Sub(m.Pod.Started) >= Settling
+	return m.Database.Presence == state.Absent && !m.Pod.Started.IsZero() && c.All.At.Sub(m.Pod.Started) >= Settling
 }
 
 // RunsUnlisted reports whether a process with a Ready pod has run for a while without joining PD. A

@@ -27,9 +27,9 @@ func (c Component) WaitsFor(m, other state.Member) bool {
 	return queued && first.Ordinal == other.Ordinal
 }
 
-// HoldsUp reports whether Kubernetes creates the pod of another member only after this member is
-// Ready. The database must count on the other member. Two stores that leave may have regions that
-// no other store has, and no third store gets these before one of the two runs.
+// HoldsUp reports whether Kubernetes creates the pod of another member only after this member is Ready. Only members
+// that the database counts on are asked about. For example, two stores that leave may have regions that no other store
+// has. These regions reach a third store only after one of the two stores runs.
 func (c Component) HoldsUp(m state.Member) bool {
 	return slices.ContainsFunc(c.Got.BelowReplicas(), func(o state.Member) bool {
 		return c.WaitsFor(o, m) && o.CountedOn()

@@ -62,15 +62,15 @@ func (c Component) WaitsForRestart(m state.Member) bool {
 	return m.Name != "" && (c.rolloutRestarts(m) || c.RestartsOutsideRollout(m))
 }
 
-// HighestOutdated returns the highest ordinal that does not have the update revision.
+// HighestOutdated returns the member with the highest ordinal that does not have the update revision.
 func (c Component) HighestOutdated() (state.Member, bool) { return c.Highest(c.Got.Outdated) }
 
-// Highest returns the running member with the highest ordinal of which something is true.
+// Highest returns the member with the highest ordinal below the replicas for which is returns true.
 func (c Component) Highest(is func(state.Member) bool) (state.Member, bool) {
-	running := c.Got.BelowReplicas()
-	for i := len(running) - 1; i >= 0; i-- {
-		if is(running[i]) {
-			return running[i], true
+	members := c.Got.BelowReplicas()
+	for i := len(members) - 1; i >= 0; i-- {
+		if is(members[i]) {
+			return members[i], true
 		}
 	}
 	return state.Member{}, false

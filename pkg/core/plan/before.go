@@ -12,12 +12,12 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// beforeAnything must hold before a run does anything for a component. The engine asks at the beginning of a turn, and
-// has phases of their own for what does not hold.
+// beforeAnything must hold before a run does anything for a component. Only kubectl tidb why goes through
+// this list. A run has its own places for the two: Decide itself for a pause, and the phase suspend.
 var beforeAnything = []condition{
 	{
 		want: "cluster not paused", because: "a person has paused all changes of the cluster", by: ByPerson,
-		unmet: func(s *subject) string { return unless(s.Cluster.Paused, pausedBy(s.Cluster.Pause)) },
+		unmet: func(s *subject) string { return textIf(s.Cluster.Paused, pausedBy(s.Cluster.Pause)) },
 		since: func(s *subject) time.Time { return s.Cluster.Pause.Since },
 		until: func(s *subject) time.Time { return s.Cluster.Pause.Until },
 		help: func(s *subject) remedy.Remedy {
@@ -27,7 +27,7 @@ var beforeAnything = []condition{
 	{
 		want: "component not suspended", because: "a suspended component has no pods", by: ByPerson,
 		unmet: func(s *subject) string {
-			return unless(s.Want.Suspend, "suspendAction.suspendStatefulSet is true in the spec")
+			return textIf(s.Want.Suspend, "suspendAction.suspendStatefulSet is true in the spec")
 		},
 	},
 }
@@ -77,8 +77,8 @@ var beforePhases = []condition{
 	{want: "no pod taken away by others", because: "the database counts on a member whose pod is gone", by: ByTool, waits: (*subject).restoreScaledDown},
 }
 
-// beforeTakingAway must hold in addition before a step takes a pod away. The engine asks after the decision, in
-// adjustments.
+// beforeTakingAway must hold in addition before a step takes a pod away. Only kubectl tidb why goes through
+// this list. A run removes such steps from its decision instead, in the adjustments.
 var beforeTakingAway = []condition{
 	{want: "pods have what they need", because: "a pod without what it needs could not start", by: ByPerson, waits: (*subject).objectsMissing},
 	{want: "no maintenance of another node", because: "that node may go down at any time", by: ByPerson, waits: (*subject).maintained},
@@ -141,12 +141,12 @@ func (s *subject) maintained() verdict {
 	return wait(s.maintenanceGate(all[i], s.member.Name))
 }
 
-// isToRestart and comesNext are what the engine chooses the next member by, in candidate.
+// isToRestart and comesNext say to kubectl tidb why what facts.Component.Candidate decides.
 var (
 	isToRestart = condition{
 		want: "pod is to be replaced", because: "the pod has an old template, or a user has named the member", by: ByPerson,
 		unmet: func(s *subject) string {
-			return unless(!s.IsToRestart(s.member), "it has the template that is wanted, and nobody has named it")
+			return textIf(!s.IsToRestart(s.member), "it has the template that is wanted, and nobody has named it")
 		},
 	}
 	comesNext = condition{

@@ -79,7 +79,7 @@ func begun(c topology.Cluster, k topology.Kind, member, text string) desired.Not
 	}
 }
 
-// orphans returns the pods of a component that are not being deleted.
+// orphans returns the names of pods that do not terminate. The caller has seen that there is no StatefulSet.
 func orphans(got state.Group) []string {
 	var names []string
 	for _, m := range got.Members {

@@ -24,22 +24,22 @@ func (d *decision) askForDeletion(v verdict) verdict {
 			m = o // no other gate may wait for it, since it was given up
 		}
 		if d.needsNewRevision(m) {
-			g.Blocked, g.Remedy = !g.resolves, d.deletePod(m)
+			g.Blocked, g.Remedy = !g.resolves, d.deletePodHelp(m)
 		}
 	}
 	for _, m := range d.Got.BelowReplicas() {
 		// While a member is waited for, each other member that is down counts too. The first may need it for a quorum.
 		if (awaited && d.Kept(m) || d.MustServe(m)) && d.needsNewRevision(m) {
 			g := serving(d.Scope, m)
-			g.Blocked, g.Remedy = true, d.deletePod(m)
+			g.Blocked, g.Remedy = true, d.deletePodHelp(m)
 			v.gates = append(v.gates, g)
 		}
 	}
 	return v
 }
 
-// deletePod is the remedy for users who restart pods themselves.
-func (sc Scope) deletePod(m state.Member) remedy.Remedy {
+// deletePodHelp is the remedy for users who restart pods themselves.
+func (sc Scope) deletePodHelp(m state.Member) remedy.Remedy {
 	return remedy.Remedy{remedy.Run("", sc.Cluster.Delete("pod", m.Name))}
 }
 

@@ -82,8 +82,8 @@ func (c *condition) objection(s *subject) string {
 	return c.waits(s).text()
 }
 
-// unless returns a text while something is true, and "" otherwise.
-func unless(is bool, observed string) string {
+// textIf returns a text if something is true, and "" otherwise. A condition that does not hold has a text.
+func textIf(is bool, observed string) string {
 	if is {
 		return observed
 	}

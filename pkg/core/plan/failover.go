@@ -16,7 +16,7 @@ import (
 // gone, scaling in removes the replacement.
 
 // failover continues failovers that are recorded, ends failovers that are over, and gives up
-// members as the run's policy allows. Its gates hold nothing back.
+// members as the run's policy allows. A gate of failover stops no other phase. Only a step does.
 func (d *decision) failover() verdict {
 	if d.profile.Failover == nil {
 		return verdict{}

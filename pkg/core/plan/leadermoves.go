@@ -8,7 +8,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 )
 
-// limitAgain is how often PD is asked for the limit again. It is much shorter than LimitLasts, since other steps of a
+// limitAgain is the time after which a run sends the limit to PD again. It is much shorter than LimitLasts, since other steps of a
 // turn may take a minute, and PD may have no leader for some seconds.
 const limitAgain = 30 * time.Second
 

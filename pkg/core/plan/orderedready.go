@@ -66,7 +66,7 @@ func (sc Scope) removedPod(m state.Member) Gate {
 		if sc.Loops(o) {
 			since = sc.LoopingSince(o.Pod) // it is Ready from time to time, never for long enough
 		}
-		return sc.withinTimeToServe(g, since, sc.deletePod(m))
+		return sc.withinTimeToServe(g, since, sc.deletePodHelp(m))
 	}
 	return g
 }

@@ -15,20 +15,20 @@ var beforeRepair = []condition{
 	{
 		want: "no earlier component being rolled out", because: "the pods would be restarted twice", by: ByTool,
 		unmet: func(s *subject) string {
-			return unless(s.hold.rolling, "a component that it needs is being rolled out")
+			return textIf(s.hold.rolling, "a component that it needs is being rolled out")
 		},
 	},
 	{
 		want: "member is down", because: "a member that serves is restarted by the rollout", by: ByKubernetes,
 		unmet: func(s *subject) string {
-			return unless(!s.DownOrNoQuorum(s.member), "no observation says that it is down")
+			return textIf(!s.DownOrNoQuorum(s.member), "no observation says that it is down")
 		},
 		since: (*subject).isDownSince,
 	},
 	{
-		want: "wanted template not tried yet", because: "another pod of the same template would fail as well", by: ByPerson,
+		want: "restart due", because: "another pod of the same template would fail as well", by: ByPerson,
 		unmet: func(s *subject) string {
-			return unless(!s.WaitsForRestart(s.member), "no restart would change its template")
+			return textIf(!s.WaitsForRestart(s.member), "no restart would change its template")
 		},
 	},
 	{
@@ -37,7 +37,7 @@ var beforeRepair = []condition{
 	},
 	{
 		want: "restart not left to a person", because: "with OnDelete only a person restarts members", by: ByPerson,
-		unmet: func(s *subject) string { return unless(s.LeftToUser(s.member), "update strategy is OnDelete") },
+		unmet: func(s *subject) string { return textIf(s.LeftToUser(s.member), "update strategy is OnDelete") },
 	},
 }
 
@@ -47,14 +47,14 @@ var beforeRepair = []condition{
 var beforeHarmfulRepair = []condition{
 	{
 		want: "rollouts of earlier components finished", because: "components are restarted in an order that keeps versions compatible", by: ByTool,
-		unmet: func(s *subject) string { return unless(s.hold.by != "", "rollout queued behind "+s.hold.by.Title()) },
+		unmet: func(s *subject) string { return textIf(s.hold.by != "", "rollout queued behind "+s.hold.by.Title()) },
 	},
 	isProvided,
 	obsoleteEnded,
 	{
 		want: "membership known", because: "otherwise nobody knows what the cluster would lose", by: ByDatabase,
 		unmet: func(s *subject) string {
-			return unless(!s.restartsInOrder(s.member), "its part in the database is not known")
+			return textIf(!s.restartsInOrder(s.member), "its part in the database is not known")
 		},
 	},
 	{
@@ -99,7 +99,7 @@ func (s *subject) terminates() bool { return s.member.Pod != nil && s.member.Pod
 // overtaken returns which member is restarted before this one, "" when this one comes next.
 func (s *subject) overtaken() string {
 	next, ok := s.Candidate()
-	return unless(ok && next.Ordinal != s.member.Ordinal, next.Name+" comes first")
+	return textIf(ok && next.Ordinal != s.member.Ordinal, next.Name+" comes first")
 }
 
 // text returns what a verdict does or waits for first, "" for the empty verdict.
@@ -138,12 +138,12 @@ func worthTrying() []condition {
 	return []condition{
 		{
 			want: "no canary holds the member", because: "a person decides when the member gets the new template", by: ByPerson,
-			unmet: func(s *subject) string { return unless(s.IsBeyondCanary(s.member), "the canary is not promoted") },
+			unmet: func(s *subject) string { return textIf(s.IsBeyondCanary(s.member), "the canary is not promoted") },
 		},
 		{
 			want: "pod not being deleted", because: "the next pod of the member has the new template anyway", by: ByKubernetes,
 			unmet: func(s *subject) string {
-				return unless(s.terminates(), "its pod is being deleted")
+				return textIf(s.terminates(), "its pod is being deleted")
 			},
 			since: func(s *subject) time.Time {
 				if s.terminates() {
@@ -155,18 +155,18 @@ func worthTrying() []condition {
 		{
 			want: "data not being deleted", because: "the claim would be deleted with the pod", by: ByPerson,
 			unmet: func(s *subject) string {
-				return unless(s.member.DataBeingDeleted(), "a claim with its data is being deleted")
+				return textIf(s.member.DataBeingDeleted(), "a claim with its data is being deleted")
 			},
 		},
 		{
 			want: "no other cure next", because: "new data or the removal of the member needs no restart before", by: ByTool,
 			unmet: func(s *subject) string {
-				return unless(s.mayBeRenewedOrRemoved(s.member), "it gets new data, or is removed, next")
+				return textIf(s.mayBeRenewedOrRemoved(s.member), "it gets new data, or is removed, next")
 			},
 		},
 		{
 			want: "member not removed from PD", because: "with any template the pod would end again", by: ByTool,
-			unmet: func(s *subject) string { return unless(s.failsAnyway(), "PD has removed it") },
+			unmet: func(s *subject) string { return textIf(s.failsAnyway(), "PD has removed it") },
 		},
 		{
 			want: "wanted template may help", because: "where others fail with it, a crash of a minute would become a lasting loss", by: ByKubernetes,
@@ -195,7 +195,7 @@ func (s *subject) helpless() string {
 	}
 	switch {
 	case s.Want.Kind.Data() != topology.Raft || m.Database.Presence != state.Unknown:
-		return unless(len(failing) > 0 && !s.CannotServe(m), "with the new template others do not serve")
+		return textIf(len(failing) > 0 && !s.CannotServe(m), "with the new template others do not serve")
 	case len(failing) == 0 && (m.Pod == nil || !m.Pod.Ready):
 		return ""
 	}

@@ -14,12 +14,17 @@ import (
 // component comes first, then which member is next.
 var beforeRollout = []condition{
 	{want: "rollouts of earlier components finished", because: "components are restarted in an order that keeps versions compatible", by: ByTool, waits: (*subject).queued},
-	{want: "configuration and pod template written", because: "a pod that is made now gets the new ones", by: ByTool, waits: (*subject).written},
+	isWritten,
 	{want: "all other members serving", because: "no member is restarted while another one is missing", by: ByKubernetes, waits: (*subject).peersServing},
 	{want: StoresElsewhereWanted, because: "stores of other clusters have copies of the same regions", by: ByPerson, waits: (*subject).storesOfOthers},
 	{want: "StatefulSet shows the finished rollout", because: "members that a user has named come after the rollout", by: ByKubernetes, waits: (*subject).rolloutEnded},
 	{want: "canary promoted", because: "a person decides whether the other members follow", by: ByPerson, waits: (*subject).canary},
 	{want: "restart not left to a person", because: "with OnDelete only a person restarts members", by: ByPerson, waits: (*subject).manual},
+}
+
+// isWritten is asked before a rollout and before a repair.
+var isWritten = condition{
+	want: "configuration and pod template written", because: "a pod that is made now gets the new ones", by: ByTool, waits: (*subject).written,
 }
 
 // beforeRestart must hold, in this order, before the pod of the next member is replaced. What leaves the member comes

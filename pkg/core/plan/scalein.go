@@ -127,14 +127,14 @@ var (
 func (s *subject) whyWanted() string {
 	have := s.Got.Set.Replicas
 	is := s.member.Ordinal < have-s.Surplus()
-	return unless(is, fmt.Sprintf("%d members are wanted", s.Want.Size()))
+	return textIf(is, fmt.Sprintf("%d members are wanted", s.Want.Size()))
 }
 
 // notYetLeaving returns how many members leave at the same time, "" where the member is one of them.
 func (s *subject) notYetLeaving() string {
 	_, going := s.leftovers()
 	before := s.Got.Set.Replicas - 1 - s.member.Ordinal
-	return unless(before >= s.leavers()-going, fmt.Sprintf("members that leave at the same time: at most %d", s.leavers()))
+	return textIf(before >= s.leavers()-going, fmt.Sprintf("members that leave at the same time: at most %d", s.leavers()))
 }
 
 // claimsRetained waits while Kubernetes would delete the claims of members that are to be removed.

@@ -13,17 +13,17 @@ var beforeFailover = []condition{
 	{
 		want: "member is wanted", because: "a member that leaves gets no replacement", by: ByPerson,
 		unmet: func(s *subject) string {
-			return unless(!s.Kept(s.member), fmt.Sprintf("%d members are wanted", s.Want.Size()))
+			return textIf(!s.Kept(s.member), fmt.Sprintf("%d members are wanted", s.Want.Size()))
 		},
 	},
 	{
 		want: "member does not serve", because: "a member that serves is not lost", by: ByKubernetes,
-		unmet: func(s *subject) string { return unless(s.member.Up(), "it serves") },
+		unmet: func(s *subject) string { return textIf(s.member.Up(), "it serves") },
 		since: (*subject).isDownSince,
 	},
 	{
 		want: "member not given up yet", because: "each member is given up once", by: ByTool,
-		unmet: func(s *subject) string { return unless(s.lost.Record != nil, "its failover is recorded") },
+		unmet: func(s *subject) string { return textIf(s.lost.Record != nil, "its failover is recorded") },
 		since: func(s *subject) time.Time {
 			if s.lost.Record == nil {
 				return time.Time{}
@@ -34,7 +34,7 @@ var beforeFailover = []condition{
 	{
 		want: "the run may give members up", because: "a failover costs data that is to be copied, so that a person asks for it", by: ByPerson,
 		unmet: func(s *subject) string {
-			return unless(!s.Policy.Failover.covers(s.Want.Kind), "only a run that is asked for a failover gives members up")
+			return textIf(!s.Policy.Failover.covers(s.Want.Kind), "only a run that is asked for a failover gives members up")
 		},
 		help: func(s *subject) remedy.Remedy {
 			return remedy.Remedy{remedy.Run("have members given up that are lost", s.Cluster.Plugin("failover", "run"))}
@@ -49,47 +49,47 @@ var sparing = []condition{
 	{
 		want: "failover switched on", because: "spec.maxFailoverCount allows that", by: ByPerson,
 		unmet: func(s *subject) string {
-			return unless(s.profile.Failover == nil || s.Want.MaxFailures == 0, "failover is switched off: maxFailoverCount is 0")
+			return textIf(s.profile.Failover == nil || s.Want.MaxFailures == 0, "failover is switched off: maxFailoverCount is 0")
 		},
 	},
 	{
 		want: "member is no replacement", because: "replacements would be replaced for ever", by: ByPerson,
 		unmet: func(s *subject) string {
-			return unless(s.member.Ordinal >= s.Want.Replicas && !s.RemovedFromPD(s.member), "it replaces another member, and gets no replacement itself")
+			return textIf(s.member.Ordinal >= s.Want.Replicas && !s.RemovedFromPD(s.member), "it replaces another member, and gets no replacement itself")
 		},
 	},
 	{
 		want: "failovers left", because: "spec.maxFailoverCount limits failovers", by: ByPerson,
 		unmet: func(s *subject) string {
-			return unless(s.FailoversUsedUp() && !s.RemovedFromPD(s.member), fmt.Sprintf("%d of %d failovers are used up", len(s.Want.Failures), s.Want.MaxFailures))
+			return textIf(s.FailoversUsedUp() && !s.RemovedFromPD(s.member), fmt.Sprintf("%d of %d failovers are used up", len(s.Want.Failures), s.Want.MaxFailures))
 		},
 	},
 	{
 		want: "member known to be down", because: "a member that cannot be asked may serve", by: ByDatabase,
-		unmet: func(s *subject) string { return unless(!s.member.IsDown(), "it is not known whether it serves") },
+		unmet: func(s *subject) string { return textIf(!s.member.IsDown(), "it is not known whether it serves") },
 	},
 	{
 		want: "its own port does not answer", because: "a process that answers may serve", by: ByDatabase,
 		unmet: func(s *subject) string {
-			return unless(s.member.Database.Answer == state.Answered, "its own port answers")
+			return textIf(s.member.Database.Answer == state.Answered, "its own port answers")
 		},
 	},
 	{
 		want: "pod has not ended", because: "a new pod with the same data may serve", by: ByTool,
 		unmet: func(s *subject) string {
-			return unless(s.replacesEnded(s.member), "its pod has ended, and is recreated first")
+			return textIf(s.replacesEnded(s.member), "its pod has ended, and is recreated first")
 		},
 	},
 	{
 		want: "pod waits for no other pod", because: "with OrderedReady Kubernetes makes pods one after another", by: ByKubernetes,
 		unmet: func(s *subject) string {
 			before, queued := s.MemberBefore(s.member)
-			return unless(queued, "Kubernetes makes its pod after "+before.Name)
+			return textIf(queued, "Kubernetes makes its pod after "+before.Name)
 		},
 	},
 	{
 		want: "member not being removed", because: "the removal of the member goes on", by: ByTool,
-		unmet: func(s *subject) string { return unless(s.member.RemovalIrreversible(), "it is being removed") },
+		unmet: func(s *subject) string { return textIf(s.member.RemovalIrreversible(), "it is being removed") },
 		since: func(s *subject) time.Time {
 			r, _ := s.All.Removal(s.member.Database.ID)
 			return r.Since
@@ -117,7 +117,7 @@ var sparing = []condition{
 	{
 		want: "Kubernetes and the database agree", because: "one report may be wrong or old", by: ByDatabase,
 		unmet: func(s *subject) string {
-			return unless(s.lost.Since.IsZero(), "only one of Kubernetes and the database says that it is down")
+			return textIf(s.lost.Since.IsZero(), "only one of Kubernetes and the database says that it is down")
 		},
 		since: func(s *subject) time.Time { return s.lost.Since },
 	},

@@ -69,12 +69,12 @@ type answer struct {
 // topics returns the topics in order, with what must hold for the cluster as a whole. For a member that serves, the
 // lists about repair and failover are shorter. A restart that takes nothing away need not wait for other members.
 func (s *subject) topics(cluster []condition) []answer {
-	repair, failover := [][]condition{beforeRepair}, [][]condition{beforeFailover}
+	repair, failover := [][]condition{beforeRepair, {isWritten}}, [][]condition{beforeFailover}
 	if !s.member.Up() {
 		repair = append(repair, worthTrying())
 		failover = append(failover, sparing, []condition{downLongEnough})
 		if !s.RestartIsHarmless(s.member) {
-			repair = append(repair, beforeHarmfulRepair)
+			repair = append(repair, beforeHarmfulRepair, beforeRestart)
 		}
 	}
 	return []answer{

@@ -74,7 +74,13 @@ func TestWhy(t *testing.T) {
 		}},
 		{"it serves", plantest.New(3, 3, 2), "t-tidb-1", plan.ByRepair, []string{
 			"member is down | no observation says that it is down | Kubernetes",
-			"wanted template not tried yet | no restart would change its template | a person",
+			"restart due | no restart would change its template | a person",
+		}},
+		{"not ready, and PD hears from the store", with(func(c *plantest.Cluster) {
+			c.Roll(tikv)
+			c.Member("t-tikv-3").Pod.Ready, c.Member("t-tikv-3").Pod.Since = false, plantest.Now.Add(-time.Hour)
+		}), "t-tikv-3", plan.ByRepair, []string{
+			"leaders evicted | not begun; the first step is: evict region leaders from t-tikv-3 (10 leaders) | kubectl tidb",
 		}},
 		{"down, and failover is not asked for", plantest.New(3, 3, 2).Down(time.Hour, "t-tidb-1"), "t-tidb-1", plan.ByFailover, []string{
 			"the run may give members up | only a run that is asked for a failover gives members up | a person",

@@ -29,13 +29,13 @@ func (s ReplaceEnded) String() string {
 	return fmt.Sprintf("recreate pod %s, which has ended", s.Member)
 }
 
-// DeletePod deletes the pod of a member that the database has removed, so that its StatefulSet
-// recreates it. Its claims must be deleted before, otherwise the new pod would get the old data.
+// DeletePod deletes the pod of a member that the database has removed, so that its StatefulSet makes a new one. Without
+// Again, the claims of the member are being deleted already, because the new pod would otherwise get the old data.
 type DeletePod struct {
 	Component topology.Kind
 	Member    string
 	UID       string
-	// Again: its claims are new and stay. The reason for its crashes is gone, but the kubelet waits
+	// Again: the claims of the member are new and stay. What made the container crash is gone, but the kubelet waits
 	// longer and longer before it starts the container again. A new pod starts at once.
 	Again bool
 }
