@@ -20,10 +20,10 @@ import (
 // asksCanary returns the component of a canary that the request asks for, and that was not asked for
 // before.
 func (p proposal) asksCanary() (topology.Canary, bool) {
-	if p.now != nil && p.now.Canary == p.want.Canary {
+	if p.existing != nil && p.existing.Canary == p.wanted.Canary {
 		return topology.Canary{}, false
 	}
-	c, err := topology.ParseCanary(p.want.Canary)
+	c, err := topology.ParseCanary(p.wanted.Canary)
 	return c, err == nil
 }
 
@@ -52,10 +52,10 @@ func (p proposal) holdsNothing(w desired.State, snap state.Snapshot) error {
 // all members.
 func (p proposal) obeyed(ctx context.Context, operators *lease.Operators, o flags.Options) error {
 	c, asks := p.asksCanary()
-	if !asks || o.TakeOver || p.now == nil {
+	if !asks || o.TakeOver || p.existing == nil {
 		return nil
 	}
-	t := lease.TargetOf(p.want)
+	t := lease.TargetOf(p.wanted)
 	found, err := operators.Find(ctx, t)
 	if err != nil {
 		return err
@@ -65,6 +65,6 @@ func (p proposal) obeyed(ctx context.Context, operators *lease.Operators, o flag
 		return nil
 	}
 	return remedy.For(
-		exit.Refusef("%s drives %s and would restart all members, since it does not know of canary %s; nothing was changed", op, target.Title(p.want), c),
+		exit.Refusef("%s drives %s and would restart all members, since it does not know of canary %s; nothing was changed", op, target.Title(p.wanted), c),
 		remedy.Say("stop it, or exclude the cluster by its -selector"))
 }

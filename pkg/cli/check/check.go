@@ -107,11 +107,11 @@ func (p proposal) compare(ctx context.Context, s *target.Session) (Prospect, err
 	var found findings
 	var seen state.Observation
 	var both errgroup.Group
-	both.Go(func() (err error) { found, err = look(ctx, s.Kube, p.want); return err })
+	both.Go(func() (err error) { found, err = look(ctx, s.Kube, p.wanted); return err })
 	both.Go(func() (err error) {
 		// The context must not end with the group: the connections that are made here are used for
 		// the whole run.
-		seen, err = p.patient(ctx, electionTime, func() (state.Observation, error) { return s.Observer.Against(ctx, p.want) })
+		seen, err = p.patient(ctx, electionTime, func() (state.Observation, error) { return s.Observer.Against(ctx, p.wanted) })
 		return err
 	})
 	if err := both.Wait(); err != nil {
@@ -129,13 +129,13 @@ func (p proposal) compare(ctx context.Context, s *target.Session) (Prospect, err
 		return Prospect{}, err
 	}
 	problems = append(problems, refusals(back, snap)...)
-	if err := rejected(p.want, problems, refused); err != nil {
+	if err := rejected(p.wanted, problems, refused); err != nil {
 		return Prospect{}, err
 	}
 	if err := p.allow(w, snap); err != nil {
 		return Prospect{}, err
 	}
-	unread, err := p.readable(p.want, facts.Kept(w, snap))
+	unread, err := p.readable(p.wanted, facts.Kept(w, snap))
 	if err != nil {
 		return Prospect{}, err
 	}
@@ -158,7 +158,7 @@ const (
 func (p proposal) patient(ctx context.Context, atMost time.Duration, observe func() (state.Observation, error)) (seen state.Observation, err error) {
 	late := wait.PollUntilContextTimeout(ctx, askAgain, atMost, true, func(context.Context) (bool, error) {
 		seen, err = observe()
-		return err != nil || p.seeing(p.want, seen.Snapshot) == nil, nil
+		return err != nil || p.seeing(p.wanted, seen.Snapshot) == nil, nil
 	})
 	if err == nil && late != nil && ctx.Err() != nil {
 		err = ctx.Err()
@@ -188,7 +188,7 @@ func (p *Prospect) admit(ctx context.Context, s *target.Session, o flags.Options
 	}
 	answer := admission.Ask(ctx, s.Kube, p.Wanted)
 	if len(answer.Refused) > 0 {
-		return refuse(p.request.want, "update rejected", answer.Refused)
+		return refuse(p.request.wanted, "update rejected", answer.Refused)
 	}
 	for _, n := range answer.Notes {
 		p.Warnings = append(p.Warnings, Warning{Text: n})
@@ -206,7 +206,7 @@ func (p Prospect) Preview(context string) preview.Preview {
 		notes = append(notes, fmt.Sprintf("%s; that time is over, and the pause would end", p.Ends))
 	}
 	return preview.Preview{
-		Context: context, Action: p.request.Action, Now: p.request.now, Wanted: p.Wanted, Seen: p.Snapshot, Notes: notes,
+		Context: context, Action: p.request.Action, Now: p.request.existing, Wanted: p.Wanted, Seen: p.Snapshot, Notes: notes,
 		Differences: p.differences,
 		Forecast:    forecast.Of(component.Profiles(), p.request.Policy, p.Wanted, p.Snapshot),
 	}

@@ -29,7 +29,7 @@ func (p Prospect) consent(ctx context.Context, f *factory.Factory, o flags.Optio
 		return false, nil
 	}
 	c, effects := p.Wanted.Cluster, p.effects()
-	if f.CanAsk() && !o.Output.JSON() && p.request.now != nil && p.Plan.Outcome != plan.Paused {
+	if f.CanAsk() && !o.Output.JSON() && p.request.existing != nil && p.Plan.Outcome != plan.Paused {
 		shown := p.Preview(f.Context())
 		if len(shown.Forecast.Steps) > 0 {
 			shown.Print(f.Streams.ErrOut, report.Width(f.Streams.ErrOut))

@@ -172,7 +172,7 @@ func TestPlanIsShown(t *testing.T) {
 		p := Prospect{Wanted: c.cluster.Wanted, Snapshot: c.cluster.Seen, Plan: c.cluster.Decide()}
 		p.request.Action = "upgrade to v8.1.1"
 		if !c.isNew {
-			p.request.now = &c.cluster.Wanted.Cluster
+			p.request.existing = &c.cluster.Wanted.Cluster
 		}
 		asked, err := p.consent(t.Context(), f, c.o)
 		if exit.Of(err) != c.code || asked != c.asks {

@@ -80,9 +80,9 @@ type retreat struct {
 // retreats returns the components that a request takes to an older release.
 func retreats(ctx context.Context, kube kubernetes.Interface, p proposal, snap state.Snapshot) ([]retreat, error) {
 	var all []retreat
-	for _, d := range topology.Downgrades(p.now, p.want) {
+	for _, d := range topology.Downgrades(p.existing, p.wanted) {
 		name := snap.Groups[d.Kind].Set.CurrentRevision
-		before, err := revision(ctx, kube, p.want.Namespace, name, d.Kind)
+		before, err := revision(ctx, kube, p.wanted.Namespace, name, d.Kind)
 		if err != nil {
 			return nil, err
 		}

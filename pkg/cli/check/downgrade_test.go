@@ -92,7 +92,7 @@ func TestRetreat(t *testing.T) {
 			now, want := basic(func(*v1alpha1.TidbCluster) {}), basic(func(*v1alpha1.TidbCluster) {})
 			now.Spec.Version, want.Spec.Version = "v8.1.9", tt.to
 			p := propose(Request{Change: intent.Change{Now: now, Want: want}})
-			for _, d := range topology.Downgrades(p.now, p.want) {
+			for _, d := range topology.Downgrades(p.existing, p.wanted) {
 				if d.Kind != tt.kind {
 					continue
 				}
@@ -116,7 +116,7 @@ func TestRetreatsOfOneField(t *testing.T) {
 	now.Spec.Version, want.Spec.Version = "v8.1.9", "v8.0.0"
 	p := propose(Request{Change: intent.Change{Now: now, Want: want}})
 	var all []retreat
-	for _, d := range topology.Downgrades(p.now, p.want) {
+	for _, d := range topology.Downgrades(p.existing, p.wanted) {
 		all = append(all, retreat{d, ""})
 	}
 	errs := refusals(all, half(func(*plantest.Cluster) {}).Seen)

@@ -105,9 +105,9 @@ func (f findings) judge(p proposal, snap state.Snapshot) (field.ErrorList, []War
 		switch {
 		case ref.Kind != topology.StorageClass:
 			warnings = append(warnings, warn("%s: there is no %s %s in namespace %s; pods that need it wait until it is made",
-				ref.Field, ref.Kind, ref.Name, p.want.Namespace))
+				ref.Field, ref.Kind, ref.Name, p.wanted.Namespace))
 		case slices.Contains(f.volumes, ref.Name):
-		case f.known && (claims(p.want, snap, ref.Component) || !names(p.now, ref)):
+		case f.known && (claims(p.wanted, snap, ref.Component) || !names(p.existing, ref)):
 			problems = append(problems, &field.Error{
 				Type: field.ErrorTypeNotFound, Field: ref.Field.String(), BadValue: ref.Name,
 				Detail: "its claims would wait for ever: " + f.storageClasses(),

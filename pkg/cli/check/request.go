@@ -67,8 +67,8 @@ func (r Request) WithFlags(o flags.Options) Request {
 // proposal is a request with the defaults of both TidbClusters, which are filled in only here.
 type proposal struct {
 	Request
-	now  *topology.Cluster // nil: there is none
-	want topology.Cluster
+	existing *topology.Cluster // nil: there is none
+	wanted   topology.Cluster
 	// ends is a pause whose time is over: the run ends it before anything else.
 	ends topology.Pause
 }
@@ -77,22 +77,22 @@ func propose(r Request) proposal {
 	p := proposal{Request: r}
 	if r.Now != nil {
 		now := topology.New(r.Now)
-		p.now = &now
+		p.existing = &now
 	}
 	switch r.Want {
 	case nil: // the verb refuses
 	case r.Now:
-		p.want = *p.now
+		p.wanted = *p.existing
 	default:
-		p.want = topology.New(r.Want)
+		p.wanted = topology.New(r.Want)
 	}
 	return p
 }
 
 // atTime is the proposal at a time. What is wanted is not paused any more when the time of a pause is over.
 func (p proposal) atTime(now time.Time) proposal {
-	if p.want.Pause.Over(now) {
-		p.ends, p.want.Paused, p.want.Pause = p.want.Pause, false, topology.Pause{}
+	if p.wanted.Pause.Over(now) {
+		p.ends, p.wanted.Paused, p.wanted.Pause = p.wanted.Pause, false, topology.Pause{}
 	}
 	return p
 }
@@ -103,12 +103,12 @@ func (p proposal) checkRequest() error {
 	if p.Refusal != nil {
 		return p.Refusal
 	}
-	want := p.want
+	want := p.wanted
 	problems, verdict := topology.Validate(want), "not valid"
 	if len(problems) == 0 {
 		verdict = "update rejected"
 	}
-	problems = append(problems, topology.ValidateUpdate(p.now, want)...)
+	problems = append(problems, topology.ValidateUpdate(p.existing, want)...)
 	switch {
 	case want.Deleting:
 		return exit.Refusef("%s is being deleted, so nothing was changed", target.Title(want))
@@ -149,8 +149,8 @@ func (p proposal) allow(w desired.State, snap state.Snapshot) error {
 // the cluster needs anyway are a gate of the run.
 func (p proposal) uncertified(w desired.State) []error {
 	known := slices.Clone(p.Makes)
-	if p.now != nil {
-		for _, c := range topology.Certificates(*p.now) {
+	if p.existing != nil {
+		for _, c := range topology.Certificates(*p.existing) {
 			known = append(known, c.Secret)
 		}
 	}
@@ -170,11 +170,11 @@ func (p proposal) uncertified(w desired.State) []error {
 // before it reached the StatefulSet, and such a claim cannot become smaller again. A claim that was not resized yet
 // can keep its size.
 func (p proposal) shrinks(w desired.State, snap state.Snapshot) string {
-	if p.now == nil {
+	if p.existing == nil {
 		return ""
 	}
 	for _, g := range w.Groups {
-		before, _ := p.now.Group(g.Kind)
+		before, _ := p.existing.Group(g.Kind)
 		for _, m := range snap.Groups[g.Kind].BelowReplicas() {
 			for _, c := range m.Claims {
 				old, _ := before.Volume(c.Template)
@@ -192,10 +192,10 @@ func (p proposal) shrinks(w desired.State, snap state.Snapshot) string {
 // seeing refuses to change a cluster whose PD runs but does not answer: only PD knows what is safe.
 // A run that changes nothing in the spec is not refused.
 func (p proposal) seeing(c topology.Cluster, snap state.Snapshot) error {
-	if snap.PD.Known() || p.now == nil || p.Now.Status.ClusterID == "" || p.Write == nil || p.WithoutPD {
+	if snap.PD.Known() || p.existing == nil || p.Now.Status.ClusterID == "" || p.Write == nil || p.WithoutPD {
 		return nil
 	}
-	if p.now.PDSuspended() && asleep(snap) {
+	if p.existing.PDSuspended() && asleep(snap) {
 		return nil // no member runs that could be disturbed
 	}
 	return remedy.For(

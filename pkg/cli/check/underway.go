@@ -79,10 +79,10 @@ func scaling(before map[topology.Kind]int, w desired.State, snap state.Snapshot)
 // merges says that an earlier change is not carried out yet, and what this change then means. Both changes are
 // carried out together. A change that takes the earlier change back means just that.
 func (p proposal) merges(seen state.Observation, next desired.State) []Warning {
-	if p.now == nil || p.Unrecorded || p.Write == nil || !p.changes() {
+	if p.existing == nil || p.Unrecorded || p.Write == nil || !p.changes() {
 		return nil
 	}
-	seen.Cluster = *p.now
+	seen.Cluster = *p.existing
 	under, w, err := underway(seen)
 	if err != nil || len(under.Left) == 0 {
 		return nil // nothing is known to be under way

@@ -39,7 +39,7 @@ func (p proposal) warnings() []Warning {
 	for _, text := range p.Warnings {
 		all = append(all, Warning{Text: text})
 	}
-	for _, w := range topology.Warnings(p.now, p.want) {
+	for _, w := range topology.Warnings(p.existing, p.wanted) {
 		all = append(all, Warning{Text: w.String(), Remedy: w.Remedy})
 	}
 	return append(all, p.setBack()...)
