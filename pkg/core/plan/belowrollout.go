@@ -15,7 +15,7 @@ import (
 // would last for ever.
 func (d *decision) adviseBelowRollout(v verdict) verdict {
 	next, ok := d.Candidate()
-	if !ok || d.hold.rolling || d.Got.Set.Manual {
+	if !ok || d.queue.rolling || d.Got.Set.Manual {
 		return v
 	}
 	for i, g := range v.gates {

@@ -9,7 +9,7 @@ import (
 // user to delete an unhealthy pod of an old revision wherever repair would restart it. A wait for such a member may
 // never end.
 func (d *decision) askForDeletion(v verdict) verdict {
-	if !d.Got.Set.Manual || d.hold.rolling {
+	if !d.Got.Set.Manual || d.queue.rolling {
 		return v
 	}
 	awaited := false // one of them

@@ -20,7 +20,7 @@ func (g Gate) changer(steps []step.Step, otherwise Changer) Changer {
 		return ByPerson
 	case len(steps) > 0:
 		return ByTool
-	case g.held && otherwise != "":
+	case g.waitsForOthers && otherwise != "":
 		return otherwise
 	case g.Source == FromDatabase:
 		return ByDatabase

@@ -60,10 +60,10 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 // decideComponents adds to a verdict what each component does and waits for, in the order of rollouts. It notes what the
 // others mean for the rollout of each component.
 func decideComponents(decisions []decision, order []int, sum verdict) verdict {
-	var before holds
+	var before earlierRollouts
 	for _, i := range order {
 		d := &decisions[i]
-		d.hold = before.holdOn(i, d.Want.Kind)
+		d.queue = before.queueOf(i, d.Want.Kind)
 		var v verdict
 		if d.Want.Suspend {
 			v = d.suspend(decisions[:i], decisions[i+1:])
@@ -75,7 +75,7 @@ func decideComponents(decisions []decision, order []int, sum verdict) verdict {
 		v = d.cancelWhileBlocked(v, sum.gates)
 		sum.steps = append(sum.steps, v.steps...)
 		sum.gates = append(sum.gates, v.gates...)
-		before = append(before, earlier{
+		before = append(before, earlierRollout{
 			index: i, kind: d.Want.Kind, waits: !v.idle(), needs: !d.needs().idle(), rolling: d.Rolling(), canary: d.Want.Held, awaits: v.awaits(),
 		})
 		disks := d.volumes()
@@ -88,8 +88,8 @@ func decideComponents(decisions []decision, order []int, sum verdict) verdict {
 // conclude makes the plan out of all verdicts.
 func conclude(v verdict, policy Policy, w desired.State, s state.Snapshot) Plan {
 	p := Plan{Gates: once(v.gates), Steps: chooseSteps(v.steps, policy.Later)}
-	if len(p.Steps) == 0 && allHeld(p.Gates) {
-		unhold(p.Gates)
+	if len(p.Steps) == 0 && allWaitForOthers(p.Gates) {
+		endByThemselves(p.Gates)
 	}
 	p.Gates = bounded(p.Gates, policy.Waits, &w.Cluster, &s)
 	switch {
@@ -132,52 +132,12 @@ func allBlocked(gates []Gate) bool {
 	return blocked
 }
 
-// hold is what other components mean for the rollout of one.
-type hold struct {
-	by topology.Kind // one with an earlier rollout that has not converged
-	// rolling: a component that this component needs has an earlier rollout to finish. The earlier
-	// rollout does not hold back a repair of this component, because a third component may wait for
-	// the repair. With a canary it does, because a person decides when other components follow.
-	rolling bool
-	// canary: an earlier rollout stops until a person promotes it, which may take days.
-	canary bool
-}
-
-// holds are what is known of the components with an earlier rollout.
-type holds []earlier
-
-// earlier is one of them.
-type earlier struct {
-	index   int // of the wanted ones
-	kind    topology.Kind
-	waits   bool          // it has not converged, and later components wait for that
-	needs   bool          // it waits for another component before anything else
-	rolling bool          // it has a rollout to finish
-	canary  bool          // its rollout stops until a person promotes it
-	awaits  topology.Kind // where it waits only for the rollout of this one, else ""
-}
-
 // awaits returns the component whose rollout is all that is waited for, "" where there is none.
 func (v verdict) awaits() topology.Kind {
 	if len(v.gates) == 0 || slices.ContainsFunc(v.gates, func(g Gate) bool { return g.awaits != v.gates[0].awaits }) {
 		return ""
 	}
 	return v.gates[0].awaits
-}
-
-// holdOn returns what earlier components mean for the component with an index. Two kinds of earlier components do not
-// hold that component back. One kind lacks what that component provides, the other kind waits for the rollout of that
-// component. Otherwise the two components would wait for each other.
-func (h holds) holdOn(i int, k topology.Kind) hold {
-	var held hold
-	for _, o := range h {
-		held.canary = held.canary || o.rolling && o.canary
-		held.rolling = held.rolling || o.rolling && (o.index < i || o.canary)
-		if held.by == "" && o.waits && (o.index < i || !o.needs) && o.awaits != k {
-			held.by = o.kind
-		}
-	}
-	return held
 }
 
 // rolloutOrder returns the indexes of the wanted components in the order of the profiles.

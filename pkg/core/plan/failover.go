@@ -178,7 +178,7 @@ func (d *decision) giveUp() verdict {
 func (sc Scope) untilDeadline(m state.Member, then string, since, due time.Time) Gate {
 	g := serving(sc, m)
 	g.Observed += "; at the time limit it " + then
-	g.Since, g.Deadline, g.Blocked, g.held, g.resolves = since, due, false, false, true
+	g.Since, g.Deadline, g.Blocked, g.waitsForOthers, g.resolves = since, due, false, false, true
 	return g
 }
 

@@ -74,9 +74,9 @@ type Gate struct {
 	Blocked bool
 	// Approval: nothing is wrong, and a person decides when it opens. The wait has no end.
 	Approval bool
-	// held: the gate waits for an earlier component, or for a member that is down. Their own gates
+	// waitsForOthers: the gate waits for an earlier component, or for a member that is down. Their own gates
 	// say whether a person has to help.
-	held bool
+	waitsForOthers bool
 	// awaits is a component whose rollout may be what is waited for; "" for none.
 	awaits topology.Kind
 	// resolves: what happens at the deadline needs no help from a person.
@@ -117,7 +117,7 @@ type GateKey struct {
 func (g Gate) Key() GateKey { return GateKey{g.Component, g.Member, g.Object, g.Reason} }
 
 // Opens reports whether the gate may open by itself.
-func (g Gate) Opens() bool { return !g.Blocked && !g.Approval && !g.held }
+func (g Gate) Opens() bool { return !g.Blocked && !g.Approval && !g.waitsForOthers }
 
 // Plan is what to do now. Steps come in the order in which they must be taken. At most one step is
 // disruptive, and it is the last.

@@ -79,7 +79,7 @@ type Need struct {
 // lack returns what to do, and what to wait for, while a need does not hold. A need without a step
 // opens when another component does something.
 func (n Need) lack(sc Scope, k topology.Kind) verdict {
-	g := Gate{Component: k, Reason: n.Reason, Want: n.Want, Source: FromDatabase, held: n.Step == nil}
+	g := Gate{Component: k, Reason: n.Reason, Want: n.Want, Source: FromDatabase, waitsForOthers: n.Step == nil}
 	if n.Help != nil {
 		g.Remedy = n.Help(sc)
 	}
@@ -159,7 +159,7 @@ type Scope struct {
 type decision struct {
 	Scope
 	profile Profile
-	hold    hold
+	queue   queue
 }
 
 // decisionsOf returns the decisions on all components, in dependency order.
@@ -214,7 +214,7 @@ func (sc Scope) try(h Hook, m state.Member) (v verdict, open bool) {
 	}
 	if h.Stuck != nil {
 		if why := h.Stuck(sc, m); why != "" {
-			g.Observed, g.held, g.patience = g.Observed+": "+why, true, 0
+			g.Observed, g.waitsForOthers, g.patience = g.Observed+": "+why, true, 0
 		}
 	}
 	return verdict{gates: []Gate{g}, steps: h.step(sc, m)}, false

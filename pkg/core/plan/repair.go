@@ -15,7 +15,7 @@ var beforeRepair = []condition{
 	{
 		want: "no earlier component being rolled out", because: "the pods would be restarted twice", by: ByTool,
 		unmet: func(s *subject) string {
-			return textIf(s.hold.rolling, "a component that it needs is being rolled out")
+			return textIf(s.queue.rolling, "a component that it needs is being rolled out")
 		},
 	},
 	{
@@ -47,7 +47,7 @@ var beforeRepair = []condition{
 var beforeHarmfulRepair = []condition{
 	{
 		want: "rollouts of earlier components finished", because: "components are restarted in an order that keeps versions compatible", by: ByTool,
-		unmet: func(s *subject) string { return textIf(s.hold.by != "", "rollout queued behind "+s.hold.by.Title()) },
+		unmet: func(s *subject) string { return textIf(s.queue.by != "", "rollout queued behind "+s.queue.by.Title()) },
 	},
 	isProvided,
 	obsoleteEnded,
@@ -71,7 +71,7 @@ var beforeHarmfulRepair = []condition{
 // member is down because of the old template, only this helps: a wait until it is healthy would never end. Where that
 // is not possible, the other phases continue.
 func (d *decision) repair() verdict {
-	if d.hold.rolling || !d.AnyDown() {
+	if d.queue.rolling || !d.AnyDown() {
 		return verdict{}
 	}
 	m, ok := d.Candidate()
@@ -118,7 +118,7 @@ func (v verdict) text() string {
 // observed: a run that ended at once would never observe it for long enough.
 func (d *decision) repairable(gates []Gate) verdict {
 	m, ok := d.Candidate()
-	if d.hold.rolling || d.LeftToUser(m) || !allBlocked(gates) {
+	if d.queue.rolling || d.LeftToUser(m) || !allBlocked(gates) {
 		return verdict{}
 	}
 	if !ok || !d.DownOrNoQuorum(m) || !d.mayHelp(m) {

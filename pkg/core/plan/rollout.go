@@ -48,14 +48,14 @@ func (d *decision) rollout() verdict {
 // queued waits for an earlier component, where there is anything to roll out.
 func (s *subject) queued() verdict {
 	_, outdated := s.HighestOutdated()
-	if s.hold.by == "" || !s.due && !outdated && !s.IsDrifted() {
+	if s.queue.by == "" || !s.due && !outdated && !s.IsDrifted() {
 		return verdict{}
 	}
 	queued := wait(Gate{
-		Component: s.Want.Kind, Reason: RolloutQueued, Want: "rollout can begin", held: true,
-		Observed: "rollout queued behind " + s.hold.by.Title(),
+		Component: s.Want.Kind, Reason: RolloutQueued, Want: "rollout can begin", waitsForOthers: true,
+		Observed: "rollout queued behind " + s.queue.by.Title(),
 	})
-	if s.hold.canary {
+	if s.queue.canary {
 		queued = s.membersDown().plus(queued)
 	}
 	return queued

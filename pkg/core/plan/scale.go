@@ -71,7 +71,7 @@ func (d *decision) waitForJoined(coming int) verdict {
 		// that leaves the database, or must leave it, may itself wait for the new ones, since its
 		// regions need room.
 		rolling := d.Rolling() && m.Database.State != state.StoreOffline && !m.DataBeingDeleted()
-		if !m.Up() && !g.held && (rolling || !m.CountedOn() && !g.Blocked) {
+		if !m.Up() && !g.waitsForOthers && (rolling || !m.CountedOn() && !g.Blocked) {
 			joining.gates = append(joining.gates, g)
 		}
 	}

@@ -27,12 +27,17 @@ func (d *decision) scaleIn() verdict {
 		return v
 	}
 	var without []string
-	free := 0
-	for i := range min(d.Surplus(), d.leavers()-going) {
-		v := d.release(d.MemberAt(have - 1 - i))
+	free, most := 0, min(d.Surplus(), d.leavers()-going)
+	for i := range most {
+		top := d.MemberAt(have - 1 - i)
+		if first, waits := d.leavesBefore(top, most); waits {
+			open = open.plus(d.release(first))
+			break
+		}
+		v := d.release(top)
 		if v.idle() && free == i {
 			free++
-			if d.MemberAt(have - 1 - i).Up() {
+			if top.Up() {
 				without = append(without, v.notes...)
 			}
 		}
@@ -42,6 +47,26 @@ func (d *decision) scaleIn() verdict {
 		return act(d.smaller(free, strings.Join(without, ", ")))
 	}
 	return open
+}
+
+// leavesBefore returns a store that has to be empty before a member above it begins to leave. The store is offline
+// already, by a request that was sent late or by a person. Otherwise PD would move the regions of more stores at once
+// than the user allows, which most says.
+func (d *decision) leavesBefore(m state.Member, most int) (state.Member, bool) {
+	if m.Database.State == state.StoreOffline || d.NothingLost(m) {
+		return state.Member{}, false
+	}
+	have := d.Got.Set.Replicas
+	var begun []state.Member
+	for i := have - 1 - most; i >= have-d.Surplus(); i-- {
+		if o := d.MemberAt(i); o.Database.State == state.StoreOffline {
+			begun = append(begun, o)
+		}
+	}
+	if above := have - 1 - m.Ordinal; len(begun) > 0 && above+len(begun) >= most {
+		return begun[0], true
+	}
+	return state.Member{}, false
 }
 
 // downVoterLeaves removes from PD a leaving member that surely does not serve, before members above it that serve. Its
@@ -130,11 +155,15 @@ func (s *subject) whyWanted() string {
 	return textIf(is, fmt.Sprintf("%d members are wanted", s.Want.Size()))
 }
 
-// notYetLeaving returns how many members leave at the same time, "" where the member is one of them.
+// notYetLeaving returns which members leave first, "" where the member may leave now.
 func (s *subject) notYetLeaving() string {
 	_, going := s.leftovers()
-	before := s.Got.Set.Replicas - 1 - s.member.Ordinal
-	return textIf(before >= s.leavers()-going, fmt.Sprintf("members that leave at the same time: at most %d", s.leavers()))
+	most := s.leavers() - going
+	if s.Got.Set.Replicas-1-s.member.Ordinal >= most {
+		return fmt.Sprintf("members that leave at the same time: at most %d", s.leavers())
+	}
+	first, waits := s.leavesBefore(s.member, most)
+	return textIf(waits, first.Name+" is offline already, and leaves first")
 }
 
 // claimsRetained waits while Kubernetes would delete the claims of members that are to be removed.

@@ -74,6 +74,9 @@ func TestScalingTogether(t *testing.T) {
 		{Name: "in: two of three", Cluster: in(4)},
 		{Name: "in: both are free", Cluster: in(4, free("t-tikv-6"), free("t-tikv-5"))},
 		{Name: "in: the upper one is free", Cluster: in(4, free("t-tikv-6"), offline("t-tikv-5"))},
+		{Name: "in: a third one is offline already, and only one more leaves", Cluster: in(4, offline("t-tikv-4"))},
+		{Name: "in: a third and a fourth one are offline already, and no more leaves", Cluster: in(3, offline("t-tikv-4"), offline("t-tikv-3"))},
+		{Name: "in: a third and a fourth one are offline already, and the upper one holds nothing", Cluster: in(3, offline("t-tikv-4"), offline("t-tikv-3"), free("t-tikv-6"))},
 		{Name: "in: the lower one is free, the upper one holds data", Cluster: in(4, free("t-tikv-5"), offline("t-tikv-6"))},
 		{Name: "in: no more than are not wanted", Cluster: in(6, free("t-tikv-6"), free("t-tikv-5"))},
 		{Name: "in: a pod of one is still there", Cluster: in(4, free("t-tikv-6"), func(c *plantest.Cluster) {

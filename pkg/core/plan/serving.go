@@ -32,7 +32,7 @@ func serving(sc Scope, m state.Member) Gate {
 		return sc.crashing(m, g)
 	case m.Pod == nil:
 		if o, ok := sc.MemberBefore(m); ok {
-			g.Observed, g.held = "no pod before "+o.Name+" is ready", true
+			g.Observed, g.waitsForOthers = "no pod before "+o.Name+" is ready", true
 			return g
 		}
 		return sc.withinTimeToServe(g, m.Gone, sc.podAdvice(m))

@@ -27,7 +27,7 @@ func (d *decision) suspend(earlier, later []decision) verdict {
 	for _, o := range later {
 		if o.Want.Suspend && !o.Got.IsGone() {
 			return wait(Gate{
-				Component: d.Want.Kind, Reason: SuspendQueued, Want: "suspension can begin", held: true,
+				Component: d.Want.Kind, Reason: SuspendQueued, Want: "suspension can begin", waitsForOthers: true,
 				Observed: "suspension queued behind " + o.Want.Kind.Title(),
 			})
 		}
@@ -63,7 +63,7 @@ func (d *decision) awaitMembership() verdict {
 	for _, m := range d.Got.Members {
 		if d.Want.Kind.Data() != topology.None && len(m.Claims) > 0 && m.Database.Presence == state.Unknown {
 			return wait(Gate{
-				Component: d.Want.Kind, Member: m.Name, Reason: MembershipKnown, Want: "membership in PD known", Source: FromDatabase, held: true,
+				Component: d.Want.Kind, Member: m.Name, Reason: MembershipKnown, Want: "membership in PD known", Source: FromDatabase, waitsForOthers: true,
 			})
 		}
 	}

@@ -95,7 +95,7 @@ func (sc Scope) recreate() verdict {
 	if busy := sc.busy(); busy != "" {
 		return wait(Gate{
 			Component: sc.Want.Kind, Reason: StatefulSetRecreated, Want: "StatefulSet recreated with larger claims",
-			Observed: "queued behind " + busy, held: true,
+			Observed: "queued behind " + busy, waitsForOthers: true,
 		})
 	}
 	return act(step.RecreateSet{Component: sc.Want.Kind, Name: sc.Want.Set.Name, Basis: sc.basis(), Replicas: set.Replicas, Object: sc.Want.Set})

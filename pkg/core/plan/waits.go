@@ -106,7 +106,7 @@ func (ws Waits) standsStillSince(g *Gate, at time.Time) time.Time {
 func bounded(gates []Gate, waits Waits, c *topology.Cluster, s *state.Snapshot) []Gate {
 	for i := range gates {
 		g := &gates[i]
-		if g.Blocked || g.Approval || g.held || g.endless || s.At.Before(g.Deadline) {
+		if g.Blocked || g.Approval || g.waitsForOthers || g.endless || s.At.Before(g.Deadline) {
 			continue
 		}
 		since := waits.standsStillSince(g, s.At)
@@ -125,23 +125,22 @@ func bounded(gates []Gate, waits Waits, c *topology.Cluster, s *state.Snapshot) 
 	return gates
 }
 
-// allHeld reports whether each gate waits for something else, and no gate is left that could pass
-// by itself. A component whose members all run may lack something that is outside this cluster,
+// allWaitForOthers reports whether no gate is left that could pass by itself, because each gate waits for something else. A component whose members all run may lack something that is outside this cluster,
 // such as members of PD in another Kubernetes cluster.
-func allHeld(gates []Gate) bool {
-	return !slices.ContainsFunc(gates, func(g Gate) bool { return !g.held })
+func allWaitForOthers(gates []Gate) bool {
+	return !slices.ContainsFunc(gates, func(g Gate) bool { return !g.waitsForOthers })
 }
 
-// unhold gives gates an end of their own, since there is nothing else that they could wait for.
+// endByThemselves gives gates an end of their own, since there is nothing else that they could wait for.
 // Gates that wait for an earlier component or for a rollout keep waiting as long as there are other
 // gates, which report the cause.
-func unhold(gates []Gate) {
+func endByThemselves(gates []Gate) {
 	queued := func(g Gate) bool {
 		return slices.Contains([]Reason{RolloutQueued, SuspendQueued, StatefulSetRecreated}, g.Reason)
 	}
 	others := slices.ContainsFunc(gates, func(g Gate) bool { return !queued(g) })
 	for i := range gates {
-		gates[i].held = others && queued(gates[i])
+		gates[i].waitsForOthers = others && queued(gates[i])
 	}
 }
 
