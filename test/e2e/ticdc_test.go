@@ -107,6 +107,25 @@ func (s environment) captures(t *testing.T) map[string]any {
 	return all
 }
 
+// recorded returns the captures in the status of the TidbCluster, with an owner among n of them. Captures elect their
+// owner a moment after they serve, and a run that has converged before does not see it. The next run records the owner.
+func (s environment) recorded(t *testing.T, n int) map[string]any {
+	t.Helper()
+	const most = 10 // runs; each takes longer than an election
+	for range most {
+		all := s.captures(t)
+		owned := n == 0
+		for _, c := range all {
+			owned = owned || c.(map[string]any)["isOwner"] == true
+		}
+		if owned {
+			return all
+		}
+		s.tidb(t, 0, "sync", cluster)
+	}
+	return s.captures(t)
+}
+
 // wantCaptures asserts that the cluster has converged with so many captures of a version, one of them
 // the owner, and that no drain is recorded any more.
 func (s environment) wantCaptures(t *testing.T, n int, version string) {
@@ -121,7 +140,7 @@ func (s environment) wantCaptures(t *testing.T, n int, version string) {
 	if got.Outcome != "converged" || up != n {
 		t.Errorf("status: %s with %d captures of %s, want %d: %+v", got.Outcome, up, version, n, got.Members)
 	}
-	captures, owners := s.captures(t), 0
+	captures, owners := s.recorded(t, n), 0
 	for pod, c := range captures {
 		c := c.(map[string]any)
 		if c["ready"] != true || c["id"] == nil || c["version"] != version {
