@@ -60,7 +60,7 @@ type World struct {
 	printed     []string // by commands
 	record      *record  // nil: nothing is kept
 	running     *process // the command that may stand still; nil for none
-	stopping    bool     // it stands still from now on
+	stopping    bool     // the command stands still from now on
 	asleep      []late
 	chance      float64   // what decides whether the requests fail that are answered now
 	next        time.Time // when the model goes on

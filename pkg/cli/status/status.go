@@ -117,7 +117,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	if err != nil {
 		return err
 	}
-	// The labels of its objects may name another instance; what they miss is seen a little later.
+	// The watch finds objects by the name of the cluster. Objects with another instance in their labels are seen later.
 	changed := observe.Watch(ctx, meta, topology.Cluster{Namespace: s.Namespace, Name: s.Name, Instance: s.Name})
 	l := o.loop()
 	l.Now = f.Clock.Now

@@ -49,8 +49,8 @@ func (c Component) StoreForgotten(m state.Member) bool {
 }
 
 // ComesBack reports whether only the pod of the member was taken away, and the member was not
-// removed. The member has its data, so it adds no voter. PD may need this member for its quorum,
-// and then PD cannot be asked. But claims of a removed member would be marked.
+// removed. Such a member has kept its data, so that no voter is added. PD may need the member for a quorum,
+// and PD cannot be asked then. Claims of a removed member would be marked.
 func (c Component) ComesBack(m state.Member) bool {
 	if len(m.Claims) == 0 || len(m.MarkedClaims()) > 0 {
 		return false

@@ -1,6 +1,6 @@
 // Package facts is what is known of a component and of its members in one decision. Each method answers a question about
-// what was observed, such as whether a member surely does not serve. None of them says what is to be done: package plan
-// decides that, and reads the facts.
+// what was observed, such as whether a member surely does not serve. No method says what is to be done, because package
+// plan reads the facts and decides.
 //
 // A question about one member alone is a method of state.Member. A question that needs the other members, PD or the time
 // is here, so that each rule about evidence exists once.

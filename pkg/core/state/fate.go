@@ -10,8 +10,8 @@ import (
 // What may become of a member: whether the database counts on the member, and whether the member or its data is to go.
 
 // RemovalIrreversible reports whether the removal of a member can no longer be cancelled. Either
-// its store is a tombstone, or PD has forgotten the member after its claims were marked. With its
-// data it can never serve again.
+// the store is a tombstone, or PD has forgotten the member after the claims were marked. With the
+// same data the member can never serve again.
 func (m Member) RemovalIrreversible() bool {
 	return m.Database.Removed() ||
 		m.Database.Presence == Absent && m.Marked()
