@@ -272,8 +272,9 @@ func (w *Model) resize(s step.Resize) error {
 
 // samePods reports whether the members that leave have the pods that they had when that was decided, or none.
 func (w *Model) samePods(k kind, s step.Resize) bool {
-	for i, uid := range s.PodUIDs {
-		if p := w.pods[k][s.To+i]; p != nil && p.uid != uid {
+	for _, leaving := range s.Leaving {
+		n, _ := w.index(s.Component, leaving.Name)
+		if p := w.pods[k][n]; p != nil && p.uid != leaving.UID {
 			return false
 		}
 	}
@@ -282,7 +283,7 @@ func (w *Model) samePods(k kind, s step.Resize) bool {
 
 func (w *Model) restart(s step.Restart) error {
 	k := kindOf(s.Component)
-	set, p := &w.sets[k], w.pods[k][s.Ordinal]
+	set, p := &w.sets[k], w.pods[k][w.numberOf(s.Ordinal)]
 	if s.PodUID != "" && (p == nil || p.uid != s.PodUID) {
 		return errConflict
 	}
@@ -293,7 +294,7 @@ func (w *Model) restart(s step.Restart) error {
 		return err
 	}
 	// What follows is asked of the very object that is written.
-	if set.spec.partition != s.From || !w.is(k, s.Basis) {
+	if set.spec.partition != w.numberOf(s.From) || !w.is(k, s.Basis) {
 		return errConflict
 	}
 	if err := w.spared(s, p); err != nil {
@@ -303,7 +304,7 @@ func (w *Model) restart(s step.Restart) error {
 		return w.restartNamed(s)
 	}
 	spec := set.spec
-	spec.partition = s.Ordinal
+	spec.partition = w.numberOf(s.Ordinal)
 	w.change(set, spec)
 	if !s.Stuck {
 		return nil
@@ -311,7 +312,7 @@ func (w *Model) restart(s step.Restart) error {
 	if w.endsHalfWay() {
 		return errHalfWay
 	}
-	if w.serves(k, s.Ordinal) && w.chaos {
+	if w.serves(k, w.numberOf(s.Ordinal)) && w.chaos {
 		w.Soft.HealedMeanwhile++
 	}
 	// A pod that is deleted before the controller knows the new partition comes
@@ -319,7 +320,7 @@ func (w *Model) restart(s step.Restart) error {
 	for set.observed != set.generation && (!w.chaos || w.rng.IntN(2) == 0) {
 		w.tick()
 	}
-	if w.pods[k][s.Ordinal] == p && !p.terminating() {
+	if w.pods[k][w.numberOf(s.Ordinal)] == p && !p.terminating() {
 		w.remove(p)
 	}
 	return nil
@@ -331,13 +332,13 @@ func (w *Model) closeRollout(s step.Close) error {
 		return errConflict
 	}
 	spec := w.sets[k].spec
-	spec.partition = s.Partition
+	spec.partition = w.numberOf(s.Partition)
 	w.change(&w.sets[k], spec)
 	return nil
 }
 
 func (w *Model) unmark(s step.UnmarkClaims) error {
-	i, _ := w.cluster.Ordinal(s.Component, s.Member)
+	i, _ := w.index(s.Component, s.Member)
 	if p := w.pods[kindOf(s.Component)][i]; s.PodUID != "" && (p == nil || p.uid != s.PodUID) {
 		return errConflict
 	}
@@ -346,7 +347,7 @@ func (w *Model) unmark(s step.UnmarkClaims) error {
 
 func (w *Model) mark(component topology.Kind, member string, claims []step.Claim, marked bool) error {
 	k := kindOf(component)
-	i, _ := w.cluster.Ordinal(component, member)
+	i, _ := w.index(component, member)
 	for _, want := range claims {
 		switch c := w.claims[k][i]; {
 		case c == nil:
@@ -362,7 +363,7 @@ func (w *Model) mark(component topology.Kind, member string, claims []step.Claim
 
 func (w *Model) deleteClaim(s step.DeleteClaim) error {
 	k := kindOf(s.Component)
-	i, _ := w.cluster.Ordinal(s.Component, s.Member)
+	i, _ := w.index(s.Component, s.Member)
 	c := w.claims[k][i]
 	if c == nil {
 		return nil
@@ -403,7 +404,7 @@ func (w *Model) notInPD(k kind, i int, none bool) error {
 // deleted.
 func (w *Model) deletePodOf(s step.DeletePod) error {
 	k := kindOf(s.Component)
-	i, _ := w.cluster.Ordinal(s.Component, s.Member)
+	i, _ := w.index(s.Component, s.Member)
 	p := w.pods[k][i]
 	if p == nil || p.uid != s.UID || p.terminating() {
 		return nil

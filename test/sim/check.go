@@ -175,7 +175,7 @@ func (w *Model) judge(next step.Step) []Violation {
 		if w.pd.member(s.ID) == nil {
 			break // it is gone already, and the member in its place has another id
 		}
-		i, _ := w.cluster.Ordinal(kinds[pd], s.Member)
+		i, _ := w.index(kinds[pd], s.Member)
 		w.judgeRemoval(pd, i, s.ID, say)
 		w.judgeQuorum(i, len(w.pd.members)-1, say)
 		w.countLeader(i)
@@ -184,7 +184,7 @@ func (w *Model) judge(next step.Step) []Violation {
 			break // it leaves already
 		}
 		k := kindOf(s.Component)
-		i, _ := w.cluster.Ordinal(s.Component, s.Member)
+		i, _ := w.index(s.Component, s.Member)
 		w.judgeRemoval(k, i, s.StoreID, say)
 		if k.learns() {
 			w.judgeLearners(i, say)
@@ -286,7 +286,7 @@ func (w *Model) judgeQuorum(i, size int, say sayer) {
 }
 
 func (w *Model) judgeRestart(s step.Restart, say sayer) {
-	k, i := kindOf(s.Component), s.Ordinal
+	k, i := kindOf(s.Component), w.numberOf(s.Ordinal)
 	p, set := w.pods[k][i], &w.sets[k]
 	w.judgeCertificate(k, i, say)
 	if s.Revision != "" {

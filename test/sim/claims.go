@@ -67,7 +67,7 @@ func (w *Model) makeRoom(g plan.Gate) {
 		w.Scale(topology.TiKV, n+1) // PD takes no store of TiFlash offline with so few
 		return
 	}
-	i, _ := w.cluster.Ordinal(g.Component, g.Member)
+	i, _ := w.index(g.Component, g.Member)
 	k := kindOf(g.Component)
 	s, n := w.storeAtAddress(k, i), w.Intent.Replicas[k]
 	if lost := s != nil && w.claims[k][i] != nil && w.claims[k][i].data != s.id; (w.going(k, i) || lost) && i < n && n < 6 {

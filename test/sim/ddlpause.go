@@ -66,7 +66,7 @@ var runsDDL = [components]bool{tidb: true}
 // beginDDLPause fails at any point, as package act may: the record is written before TiDB is asked. Only a clear
 // refusal removes it.
 func (w *Model) beginDDLPause(s step.BeginDDLPause) error {
-	i, _ := w.cluster.Ordinal(s.Component, s.By)
+	i, _ := w.index(s.Component, s.By)
 	switch p := w.pods[tidb][i]; {
 	case p == nil || p.uid != s.PodUID, w.Intent.Paused, w.Intent.Canary[tidb] > 0:
 		return errConflict
@@ -133,7 +133,7 @@ func (w *Model) pauseDDL() {
 
 // endDDLPause fails at any point, as package act may: TiDB ends the pause before the record is removed.
 func (w *Model) endDDLPause(s step.EndDDLPause) error {
-	i, _ := w.cluster.Ordinal(s.Component, s.Member)
+	i, _ := w.index(s.Component, s.Member)
 	switch p := w.pods[tidb][i]; {
 	case p == nil || p.uid != s.PodUID, w.Intent.Paused:
 		return errConflict

@@ -77,7 +77,7 @@ func (w *Model) nodeState(p *pod) state.NodeState {
 // replaceEnded deletes a pod in a final phase, as package act does.
 func (w *Model) replaceEnded(s step.ReplaceEnded) error {
 	k := kindOf(s.Component)
-	i, _ := w.cluster.Ordinal(s.Component, s.Member)
+	i, _ := w.index(s.Component, s.Member)
 	p := w.pods[k][i]
 	switch {
 	case p == nil || p.uid != s.UID || p.terminating():
@@ -110,7 +110,7 @@ func (w *Model) deleteEnded() {
 // judgeEnded checks that nothing runs in a pod that is deleted since it has ended, and that its data stays.
 func (w *Model) judgeEnded(s step.ReplaceEnded, say sayer) {
 	k := kindOf(s.Component)
-	i, _ := w.cluster.Ordinal(s.Component, s.Member)
+	i, _ := w.index(s.Component, s.Member)
 	p := w.pods[k][i]
 	switch {
 	case p == nil || p.uid != s.UID || p.terminating(): // it does nothing

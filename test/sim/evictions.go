@@ -11,7 +11,7 @@ import (
 
 // evictLeaders writes the record first: an eviction that is not recorded is never ended.
 func (w *Model) evictLeaders(s step.EvictLeaders) error {
-	i, _ := w.cluster.Ordinal(kinds[tikv], s.Member)
+	i, _ := w.index(kinds[tikv], s.Member)
 	if p := w.pods[tikv][i]; s.PodUID != "" && (p == nil || p.uid != s.PodUID) {
 		return errConflict
 	}
@@ -63,7 +63,7 @@ func (w *Model) adoptEviction(s step.AdoptEviction) error {
 	if w.endsHalfWay() {
 		return errHalfWay
 	}
-	i, _ := w.cluster.Ordinal(topology.TiKV, s.Member)
+	i, _ := w.index(topology.TiKV, s.Member)
 	if p := w.pods[tikv][i]; p != nil && p.uid == s.PodUID {
 		p.evictionBegun = time.Time{}
 	}

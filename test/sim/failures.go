@@ -66,7 +66,7 @@ func failureOf(all []topology.Failure, member string) *topology.Failure {
 
 func (w *Model) recordFailure(s step.RecordFailure) error {
 	k := kindOf(s.Component)
-	i, _ := w.cluster.Ordinal(s.Component, s.Member)
+	i, _ := w.index(s.Component, s.Member)
 	switch f := w.failure(k, s.Member); {
 	case f != nil:
 		w.failures[k] = slices.Clone(w.failures[k]) // observations share the old one
@@ -110,7 +110,7 @@ func (w *Model) forgetFailure(s step.ForgetFailure) error {
 // component's period asks. The member must not fail because of the revision that is being rolled out.
 func (w *Model) judgeFailure(s step.RecordFailure, say sayer) {
 	k := kindOf(s.Component)
-	i, _ := w.cluster.Ordinal(s.Component, s.Member)
+	i, _ := w.index(s.Component, s.Member)
 	w.Soft.Failovers++
 	if w.seen.hidden[k][i] {
 		return // it came back after the observation, which no engine could know

@@ -89,7 +89,7 @@ func foretold(t *testing.T, w *Model, run func()) {
 	f := w.foretell()
 	first := w.sets
 	joins := func(member string) bool {
-		name, i, ok := w.cluster.Member(member)
+		name, i, ok := w.member(member)
 		if !ok {
 			return false
 		}

@@ -19,7 +19,7 @@ func (w *Model) wanted() desired.State {
 		name := kinds[k]
 		g := desired.Group{
 			Group: topology.Group{
-				Kind: name, Replicas: w.Intent.Replicas[k], Version: w.versionOf(k, w.Intent.Template[k]), PausesDDL: w.pausesDDL(k),
+				Kind: name, Replicas: w.Intent.Replicas[k], Slots: w.Slots, Version: w.versionOf(k, w.Intent.Template[k]), PausesDDL: w.pausesDDL(k),
 				Manual: w.Intent.Manual[k], Suspend: w.Intent.Suspend[k], MinReady: w.MinReady, Volumes: w.volumes(k),
 				Failures: w.failures[k], MaxFailures: maxFailures, Recover: w.Intent.Recover,
 				FirstPassword: w.asksPassword(k), Restarts: w.namedOf(k),

@@ -119,6 +119,7 @@ type Options struct {
 	Isolated  bool  // PD puts no two replicas of a region into one zone
 	Tiers     []int // a label of the store of each ordinal; all the same if not set
 	Copies    []int // how many copies of a region PD puts onto stores of each tier; anywhere if not set
+	Slots     []int // ordinals without a member, in all components
 	Elsewhere int   // PD members in another Kubernetes cluster
 	// StoresElsewhere is how many stores of another TidbCluster there are in PD.
 	StoresElsewhere int
@@ -288,7 +289,7 @@ func New(o Options) *Model {
 	}
 	for k := range kinds {
 		for i := range limit {
-			w.names[k][i] = w.cluster.PodName(kinds[k], i)
+			w.names[k][i] = w.cluster.PodName(kinds[k], w.ordinal(i))
 		}
 	}
 	return w

@@ -32,7 +32,7 @@ func drawByName(o *Options) {
 // Restart is the user naming members to be restarted.
 func (w *Model) Restart(names ...string) {
 	for _, name := range names {
-		k, i, _ := w.cluster.Member(name)
+		k, i, _ := w.member(name)
 		p := w.pods[kindOf(k)][i]
 		if p == nil {
 			continue // its next pod is a new one
@@ -56,7 +56,7 @@ func (w *Model) restartAny() {
 func (w *Model) namedOf(k kind) map[string]topology.MemberRestart {
 	var all map[string]topology.MemberRestart
 	for name, r := range w.named {
-		if _, is := w.cluster.Ordinal(kinds[k], name); is {
+		if _, is := w.index(kinds[k], name); is {
 			if all == nil {
 				all = map[string]topology.MemberRestart{}
 			}
@@ -76,8 +76,8 @@ func (w *Model) isNamed(k kind, i int) bool {
 // was decided on.
 func (w *Model) restartNamed(s step.Restart) error {
 	k := kindOf(s.Component)
-	p := w.pods[k][s.Ordinal]
-	if p == nil || p.uid != s.PodUID || w.revisionOf(k, s.Ordinal) != s.Revision || !w.is(k, s.Basis) {
+	p := w.pods[k][w.numberOf(s.Ordinal)]
+	if p == nil || p.uid != s.PodUID || w.revisionOf(k, w.numberOf(s.Ordinal)) != s.Revision || !w.is(k, s.Basis) {
 		return errConflict
 	}
 	if !p.terminating() {
@@ -88,10 +88,10 @@ func (w *Model) restartNamed(s step.Restart) error {
 
 // judgeNamed checks that a member keeps its revision, and that nobody but the user has named it.
 func (w *Model) judgeNamed(s step.Restart, say sayer) {
-	k, p := kindOf(s.Component), w.pods[kindOf(s.Component)][s.Ordinal]
-	switch next := w.revisionOf(k, s.Ordinal); {
+	k, p := kindOf(s.Component), w.pods[kindOf(s.Component)][w.numberOf(s.Ordinal)]
+	switch next := w.revisionOf(k, w.numberOf(s.Ordinal)); {
 	case p == nil:
-	case !w.isNamed(k, s.Ordinal):
+	case !w.isNamed(k, w.numberOf(s.Ordinal)):
 		say("named", "the user has not named %s", s.Member)
 	case next != p.revision && !w.sets[k].seen.manual:
 		say("named", "%s would have %s in place of %s", s.Member, next, p.revision)

@@ -179,7 +179,7 @@ func (w *Model) observePD() state.PD {
 func (w *Model) observeGroup(k kind) state.Group {
 	s := &w.sets[k]
 	g := state.Group{Set: state.Set{
-		Exists: s.exists, UID: s.uid, Generation: int64(s.generation), Made: w.at(s.made), Terminating: s.leaving, Replicas: s.spec.replicas, Partition: s.spec.partition, Manual: s.spec.manual, Ordered: w.Ordered[k],
+		Exists: s.exists, UID: s.uid, Generation: int64(s.generation), Made: w.at(s.made), Terminating: s.leaving, Replicas: s.spec.replicas, Slots: w.Slots, Partition: w.ordinal(s.spec.partition), Manual: s.spec.manual, Ordered: w.Ordered[k],
 		Observed: s.observed == s.generation, UpdateRevision: s.update, CurrentRevision: s.current,
 		Template: s.applied(),
 	}}
@@ -194,7 +194,7 @@ func (w *Model) observeGroup(k kind) state.Group {
 	pods, claims := make([]state.Pod, n), make([]state.Claim, n)
 	for i := range n {
 		m := &g.Members[i]
-		m.Kind, m.Ordinal, m.Name = kinds[k], i, w.names[k][i]
+		m.Kind, m.Ordinal, m.Name = kinds[k], w.ordinal(i), w.names[k][i]
 		m.Database = w.observeDatabase(k, i)
 		labels := w.likeness[k].labels(i, m.Name, w.tellsID(), w.knownAs(k, i, m.Database.ID))
 		if p := w.pods[k][i]; p != nil {

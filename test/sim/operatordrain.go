@@ -29,7 +29,7 @@ func (w *Model) drainedByOperator(i int) bool {
 
 // adoptDrain writes the record before it takes tidb-operator's mark off the pod.
 func (w *Model) adoptDrain(s step.AdoptDrain) error {
-	i, _ := w.cluster.Ordinal(s.Component, s.Member)
+	i, _ := w.index(s.Component, s.Member)
 	p := w.pods[ticdc][i]
 	if p == nil || p.uid != s.PodUID {
 		return errConflict

@@ -251,8 +251,8 @@ func (w *Model) moveLeader(from, to string) error {
 	if !w.serving() || !w.reached() {
 		return errNoPD
 	}
-	f, _ := w.cluster.Ordinal(kinds[pd], from)
-	t, _ := w.cluster.Ordinal(kinds[pd], to)
+	f, _ := w.index(kinds[pd], from)
+	t, _ := w.index(kinds[pd], to)
 	leader, target := w.pd.member(w.pd.leader), w.pd.memberAt(t)
 	if leader.ordinal != f {
 		return fmt.Errorf("%s does not lead", from)

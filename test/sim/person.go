@@ -43,7 +43,7 @@ func (w *Model) replacePod(g plan.Gate) {
 		return
 	}
 	name, k := args[2], kindOf(g.Component)
-	i, _ := w.cluster.Ordinal(g.Component, name)
+	i, _ := w.index(g.Component, name)
 	p := w.pods[k][i]
 	if p == nil || p.terminating() {
 		return
@@ -65,7 +65,7 @@ func (w *Model) deleteUnknownClaim(g plan.Gate) {
 		return
 	}
 	k := kindOf(g.Component)
-	i, _ := w.cluster.Ordinal(g.Component, g.Member)
+	i, _ := w.index(g.Component, g.Member)
 	if c := w.claims[k][i]; c != nil && w.pods[k][i] == nil && !w.inDatabase(k, i) {
 		w.note("user: delete claim %s, which PD does not know", c.name)
 		w.claims[k][i] = nil
@@ -91,7 +91,7 @@ func (w *Model) deleteRemoved(g plan.Gate) {
 		return
 	}
 	k := kindOf(g.Component)
-	i, _ := w.cluster.Ordinal(g.Component, args[2])
+	i, _ := w.index(g.Component, args[2])
 	p, c := w.pods[k][i], w.claims[k][i]
 	if k.data() == topology.Raft && p != nil && !p.terminating() && c != nil && w.pd.member(c.data) == nil {
 		w.note("user: delete pod %s, its member was removed", args[2])
@@ -109,7 +109,7 @@ func (w *Model) discardLost(g plan.Gate) {
 	}
 	name := args[at+1]
 	k := kindOf(g.Component)
-	i, _ := w.cluster.Ordinal(g.Component, name)
+	i, _ := w.index(g.Component, name)
 	f, c := w.failure(k, name), w.claims[k][i]
 	if f != nil && (c == nil || c.data != f.ID) && !slices.Contains(w.discard, name) {
 		w.note("user: discard the data of %s", name)

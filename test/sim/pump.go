@@ -146,7 +146,7 @@ func (w *Model) othersOnline(but int) int {
 
 // closePump asks a Pump to close, as package act does.
 func (w *Model) closePump(s step.ClosePump) error {
-	i, _ := w.cluster.Ordinal(s.Component, s.Member)
+	i, _ := w.index(s.Component, s.Member)
 	p, r := w.pods[pump][i], w.pumps[i]
 	switch {
 	case p == nil || p.uid != s.PodUID:
@@ -172,7 +172,7 @@ func (w *Model) closePump(s step.ClosePump) error {
 // Pump that TiDB had less than pumpWrites before the observation counts, because it cannot be known that such a Pump
 // has ended since.
 func (w *Model) judgeClose(s step.ClosePump, say sayer) {
-	i, _ := w.cluster.Ordinal(s.Component, s.Member)
+	i, _ := w.index(s.Component, s.Member)
 	if !w.takesBinlog(i) {
 		return
 	}
@@ -204,7 +204,7 @@ func (w *Model) restOfPumps() {
 func (w *Model) keepPump(g plan.Gate) {
 	if g.Blocked && (g.Reason == plan.BinlogReceived || g.Reason == plan.PumpServing) {
 		n := max(1, w.Intent.Replicas[pump])
-		if i, ok := w.cluster.Ordinal(g.Component, g.Member); ok && g.Component == topology.Pump && i < w.Intent.Replicas[pump] {
+		if i, ok := w.index(g.Component, g.Member); ok && g.Component == topology.Pump && i < w.Intent.Replicas[pump] {
 			n = min(n+1, limit-1) // a wanted one is to leave for a while, since its data is being deleted
 		}
 		w.Scale(topology.Pump, n)
@@ -216,7 +216,7 @@ func (w *Model) wakePump(g plan.Gate) {
 	if !g.Blocked || g.Reason != plan.PumpOffline {
 		return
 	}
-	i, _ := w.cluster.Ordinal(g.Component, g.Member)
+	i, _ := w.index(g.Component, g.Member)
 	switch p := w.pods[pump][i]; {
 	case p == nil && w.pumps[i] != nil:
 		w.note("user: %s is offline", g.Member)

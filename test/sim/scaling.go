@@ -113,7 +113,7 @@ func (w *Model) countVoter(i int) {
 
 func (w *Model) judgeClaim(s step.DeleteClaim, say sayer) {
 	k := kindOf(s.Component)
-	i, _ := w.cluster.Ordinal(s.Component, s.Member)
+	i, _ := w.index(s.Component, s.Member)
 	c := w.claims[k][i]
 	switch {
 	case c == nil:
@@ -137,7 +137,7 @@ func (w *Model) judgeClaim(s step.DeleteClaim, say sayer) {
 // from serving.
 func (w *Model) judgePod(s step.DeletePod, say sayer) {
 	k := kindOf(s.Component)
-	i, _ := w.cluster.Ordinal(s.Component, s.Member)
+	i, _ := w.index(s.Component, s.Member)
 	c, p := w.claims[k][i], w.pods[k][i]
 	switch {
 	case p == nil || p.uid != s.UID: // another engine was faster, so this does nothing

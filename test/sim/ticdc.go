@@ -217,7 +217,7 @@ func (w *Model) askCapture(i int, d *state.Database) {
 
 // drainCapture writes the record first, as package act does, and its answer afterwards.
 func (w *Model) drainCapture(s step.DrainCapture) error {
-	i, _ := w.cluster.Ordinal(s.Component, s.Member)
+	i, _ := w.index(s.Component, s.Member)
 	p := w.pods[ticdc][i]
 	if p == nil || p.uid != s.PodUID {
 		return errConflict
@@ -356,6 +356,6 @@ func (w *Model) stopFeeds(g plan.Gate) {
 		return
 	}
 	w.changeFeeds(0)
-	i, _ := w.cluster.Ordinal(g.Component, g.Member)
+	i, _ := w.index(g.Component, g.Member)
 	w.Eviction.StopFeeds = w.Eviction.StopFeeds || w.CannotDrain || !w.serves(ticdc, i)
 }

@@ -33,7 +33,7 @@ func (w *Model) asksPassword(k kind) bool { return k == tidb && w.FirstPassword 
 // setPassword fails at any point, as package act may. The Secret is written before TiDB has the
 // password, and access is denied where root has one.
 func (w *Model) setPassword(s step.SetPassword) error {
-	i, _ := w.cluster.Ordinal(s.Component, s.Member)
+	i, _ := w.index(s.Component, s.Member)
 	r := &w.root
 	switch p := w.pods[tidb][i]; {
 	case p == nil || p.uid != s.PodUID, w.Intent.Paused:

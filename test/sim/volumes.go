@@ -67,7 +67,7 @@ func (w *Model) observeClaim(k kind, c *claim) state.Claim {
 
 func (w *Model) resizeClaim(s step.ResizeClaim) error {
 	k := kindOf(s.Component)
-	i, _ := w.cluster.Ordinal(s.Component, s.Member)
+	i, _ := w.index(s.Component, s.Member)
 	c := w.claims[k][i]
 	if c == nil || c.uid != s.UID || c.marked || c.goneAt != never {
 		return errConflict

@@ -120,7 +120,7 @@ func (w *Model) spared(s step.Restart, p *pod) error {
 		return errConflict
 	case s.Leaderless && (say.Leaderless() || slices.Contains(say.Unled(), s.Member)):
 		return nil
-	case !s.Leaderless && (say.Spares(s.Member) || w.healthyWithout(s.Ordinal)):
+	case !s.Leaderless && (say.Spares(s.Member) || w.healthyWithout(w.numberOf(s.Ordinal))):
 		return nil
 	}
 	v, _ := say.Of(s.Member)

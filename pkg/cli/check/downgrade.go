@@ -178,7 +178,7 @@ func (r retreat) evidence(g state.Group, m state.Member) string {
 		return fmt.Sprintf("%s has run with %s", m.Name, m.Pod.Version)
 	case m.Database.Version != "" && !r.covers(m.Database.Version):
 		return fmt.Sprintf("%s was %s when it served last", m.Name, m.Database.Version)
-	case m.Pod == nil && m.Ordinal < g.Set.Replicas:
+	case m.Pod == nil && g.Set.Has(m.Ordinal):
 		return m.Name + " has no pod at the moment, so that it is not known which version it has run"
 	}
 	return ""

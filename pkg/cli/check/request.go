@@ -175,7 +175,7 @@ func (p proposal) shrinks(w desired.State, snap state.Snapshot) string {
 	}
 	for _, g := range w.Groups {
 		before, _ := p.existing.Group(g.Kind)
-		for _, m := range snap.Groups[g.Kind].BelowReplicas() {
+		for _, m := range snap.Groups[g.Kind].InSet() {
 			for _, c := range m.Claims {
 				old, _ := before.Volume(c.Template)
 				want, ok := g.Volume(c.Template)

@@ -68,8 +68,8 @@ func scaling(before map[topology.Kind]int, w desired.State, snap state.Snapshot)
 	for _, g := range w.Groups {
 		was, changed := before[g.Kind]
 		got := snap.Groups[g.Kind]
-		waits := func(m state.Member) bool { return m.Ordinal >= was && !m.Up() }
-		if changed && (got.Set.Replicas != g.Size() || slices.ContainsFunc(got.BelowReplicas(), waits)) {
+		waits := func(m state.Member) bool { return !g.Ordinals().Resized(was).Has(m.Ordinal) && !m.Up() }
+		if changed && (got.Set.Replicas != g.Size() || slices.ContainsFunc(got.InSet(), waits)) {
 			all = append(all, fmt.Sprintf("%s: %d to %s", g.Kind.Title(), was, preview.Members(g.Size())))
 		}
 	}
@@ -118,7 +118,7 @@ func restartAgain(now, next desired.State, snap state.Snapshot) []string {
 	for _, g := range next.Groups {
 		got := snap.Groups[g.Kind]
 		before, _ := now.Group(g.Kind)
-		rolling := slices.ContainsFunc(got.BelowReplicas(), got.Outdated)
+		rolling := slices.ContainsFunc(got.InSet(), got.Outdated)
 		for _, m := range preview.Restarting(g, got) {
 			if rolling && before.Current(got, m) {
 				all = append(all, m.Name)

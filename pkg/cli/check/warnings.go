@@ -125,7 +125,7 @@ func upgradesStores(w desired.State, snap state.Snapshot) bool {
 			v := m.Version()
 			return m.Pod != nil && v != "" && !topology.SameRelease(v, g.Version)
 		}
-		if g.Kind.Data() == topology.Store && slices.ContainsFunc(snap.Groups[g.Kind].BelowReplicas(), other) {
+		if g.Kind.Data() == topology.Store && slices.ContainsFunc(snap.Groups[g.Kind].InSet(), other) {
 			return true
 		}
 	}

@@ -60,7 +60,7 @@ type member struct {
 func (s session) choose(arg string) (all []member, ok bool) {
 	kind, ordinal, named := s.cluster.Named(arg)
 	for _, g := range s.cluster.Groups {
-		for n := range g.Size() { // with the members that a failover has added
+		for _, n := range g.Ordinals().All() { // with the members that a failover has added
 			if named && kind == g.Kind && (ordinal == topology.Every || ordinal == n) || arg == "" && running.Shown(g.Kind) {
 				all = append(all, member{g.Kind, n, s.cluster.PodName(g.Kind, n)})
 			}

@@ -106,7 +106,7 @@ func (w *way) find(ctx context.Context) (*url.URL, error) {
 	c := w.cluster
 	var last error
 	g, _ := c.Group(topology.PD)
-	for n := range g.Size() { // with the members that a failover has added
+	for _, n := range g.Ordinals().All() { // with the members that a failover has added
 		settings, err := w.members.Settings(ctx, topology.PD, c.PodHost(topology.PD, n))
 		if err != nil {
 			last = err

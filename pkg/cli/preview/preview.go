@@ -151,8 +151,7 @@ func Restarts(g desired.Group, got state.Group) int { return len(Restarting(g, g
 
 // Restarting returns the members that stay and get another pod.
 func Restarting(g desired.Group, got state.Group) []state.Member {
-	stay := got.BelowReplicas()
-	stay = slices.Clone(stay[:min(g.Replicas, len(stay))])
+	stay := slices.DeleteFunc(got.InSet(), func(m state.Member) bool { return !g.InSpec(m.Ordinal) })
 	if got.Set.Template != g.Template {
 		return stay
 	}

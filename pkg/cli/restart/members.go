@@ -33,7 +33,7 @@ func (o options) ask(ctx context.Context, f *factory.Factory, s *target.Session,
 	}
 	var members []string
 	for _, g := range c.Groups {
-		for n := range g.Size() {
+		for _, n := range g.Ordinals().All() {
 			members = append(members, c.PodName(g.Kind, n))
 		}
 	}

@@ -205,7 +205,7 @@ func (l sight) rows(wide bool) [][]string {
 func (l sight) component(g desired.Group, wide bool) []string {
 	got := l.snapshot.Groups[g.Kind]
 	n := 0
-	for _, m := range got.BelowReplicas() {
+	for _, m := range got.InSet() {
 		if g.Current(got, m) {
 			n++
 		}

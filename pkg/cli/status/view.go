@@ -136,7 +136,7 @@ func (l sight) members() []member {
 	for _, g := range l.wanted.Groups {
 		got := l.snapshot.Groups[g.Kind]
 		for _, m := range got.Members {
-			if m.Pod == nil && m.Ordinal >= max(g.Replicas, got.Set.Replicas) && m.Database.Presence != state.Present {
+			if m.Pod == nil && !g.InSpec(m.Ordinal) && !got.Set.Has(m.Ordinal) && m.Database.Presence != state.Present {
 				continue
 			}
 			row := member{

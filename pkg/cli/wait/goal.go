@@ -138,7 +138,7 @@ func Serving(members ...string) Goal {
 	return Goal{text: "serving: " + strings.Join(members, ", "), endless: true, lacks: func(s Sight) (topology.Kind, string) {
 		for _, g := range s.Wanted.Groups {
 			for _, m := range s.Snapshot.Groups[g.Kind].Members {
-				if slices.Contains(members, m.Name) && m.Ordinal < g.Active() && !m.Up() {
+				if slices.Contains(members, m.Name) && g.Ordinals().Resized(g.Active()).Has(m.Ordinal) && !m.Up() {
 					return g.Kind, fmt.Sprintf("%s: %s", m.Name, m.Trouble())
 				}
 			}
@@ -164,16 +164,21 @@ func hasVersion(s Sight, version string) (topology.Kind, string) {
 		}
 		got := s.Snapshot.Groups[g.Kind]
 		var names []string
-		for _, m := range got.Members[:min(g.Size(), len(got.Members))] {
+		there := 0
+		for _, m := range got.Members {
+			if !g.Has(m.Ordinal) {
+				continue
+			}
+			there++
 			if !m.Up() || got.Outdated(m) || g.Set.Drift != desired.None || m.ReportsOther(version) {
 				names = append(names, m.Name)
 			}
 		}
-		switch missing := g.Size() - len(got.Members); {
+		switch {
 		case len(names) > 0:
 			return g.Kind, fmt.Sprintf("these do not serve with %s yet: %s", version, strings.Join(names, ", "))
-		case missing > 0:
-			return g.Kind, fmt.Sprintf("%d of %d members serve with %s", len(got.Members), g.Size(), version)
+		case there < g.Size():
+			return g.Kind, fmt.Sprintf("%d of %d members serve with %s", there, g.Size(), version)
 		}
 	}
 	return "", ""
@@ -192,8 +197,9 @@ func hasReplicas(s Sight, k topology.Kind, n int) string {
 	}
 	got := s.Snapshot.Groups[k]
 	var leaving []string
-	for _, m := range got.Members[min(g.Active(), len(got.Members)):] {
-		if m.Pod != nil || m.Database.Presence == state.Present {
+	stay := g.Ordinals().Resized(g.Active())
+	for _, m := range got.Members {
+		if !stay.Has(m.Ordinal) && (m.Pod != nil || m.Database.Presence == state.Present) {
 			leaving = append(leaving, m.Name)
 		}
 	}

@@ -100,11 +100,7 @@ func OfGone(c topology.Cluster, sets []appsv1.StatefulSet, claims []corev1.Persi
 // makes reports whether one of the StatefulSets has a pod with an ordinal.
 func makes(sets []appsv1.StatefulSet, namespace, name string, ordinal int) bool {
 	return slices.ContainsFunc(sets, func(s appsv1.StatefulSet) bool {
-		replicas := 1 // Kubernetes' default
-		if s.Spec.Replicas != nil {
-			replicas = int(*s.Spec.Replicas)
-		}
-		return s.Namespace == namespace && s.Name == name && ordinal < replicas
+		return s.Namespace == namespace && s.Name == name && state.OrdinalsOf(&s).Has(ordinal)
 	})
 }
 
@@ -173,11 +169,11 @@ func judge(w desired.State, s state.Snapshot, c Claim, labels map[string]string)
 	switch _, failed := g.Failure(c.Member); {
 	case failed:
 		return Kept, "a failover has given " + c.Member + " up, and may still need its data"
-	case wanted && c.Ordinal < g.Size() && g.Suspend:
+	case wanted && g.Has(c.Ordinal) && g.Suspend:
 		return Kept, g.Kind.Title() + " is suspended"
-	case wanted && c.Ordinal < g.Size():
+	case wanted && g.Has(c.Ordinal):
 		return Kept, c.Member + " is wanted, and has no pod now"
-	case c.Ordinal < got.Set.Replicas || m.Pod != nil:
+	case got.Set.Has(c.Ordinal) || m.Pod != nil:
 		return Kept, c.Member + " has not left yet"
 	case c.Component.Data() == topology.None:
 		return whenLeft(c)

@@ -231,7 +231,7 @@ var leadersBack = plan.Hook{
 
 // returning returns another store whose leaders are coming back.
 func returning(sc plan.Scope, except state.Member) (state.Member, state.Eviction, bool) {
-	for _, m := range sc.Got.BelowReplicas() {
+	for _, m := range sc.Got.InSet() {
 		if e, ours := sc.All.Eviction(m.Database.ID); ours && m.Ordinal != except.Ordinal && !leadersAreBack(sc, m, e) {
 			return m, e, true
 		}
@@ -262,7 +262,7 @@ var evictionForgotten = plan.Hook{
 
 // rolling reports whether there are members that this process is to restart.
 func rolling(sc plan.Scope) bool {
-	for _, m := range sc.Got.BelowReplicas() {
+	for _, m := range sc.Got.InSet() {
 		if sc.IsToRestart(m) && !sc.LeftToUser(m) {
 			return true
 		}

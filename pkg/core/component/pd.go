@@ -142,7 +142,7 @@ var leaderAhead = plan.Hook{
 	Done: func(sc plan.Scope, m state.Member) bool {
 		from, led := leading(sc)
 		to, ok := successor(sc, m)
-		return !led || !ok || !sc.IsToRestart(from) || sc.IsToRestart(to) || from.Ordinal < m.Ordinal && to.Ordinal == sc.Want.Size()-1
+		return !led || !ok || !sc.IsToRestart(from) || sc.IsToRestart(to) || from.Ordinal < m.Ordinal && to.Ordinal == sc.Want.Ordinals().End()-1
 	},
 	Step: func(sc plan.Scope, _ state.Member) step.Step {
 		from, _ := leading(sc)
@@ -199,7 +199,7 @@ var leaderMoved = plan.Hook{
 func successor(sc plan.Scope, m state.Member) (state.Member, bool) {
 	var best state.Member
 	found := false
-	for _, c := range sc.Got.BelowReplicas() {
+	for _, c := range sc.Got.InSet() {
 		if c.Ordinal == m.Ordinal || !canLead(c) || !sc.Kept(c) {
 			continue
 		}

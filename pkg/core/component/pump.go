@@ -32,7 +32,7 @@ var pumpServes = plan.Need{
 		if _, driven := sc.All.Groups[topology.Pump]; !sc.Want.Binlog || !driven {
 			return true
 		}
-		for _, m := range sc.All.Groups[topology.Pump].BelowReplicas() {
+		for _, m := range sc.All.Groups[topology.Pump].InSet() {
 			// While it is not known which Pumps are online, one that is Ready will do.
 			if m.Database.Healthy || !sc.All.PD.PumpsKnown && m.Pod != nil && m.Pod.Ready && !m.Pod.Terminating {
 				return true

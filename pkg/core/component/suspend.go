@@ -63,7 +63,7 @@ var claimsKept = plan.Hook{
 		case state.Unknown:
 			// PD has removed a member that was given up before its claims were marked.
 			_, given := sc.Want.Failure(m.Name)
-			return given || m.Ordinal >= sc.Got.Set.Replicas || len(m.MarkedClaims()) == 0
+			return given || !sc.Got.Set.Has(m.Ordinal) || len(m.MarkedClaims()) == 0
 		}
 		return m.Database.Removed() || len(m.MarkedClaims()) == 0
 	},

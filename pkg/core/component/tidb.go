@@ -71,11 +71,12 @@ var firstPasswordSet = plan.Hook{
 
 // changes reports whether pods are to be replaced, other than by the user, or their number changes.
 func changes(sc plan.Scope) bool {
-	outdated := slices.ContainsFunc(sc.Got.BelowReplicas(), sc.Got.Outdated)
-	return sc.Got.Set.Replicas != sc.Want.Size() || sc.Want.Set.Drift != desired.None || outdated && !sc.Got.Set.Manual
+	outdated := slices.ContainsFunc(sc.Got.InSet(), sc.Got.Outdated)
+	return !sc.Got.Set.Ordinals().Same(sc.Want.Ordinals()) || sc.Want.Set.Drift != desired.None || outdated && !sc.Got.Set.Manual
 }
 
 // firstUp reports whether a member is up, and none with a lower ordinal is.
 func firstUp(sc plan.Scope, m state.Member) bool {
-	return slices.IndexFunc(sc.Got.BelowReplicas(), state.Member.Up) == m.Ordinal
+	i := slices.IndexFunc(sc.Got.InSet(), state.Member.Up)
+	return i >= 0 && sc.Got.InSet()[i].Ordinal == m.Ordinal
 }

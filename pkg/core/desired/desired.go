@@ -45,6 +45,12 @@ type Group struct {
 // that bootstrap PD, wanted or not. The reason is that PD needs more than half of them.
 func (g Group) Size() int { return max(g.Group.Size(), g.Founders) }
 
+// Ordinals returns the ordinals of the members that the component is to have now.
+func (g Group) Ordinals() topology.Ordinals { return g.Group.Ordinals().Resized(g.Size()) }
+
+// Has reports whether the component is to have a member of an ordinal now.
+func (g Group) Has(ordinal int) bool { return g.Ordinals().Has(ordinal) }
+
 // Named reports whether a member that a user has named is still to be restarted. Its pod is then the same as when it
 // was named.
 func (g Group) Named(m state.Member) bool {

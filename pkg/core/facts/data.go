@@ -1,6 +1,8 @@
 package facts
 
 import (
+	"slices"
+
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -58,15 +60,26 @@ func (c Component) ComesBack(m state.Member) bool {
 	return m.CountedOn() || c.Want.Kind.Data() == topology.Raft && m.Database.Presence == state.Unknown
 }
 
-// Surplus returns how many of the highest ordinals are to be removed. These are members that are not wanted, and a
-// store that only a scale-out can bring back after that.
-func (c Component) Surplus() int {
-	have := c.Got.Set.Replicas
-	surplus := have - c.Want.Size()
-	if have > 0 && c.StoreForgotten(c.MemberAt(have-1)) {
-		return max(surplus, 1)
+// Surplus returns the members that are to be removed, in the order in which they leave. These are members of the
+// StatefulSet that are not wanted, the highest ordinal first. A store with the highest ordinal that only a scale-out can
+// bring back leaves as well.
+func (c Component) Surplus() []state.Member {
+	var surplus []state.Member
+	for _, n := range slices.Backward(c.Got.Set.Ordinals().All()) {
+		if !c.Want.Has(n) {
+			surplus = append(surplus, c.MemberAt(n))
+		}
+	}
+	if last, ok := c.Last(); ok && len(surplus) == 0 && c.StoreForgotten(last) {
+		return []state.Member{last}
 	}
 	return surplus
+}
+
+// Last returns the member with the highest ordinal of the StatefulSet, and reports whether there is one.
+func (c Component) Last() (state.Member, bool) {
+	set := c.Got.Set
+	return c.MemberAt(set.Ordinals().End() - 1), set.Replicas > 0
 }
 
 // NothingLost reports whether nothing is lost with the member, because the database does not count
@@ -110,16 +123,16 @@ func (c Component) MarkedButCounted(m state.Member) bool {
 // existed are added one by one, unless there is no cluster yet that could be joined. All initial
 // members are needed to bootstrap a cluster, wanted or not.
 func (c Component) InitialReplicas() int {
-	n := c.Got.Extent()
+	o := c.Want.Ordinals().Resized(0)
 	for _, m := range c.Got.Members {
-		if c.Want.Kind.Data() != topology.None && c.hasData(m) {
-			n = max(n, m.Ordinal+1)
+		if m.Pod != nil && !m.Pod.Terminating || c.Want.Kind.Data() != topology.None && c.hasData(m) {
+			o = o.Extended(m.Ordinal)
 		}
 	}
-	if n == 0 || c.Want.Kind.Data() == topology.None || c.All.PD.ClusterID == 0 {
-		n = max(n, c.Want.Size())
+	if o.Count == 0 || c.Want.Kind.Data() == topology.None || c.All.PD.ClusterID == 0 {
+		o = o.Resized(max(o.Count, c.Want.Size()))
 	}
-	return n
+	return o.Count
 }
 
 // hasData reports whether the member has data and has not been removed.

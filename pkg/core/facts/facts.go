@@ -7,6 +7,7 @@
 package facts
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
@@ -34,7 +35,7 @@ func Of(w *desired.State, s *state.Snapshot) []Component {
 }
 
 // Kept reports whether the user wants a member.
-func (c Component) Kept(m state.Member) bool { return m.Ordinal < c.Want.Size() }
+func (c Component) Kept(m state.Member) bool { return c.Want.Has(m.Ordinal) }
 
 // Registering is how long a running process may take to appear in PD.
 const Registering = 150 * time.Second
@@ -49,10 +50,38 @@ const Settling = 2 * time.Minute
 // Proving is how long a process must run before it counts as able to serve.
 const Proving = 30 * time.Second
 
+// MembersToAdd returns the wanted members that the StatefulSet has not, the lowest ordinal first and no more than most.
+func (c Component) MembersToAdd(most int) []state.Member {
+	var all []state.Member
+	for _, n := range c.Want.Ordinals().All() {
+		if len(all) < most && !c.Got.Set.Has(n) {
+			all = append(all, c.MemberAt(n))
+		}
+	}
+	return all
+}
+
+// MembersAbove returns the members that a StatefulSet with more replicas would have, up to the last one of which
+// anything was observed.
+func (c Component) MembersAbove() []state.Member {
+	set := c.Got.Set.Ordinals()
+	more := set
+	for _, m := range c.Got.OutsideSet() {
+		if m.Ordinal >= set.End() && !slices.Contains(set.Slots, m.Ordinal) {
+			more = more.Extended(m.Ordinal)
+		}
+	}
+	var all []state.Member
+	for _, n := range more.All()[set.Count:] {
+		all = append(all, c.MemberAt(n))
+	}
+	return all
+}
+
 // MemberAt returns the member of an ordinal, also if nothing was observed of it.
 func (c Component) MemberAt(ordinal int) state.Member {
-	if ordinal < len(c.Got.Members) {
-		return c.Got.Members[ordinal]
+	if m, observed := c.Got.At(ordinal); observed {
+		return m
 	}
 	return state.Member{Kind: c.Want.Kind, Ordinal: ordinal, Name: c.Cluster.PodName(c.Want.Kind, ordinal)}
 }

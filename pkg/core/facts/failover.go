@@ -11,7 +11,7 @@ import (
 // AddedInVain reports whether a member was added by a failover, and the member that was given up serves again. A rollout
 // waits for the added member without a need. Where recovery is asked for, the record of the failover is gone by then.
 func (c Component) AddedInVain(m state.Member) bool {
-	return m.Ordinal >= c.Want.Replicas && slices.ContainsFunc(c.Want.Failures, func(f topology.Failure) bool {
+	return !c.Want.InSpec(m.Ordinal) && slices.ContainsFunc(c.Want.Failures, func(f topology.Failure) bool {
 		back, there := c.Got.Member(f.Member)
 		return there && back.Up() && !c.Loops(back)
 	})
@@ -41,7 +41,7 @@ func (c Component) AllReplaced() bool {
 		return false
 	}
 	serve := 0
-	for _, m := range c.Got.BelowReplicas() {
+	for _, m := range c.Got.InSet() {
 		if m.Up() && !c.Loops(m) {
 			serve++
 			continue

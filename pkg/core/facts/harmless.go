@@ -93,7 +93,7 @@ func (c Component) DownOrNoQuorum(m state.Member) bool {
 
 // AnyDown reports whether a wanted member is down, or is a voter without a quorum.
 func (c Component) AnyDown() bool {
-	for _, m := range c.Got.BelowReplicas() {
+	for _, m := range c.Got.InSet() {
 		if c.DownOrNoQuorum(m) {
 			return true
 		}

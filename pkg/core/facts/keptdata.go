@@ -59,7 +59,7 @@ func Kept(w desired.State, s state.Snapshot) []KeptData {
 // KeptData leaves out pods that run without a StatefulSet, and marked claims. Such pods get a
 // StatefulSet around them whatever their version is. The members of marked claims were removed.
 func (c Component) KeptData() []KeptData {
-	if c.Want.Kind.Data() == topology.None || c.Want.Suspend || c.Got.Set.Exists || c.Got.Extent() > 0 {
+	if c.Want.Kind.Data() == topology.None || c.Want.Suspend || c.Got.Set.Exists || len(c.Got.Staying()) > 0 {
 		return nil
 	}
 	var all []KeptData

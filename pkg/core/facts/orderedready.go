@@ -13,7 +13,7 @@ func (c Component) MemberBefore(m state.Member) (state.Member, bool) {
 	if !c.Got.Set.Ordered || m.Pod != nil {
 		return state.Member{}, false
 	}
-	for _, o := range c.Got.BelowReplicas() {
+	for _, o := range c.Got.InSet() {
 		if o.Ordinal < m.Ordinal && (o.Pod == nil || !o.Pod.Ready || o.Pod.Terminating) {
 			return o, true
 		}
@@ -31,7 +31,7 @@ func (c Component) WaitsFor(m, other state.Member) bool {
 // that the database counts on are asked about. For example, two stores that leave may have regions that no other store
 // has. These regions reach a third store only after one of the two stores runs.
 func (c Component) HoldsUp(m state.Member) bool {
-	return slices.ContainsFunc(c.Got.BelowReplicas(), func(o state.Member) bool {
+	return slices.ContainsFunc(c.Got.InSet(), func(o state.Member) bool {
 		return c.WaitsFor(o, m) && o.CountedOn()
 	})
 }

@@ -37,7 +37,7 @@ func (c Component) NotServing(members []state.Member) []state.Member {
 // PeersMissing returns the peers of a member that is to be restarted which do not serve. A store whose pod was taken
 // away by others is a peer as well. PD counts on it, and regions may have no quorum without both stores.
 func (c Component) PeersMissing(m state.Member) []state.Member {
-	peers := c.NotServing(slices.Concat(c.Got.BelowReplicas(), c.podsRemoved()))
+	peers := c.NotServing(slices.Concat(c.Got.InSet(), c.podsRemoved()))
 	return slices.DeleteFunc(peers, func(o state.Member) bool {
 		switch {
 		case o.Ordinal == m.Ordinal:
@@ -55,7 +55,7 @@ func (c Component) podsRemoved() []state.Member {
 	if c.Want.Kind.Data() != topology.Store {
 		return nil
 	}
-	above := slices.Clone(c.Got.Members[len(c.Got.BelowReplicas()):])
+	above := c.Got.OutsideSet()
 	return slices.DeleteFunc(above, func(m state.Member) bool { return !m.CountedOn() })
 }
 
@@ -88,7 +88,7 @@ func (c Component) StayersMissing(except state.Member) []state.Member {
 	pod := except.Pod
 	lasting := pod == nil || !pod.Ready && c.All.At.Sub(pod.Since) >= Settling
 	votes := except.Kind.Data() == topology.Raft && except.CountedOn() && !c.SurelyDown(except)
-	for _, m := range c.VotingMembers(c.Got.BelowReplicas()) {
+	for _, m := range c.VotingMembers(c.Got.InSet()) {
 		removed := m.RemovalIrreversible() && (m.Database.Presence == state.Present || m.WasKnown())
 		if m.Ordinal != except.Ordinal && c.Kept(m) && (votes || !removed) && (!c.WaitsFor(m, except) || !lasting) {
 			peers = append(peers, m)

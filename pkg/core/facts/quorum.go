@@ -21,7 +21,7 @@ func (c Component) MustServe(m state.Member) bool {
 // pdUnreachable reports whether no member of PD answers and no member of PD here is Ready.
 // They crash so fast that none of them can be asked whether there is a leader.
 func (c Component) pdUnreachable() bool {
-	for _, m := range c.Got.BelowReplicas() {
+	for _, m := range c.Got.InSet() {
 		if m.Pod != nil && m.Pod.Ready {
 			return false
 		}
@@ -32,14 +32,17 @@ func (c Component) pdUnreachable() bool {
 // quorumNeedsTheLast reports whether the last member of PD is to be removed although PD has no
 // quorum without it. Members that crash again and again do not count for that quorum.
 func (c Component) quorumNeedsTheLast() bool {
-	pd, last := c.All.PD, c.Got.Set.Replicas-1
+	pd, surplus := c.All.PD, c.Surplus()
+	if len(surplus) == 0 {
+		return false
+	}
 	lasting := pd.Healthy
 	for _, m := range c.Got.Members {
-		if m.Database.Healthy && (m.Ordinal == last || c.Loops(m)) {
+		if m.Database.Healthy && (m.Ordinal == surplus[0].Ordinal || c.Loops(m)) {
 			lasting--
 		}
 	}
-	return last >= c.Want.Size() && pd.Known() && !pd.QuorumAfterRemoval(lasting)
+	return pd.Known() && !pd.QuorumAfterRemoval(lasting)
 }
 
 // VotingMembers returns the members that have a vote. Members that were given up and removed from PD have
@@ -80,7 +83,7 @@ func (c Component) PDNeeds(above []state.Member) bool {
 // elsewhere. Members that crash again and again, perhaps because they have no data, have had that
 // time.
 func (c Component) allTried() (all, running bool) {
-	for _, m := range c.Got.BelowReplicas() {
+	for _, m := range c.Got.InSet() {
 		switch {
 		case c.Loops(m):
 		case m.Pod == nil || m.Pod.Started.IsZero() || c.All.At.Sub(m.Pod.Started) < Settling:

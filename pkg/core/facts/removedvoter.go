@@ -27,7 +27,7 @@ func (c Component) OfOtherCluster(m state.Member) bool {
 // revisionServes reports whether another member serves with the revision of a member's
 // pod.
 func (c Component) revisionServes(m state.Member) bool {
-	for _, o := range c.Got.BelowReplicas() {
+	for _, o := range c.Got.InSet() {
 		if o.Ordinal != m.Ordinal && o.Up() && !c.Loops(o) && o.Pod.Revision == m.Pod.Revision {
 			return true
 		}

@@ -12,7 +12,7 @@ import (
 // first. At least one member is held, also where a scale-in has left no more members than were
 // asked for.
 func (c Component) IsBeyondCanary(m state.Member) bool {
-	return c.Want.Held && m.Ordinal < max(c.Want.Size()-c.Want.Canary, 1)
+	return c.Want.Held && c.Want.Ordinals().Resized(max(c.Want.Size()-c.Want.Canary, 1)).Has(m.Ordinal)
 }
 
 // Rolling reports whether pods are still to be replaced. A template that another user has written is put back first, so
@@ -67,7 +67,7 @@ func (c Component) HighestOutdated() (state.Member, bool) { return c.Highest(c.G
 
 // Highest returns the member with the highest ordinal below the replicas for which is returns true.
 func (c Component) Highest(is func(state.Member) bool) (state.Member, bool) {
-	members := c.Got.BelowReplicas()
+	members := c.Got.InSet()
 	for i := len(members) - 1; i >= 0; i-- {
 		if is(members[i]) {
 			return members[i], true

@@ -26,7 +26,7 @@ func (c Component) CannotServe(m state.Member) bool {
 // fail with the update revision for another reason. PD, for example, lets no member join while an added member has yet
 // to start.
 func (c Component) UpdateRevisionServes() bool {
-	for _, m := range c.Got.BelowReplicas() {
+	for _, m := range c.Got.InSet() {
 		if !c.Got.Outdated(m) && m.Up() && !c.Loops(m) &&
 			!m.Pod.Started.IsZero() && c.All.At.Sub(m.Pod.Started) >= Settling {
 			return true
@@ -39,7 +39,7 @@ func (c Component) UpdateRevisionServes() bool {
 // named is among them, because nobody knows yet whether the restart helps.
 func (c Component) Failing(except state.Member) []state.Member {
 	var failing []state.Member
-	for _, m := range c.Got.BelowReplicas() {
+	for _, m := range c.Got.InSet() {
 		removed := m.RemovalIrreversible() && m.Pod != nil && m.Pod.Ran // it fails for another reason
 		_, queued := c.MemberBefore(m)
 		if m.Ordinal != except.Ordinal && !c.Got.Outdated(m) && (!m.Up() || c.Loops(m)) && !removed && !queued {

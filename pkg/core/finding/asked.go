@@ -91,7 +91,7 @@ func outdated(l Look) []Finding {
 	for _, g := range l.Wanted.Groups {
 		got := l.Snapshot.Groups[g.Kind]
 		var names []string
-		for _, m := range got.BelowReplicas() {
+		for _, m := range got.InSet() {
 			if m.Pod != nil && !m.Pod.Terminating && got.Outdated(m) {
 				names = append(names, m.Name)
 			}
@@ -152,7 +152,7 @@ func versions(l Look) []Finding {
 	var all []Finding
 	for _, g := range l.Wanted.Groups {
 		by := map[string][]string{}
-		for _, m := range l.Snapshot.Groups[g.Kind].BelowReplicas() {
+		for _, m := range l.Snapshot.Groups[g.Kind].InSet() {
 			if v := m.Version(); v != "" {
 				by[v] = append(by[v], m.Name)
 			}

@@ -71,7 +71,7 @@ func schedulersLeft(l Look) []Finding {
 // be restarted, the upgrade may go on.
 func ddlPaused(l Look) []Finding {
 	got := l.Snapshot.Groups[topology.TiDB]
-	if l.DDLPaused == "" || slices.ContainsFunc(got.BelowReplicas(), got.Outdated) {
+	if l.DDLPaused == "" || slices.ContainsFunc(got.InSet(), got.Outdated) {
 		return nil
 	}
 	c := l.Wanted.Cluster
@@ -170,7 +170,7 @@ func claimMarks(l Look) []Finding {
 	var all []Finding
 	l.members(func(g desired.Group, _ state.Group, m state.Member) {
 		for _, c := range m.Claims {
-			if c.Marked && m.Ordinal < g.Size() && m.Up() {
+			if c.Marked && g.Has(m.Ordinal) && m.Up() {
 				all = append(all, Finding{
 					Component: g.Kind, Member: m.Name, Object: c.Name, Fix: planned[step.UnmarkClaims](l, g.Kind, m.Name),
 					Seen:   fmt.Sprintf("claim %s is marked as left over by a scale-in, and %s is wanted and serves", c.Name, m.Name),

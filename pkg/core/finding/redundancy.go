@@ -104,7 +104,7 @@ func (l Look) pdCtl(words string) remedy.Command {
 // hosted returns the members of a component by the node that their pods run on.
 func (l Look) hosted(k topology.Kind) map[string][]state.Member {
 	by := map[string][]state.Member{}
-	for _, m := range l.Snapshot.Groups[k].BelowReplicas() {
+	for _, m := range l.Snapshot.Groups[k].InSet() {
 		if m.Pod != nil && m.Pod.Node != "" {
 			by[m.Pod.Node] = append(by[m.Pod.Node], m)
 		}
@@ -138,7 +138,7 @@ func (l Look) spread(k topology.Kind) remedy.Remedy {
 func sharedNodes(l Look) []Finding {
 	var found []Finding
 	for _, g := range l.groups(topology.Store) {
-		all := state.Stores(l.Snapshot.Groups[g.Kind].BelowReplicas())
+		all := state.Stores(l.Snapshot.Groups[g.Kind].InSet())
 		nodes := shared(l.hosted(g.Kind), func(on []state.Member) bool { return placement.Together(state.Stores(on), all, l.Snapshot.PD) > 1 })
 		if len(nodes) > 0 && l.Snapshot.PD.Known() {
 			found = append(found, Finding{Component: g.Kind, Seen: some(nodes), Remedy: l.spread(g.Kind)})

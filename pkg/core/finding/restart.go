@@ -17,7 +17,7 @@ func restartsPending(l Look) []Finding {
 	var all []Finding
 	for _, g := range l.Wanted.Groups {
 		var asked []string
-		for _, m := range l.Snapshot.Groups[g.Kind].BelowReplicas() {
+		for _, m := range l.Snapshot.Groups[g.Kind].InSet() {
 			if g.Named(m) && !m.Pod.Terminating {
 				asked = append(asked, fmt.Sprintf("%s, %s ago", m.Name, state.Age(l.Snapshot.At.Sub(g.Restarts[m.Name].At))))
 			}

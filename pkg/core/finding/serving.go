@@ -37,7 +37,7 @@ func orElse(r remedy.Remedy, otherwise remedy.Action) remedy.Remedy {
 // whyDown returns why a wanted member does not serve. It returns "" for a member that serves, that has just begun not
 // to, or of which nothing is known.
 func (l Look) whyDown(g desired.Group, got state.Group, m state.Member) string {
-	running := m.Ordinal < max(g.Size(), got.Set.Replicas)
+	running := g.Has(m.Ordinal) || got.Set.Has(m.Ordinal)
 	unread := m.Database.Presence == state.Unknown && m.Pod != nil && m.Pod.Ready && !m.Pod.Terminating
 	if g.Suspend || !running || m.Up() || unread {
 		return ""

@@ -23,7 +23,7 @@ func voterServes(w *world, m *state.Member) {
 	pd := &w.snap.PD
 	if !pd.Known() {
 		for _, o := range w.members(topology.Raft) {
-			if o.Pod == nil && o.Ordinal < w.snap.Groups[o.Kind].Set.Replicas {
+			if o.Pod == nil && w.snap.Groups[o.Kind].Set.Has(o.Ordinal) {
 				return // others are about to start
 			}
 		}

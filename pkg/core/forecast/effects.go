@@ -69,7 +69,7 @@ func ofMember(w *world, s step.Step) Phase {
 	switch {
 	case g.Suspend:
 		return Suspension
-	case m.Ordinal >= g.Size():
+	case !g.Has(m.Ordinal):
 		return ScaleIn
 	case failed:
 		return Failover
@@ -142,13 +142,13 @@ func (w *world) applySet(s step.Apply, g *desired.Group) {
 		if !set.Exists {
 			revision := w.uid()
 			*set = state.Set{
-				Exists: true, UID: w.uid(), Made: w.snap.At, Replicas: s.Replicas, Ordered: set.Ordered,
+				Exists: true, UID: w.uid(), Made: w.snap.At, Replicas: s.Replicas, Start: g.Start, Slots: g.Slots, Ordered: set.Ordered,
 				UpdateRevision: revision, CurrentRevision: revision, Volumes: sizes(g),
 			}
 		} else if set.Template != g.Template {
 			set.UpdateRevision = w.uid()
 		}
-		set.Partition, set.Template, set.Manual, set.Observed = set.Replicas, g.Template, g.Manual, true
+		set.Partition, set.Template, set.Manual, set.Observed = set.Ordinals().End(), g.Template, g.Manual, true
 	})
 	g.Set.Drift = desired.None
 	w.extend(s.Component)
@@ -163,7 +163,7 @@ func (w *world) putBack(k topology.Kind, g *desired.Group) {
 		} else {
 			set.UpdateRevision = set.CurrentRevision
 		}
-		set.Partition, set.Observed = set.Replicas, true
+		set.Partition, set.Observed = set.Ordinals().End(), true
 	})
 	g.PutBack = desired.Object{}
 }
@@ -177,25 +177,30 @@ func sizes(g *desired.Group) map[string]topology.Size {
 	return all
 }
 
-// extend adds members up to the replicas.
+// extend adds the members that a StatefulSet has now.
 func (w *world) extend(k topology.Kind) {
 	g := w.snap.Groups[k]
-	for i := len(g.Members); i < g.Set.Replicas; i++ {
-		m := state.Member{Kind: k, Ordinal: i, Name: w.want.Cluster.PodName(k, i)}
+	for _, n := range g.Set.Ordinals().All() {
+		if _, is := g.At(n); is {
+			continue
+		}
+		m := state.Member{Kind: k, Ordinal: n, Name: w.want.Cluster.PodName(k, n)}
 		if w.snap.PD.Known() && k.Data() != topology.None {
 			m.Database.Presence = state.Absent
 		}
 		g.Members = append(g.Members, m)
 	}
+	slices.SortFunc(g.Members, func(a, b state.Member) int { return a.Ordinal - b.Ordinal })
 	w.snap.Groups[k] = g
 }
 
 func resize(w *world, s step.Resize) {
 	w.set(s.Component, func(set *state.Set) {
-		if set.Partition >= set.Replicas {
-			set.Partition = s.To
-		}
+		closed := set.Closed()
 		set.Replicas = s.To
+		if closed {
+			set.Partition = set.Ordinals().End()
+		}
 	})
 	w.extend(s.Component)
 }

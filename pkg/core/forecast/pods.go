@@ -64,14 +64,14 @@ func (w *world) scale(k topology.Kind) {
 	for i := range g.Members {
 		m := &g.Members[i]
 		switch {
-		case m.Ordinal < g.Set.Replicas && m.Pod == nil:
+		case g.Set.Has(m.Ordinal) && m.Pod == nil:
 			if !w.lasting[m.Name] && !terminating(m.Claims) {
 				w.create(g.Set, m)
 			}
 			if g.Set.Ordered {
 				return
 			}
-		case m.Ordinal < g.Set.Replicas:
+		case g.Set.Has(m.Ordinal):
 			if g.Set.Ordered && !m.Pod.Ready {
 				return
 			}
@@ -94,7 +94,7 @@ func (w *world) create(set state.Set, m *state.Member) {
 	}
 	if m.Ordinal < set.Partition && !set.Completed() {
 		p.Revision = set.CurrentRevision
-		if old, ok := w.snap.Groups[m.Kind].Member(w.want.Cluster.PodName(m.Kind, 0)); ok && old.Pod != nil {
+		if old, ok := w.snap.Groups[m.Kind].At(set.Ordinals().All()[0]); ok && old.Pod != nil {
 			p.Version, p.Binlog = old.Pod.Version, old.Pod.Binlog
 		}
 	}
@@ -120,7 +120,7 @@ func (w *world) roll(k topology.Kind) {
 	if !g.Set.Exists || g.Set.Manual || g.Set.Terminating {
 		return
 	}
-	running := g.BelowReplicas()
+	running := g.InSet()
 	current := true
 	for _, m := range running {
 		current = current && m.Pod != nil && m.Pod.Ready && !g.Outdated(m)
@@ -129,13 +129,14 @@ func (w *world) roll(k topology.Kind) {
 		w.set(k, func(s *state.Set) { s.CurrentRevision = s.UpdateRevision })
 		w.changed = true
 	}
-	for i := len(running) - 1; i >= max(g.Set.Partition, 0); i-- {
-		m := &running[i]
+	for _, m := range slices.Backward(running) {
 		switch {
+		case m.Ordinal < g.Set.Partition:
+			return
 		case m.Pod == nil:
 			return
-		case g.Outdated(*m):
-			w.stop(m)
+		case g.Outdated(m):
+			w.stop(w.member(k, m.Name))
 			return
 		case !m.Pod.Ready:
 			return
@@ -166,17 +167,12 @@ func (w *world) start(k topology.Kind) {
 	}
 }
 
-// trim forgets the last ordinals, as far as nothing of them is left.
+// trim forgets the members that the StatefulSet has not, as far as nothing of them is left.
 func (w *world) trim(k topology.Kind) {
 	g := w.snap.Groups[k]
-	n := len(g.Members)
-	for n > g.Set.Replicas {
-		m := g.Members[n-1]
-		if m.Pod != nil || len(m.Claims) > 0 || m.Database.Presence == state.Present && !m.Database.Removed() {
-			break
-		}
-		n--
-	}
-	g.Members = g.Members[:n]
+	g.Members = slices.DeleteFunc(g.Members, func(m state.Member) bool {
+		left := m.Pod != nil || len(m.Claims) > 0 || m.Database.Presence == state.Present && !m.Database.Removed()
+		return !left && !g.Set.Has(m.Ordinal)
+	})
 	w.snap.Groups[k] = g
 }

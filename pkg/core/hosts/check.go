@@ -99,7 +99,7 @@ func members(s Sight, which func(state.Member) bool) []state.Member {
 
 // missed reports whether a member that the cluster counts on does not serve.
 func missed(s Sight, m state.Member) bool {
-	counted := m.Ordinal < s.Snapshot.Groups[m.Kind].Set.Replicas || (m.Kind.Votes() || m.Kind.Leads()) && m.CountedOn()
+	counted := s.Snapshot.Groups[m.Kind].Set.Has(m.Ordinal) || (m.Kind.Votes() || m.Kind.Leads()) && m.CountedOn()
 	return counted && !m.Up()
 }
 

@@ -27,7 +27,7 @@ func (d *decision) askForDeletion(v verdict) verdict {
 			g.Blocked, g.Remedy = !g.resolves, d.deletePodHelp(m)
 		}
 	}
-	for _, m := range d.Got.BelowReplicas() {
+	for _, m := range d.Got.InSet() {
 		// While a member is waited for, each other member that is down counts too. The first may need it for a quorum.
 		if (awaited && d.Kept(m) || d.MustServe(m)) && d.needsNewRevision(m) {
 			g := serving(d.Scope, m)

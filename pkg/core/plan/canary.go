@@ -41,7 +41,7 @@ func (d *decision) addCanaryGate(v verdict) verdict {
 // unpromoted returns the gate that a person opens by promoting the canary.
 func (sc Scope) unpromoted() Gate {
 	updated := 0
-	for _, m := range sc.Got.BelowReplicas() {
+	for _, m := range sc.Got.InSet() {
 		if sc.Kept(m) && !sc.Got.Outdated(m) {
 			updated++
 		}

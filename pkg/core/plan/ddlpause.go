@@ -18,7 +18,7 @@ var DDLPaused = Hook{
 	Reason: DDLStatementsPaused, Want: "DDL statements paused",
 	Done: func(sc Scope, m state.Member) bool { return sc.Cluster.DDLPause.Recorded || !sc.pausesDDL(m) },
 	Step: func(sc Scope, m state.Member) step.Step {
-		by := sc.Got.BelowReplicas()[slices.IndexFunc(sc.Got.BelowReplicas(), state.Member.Up)]
+		by := sc.Got.InSet()[slices.IndexFunc(sc.Got.InSet(), state.Member.Up)]
 		return step.BeginDDLPause{
 			Component: m.Kind, Member: m.Name, By: by.Name, PodUID: by.Pod.UID,
 			From: m.Version(), To: sc.Want.Version, Revision: sc.Got.Set.UpdateRevision,
@@ -71,7 +71,7 @@ func endDDLPause(c topology.Cluster, s state.Snapshot) []step.Step {
 	if !c.DDLPause.Recorded {
 		return nil
 	}
-	for _, m := range s.Groups[topology.TiDB].BelowReplicas() {
+	for _, m := range s.Groups[topology.TiDB].InSet() {
 		if m.Up() && m.Pod != nil {
 			return []step.Step{step.EndDDLPause{Component: m.Kind, Member: m.Name, PodUID: m.Pod.UID}}
 		}
@@ -83,7 +83,7 @@ func endDDLPause(c topology.Cluster, s state.Snapshot) []step.Step {
 // replaces the pods, which may be in weeks.
 func endIdleDDLPause(w desired.State, s state.Snapshot) verdict {
 	got := s.Groups[topology.TiDB]
-	if !got.Set.Manual && got.Set.Exists && (!got.Set.Observed || slices.ContainsFunc(got.BelowReplicas(), got.Outdated)) {
+	if !got.Set.Manual && got.Set.Exists && (!got.Set.Observed || slices.ContainsFunc(got.InSet(), got.Outdated)) {
 		return verdict{}
 	}
 	return verdict{steps: endDDLPause(w.Cluster, s)}

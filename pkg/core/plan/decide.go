@@ -210,7 +210,7 @@ func (d *decision) create() verdict {
 		return v
 	}
 	steps = append(steps, applies(d.Want.Kind, d.Want.Config)...)
-	if v := d.needs(); !v.idle() && d.Got.Extent() == 0 {
+	if v := d.needs(); !v.idle() && len(d.Got.Staying()) == 0 {
 		return verdict{steps: steps}.plus(v) // pods that are there need a controller, whatever is missing
 	}
 	return verdict{steps: append(steps, step.Apply{Component: d.Want.Kind, Object: d.Want.Set, Replicas: d.InitialReplicas()})}
@@ -231,7 +231,7 @@ func (d *decision) needs() verdict {
 func (d *decision) cancelObsolete() verdict {
 	var v verdict
 	next, restarts := d.NextToRestart()
-	for _, m := range d.Got.BelowReplicas() {
+	for _, m := range d.Got.InSet() {
 		if !d.Kept(m) || restarts && m.Ordinal == next.Ordinal || d.gaveUp(m) || m.DataBeingDeleted() {
 			continue
 		}

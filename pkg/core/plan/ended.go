@@ -15,7 +15,7 @@ import (
 // second kind of evidence is needed.
 func (d *decision) replaceEnded() verdict {
 	var v verdict
-	for _, m := range d.Got.BelowReplicas() {
+	for _, m := range d.Got.InSet() {
 		if !d.replacesEnded(m) {
 			continue
 		}

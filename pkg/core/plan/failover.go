@@ -38,7 +38,7 @@ func (d *decision) failover() verdict {
 func (d *decision) followUp(f topology.Failure) verdict {
 	m, ok := d.Got.Member(f.Member)
 	switch {
-	case d.Want.Kind.Data() == topology.Raft && m.Ordinal >= d.Want.Replicas && d.ForgottenUnmarked(f, m):
+	case d.Want.Kind.Data() == topology.Raft && !d.Want.InSpec(m.Ordinal) && d.ForgottenUnmarked(f, m):
 		return d.removeFromDatabase(f, m)
 	case !ok, d.recovered(f, m):
 		return act(step.ForgetFailure{Component: d.Want.Kind, Member: f.Member})
@@ -66,7 +66,7 @@ func (d *decision) followUp(f topology.Failure) verdict {
 // it is back, or not wanted.
 func (d *decision) recovered(f topology.Failure, m state.Member) bool {
 	switch db := m.Database; {
-	case m.Ordinal >= d.Want.Replicas:
+	case !d.Want.InSpec(m.Ordinal):
 		return true
 	case d.Want.Kind.Data() == topology.Raft && db.Presence == state.Present && db.ID == f.ID && (db.Healthy || db.Answer == state.Answered) && !d.Loops(m):
 		return true // it votes, whatever Kubernetes reports, and its removal would be final
@@ -143,7 +143,7 @@ func (d *decision) gaveUpData(m state.Member) bool {
 // when they are given up.
 func (d *decision) giveUp() verdict {
 	var v verdict
-	for _, m := range d.Got.BelowReplicas() {
+	for _, m := range d.Got.InSet() {
 		c, ok := d.lostMember(m)
 		policy := d.Policy.Failover
 		switch {
@@ -159,7 +159,7 @@ func (d *decision) giveUp() verdict {
 				g.Observed += "; not given up: " + c.Spared
 				v.gates = append(v.gates, g)
 			}
-		case !d.All.At.Before(c.due(policy)) && (m.Ordinal >= d.Want.Replicas || d.FailoversUsedUp()):
+		case !d.All.At.Before(c.due(policy)) && (!d.Want.InSpec(m.Ordinal) || d.FailoversUsedUp()):
 			v = v.plus(d.pursue([]Hook{LeftoverMarked}, m)) // it gets new data, and no replacement
 		case !d.All.At.Before(c.due(policy)):
 			v.steps = append(v.steps, d.record(m, slices.Contains(policy.Discard, m.Name) && d.profile.Failover.Keeps))
@@ -258,7 +258,7 @@ func (c LostMember) due(policy Failing) time.Time {
 func LostMembers(profiles []Profile, policy Policy, w desired.State, s state.Snapshot) []LostMember {
 	var all []LostMember
 	for _, d := range decisionsOf(profiles, &policy, &w, &s) {
-		for _, m := range d.Got.BelowReplicas() {
+		for _, m := range d.Got.InSet() {
 			if c, ok := d.lostMember(m); ok {
 				all = append(all, c)
 			}

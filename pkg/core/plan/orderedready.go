@@ -14,7 +14,7 @@ import (
 // does not answer, a member with marked data may be needed as well. The mark may be from a removal
 // that never happened.
 func (d *decision) adviseParallel(v verdict) verdict {
-	for _, m := range d.Got.BelowReplicas() {
+	for _, m := range d.Got.InSet() {
 		first, queued := d.MemberBefore(m)
 		noData := len(m.Claims) == len(m.MarkedClaims()) && (len(m.Claims) == 0 || m.Database.Presence != state.Unknown)
 		if !queued || noData && !m.Database.Unstarted {
@@ -57,7 +57,7 @@ func (sc Scope) removedPod(m state.Member) Gate {
 	if !sc.Got.Set.Ordered {
 		return g
 	}
-	for _, o := range sc.Got.BelowReplicas() {
+	for _, o := range sc.Got.InSet() {
 		if o.Pod == nil || o.Pod.Ready && !o.Pod.Terminating && !sc.Loops(o) {
 			continue
 		}

@@ -20,7 +20,7 @@ func findings(w desired.State, s state.Snapshot) []desired.Notice {
 		all = append(all, g.Notices...)
 		for _, m := range s.Groups[g.Kind].Members {
 			e, recorded := s.Eviction(m.Database.ID)
-			if !m.Database.Evicting || m.Ordinal >= g.Size() || recorded && !e.Foreign || w.Cluster.EvictsForMaintenance(m.Database.ID) {
+			if !m.Database.Evicting || !g.Has(m.Ordinal) || recorded && !e.Foreign || w.Cluster.EvictsForMaintenance(m.Database.ID) {
 				continue
 			}
 			id := m.Database.ID

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
@@ -11,9 +12,9 @@ import (
 
 // notDriven returns a gate for each component with pods that are not controlled by a StatefulSet of
 // Kubernetes. Nothing may be created beside their controller: it would be a second controller for
-// pods of the same names. It returns one as well for each StatefulSet whose ordinals do not begin at 0.
+// pods of the same names. It returns one as well for each member that its StatefulSet has left out.
 func notDriven(w desired.State, s state.Snapshot) []Gate {
-	gates := renumbered(w, s)
+	gates := leftOut(w, s)
 	for _, g := range w.Groups {
 		for _, m := range s.Groups[g.Kind].Members {
 			if m.Pod == nil || m.Pod.Controller == "" {
@@ -32,22 +33,24 @@ func notDriven(w desired.State, s state.Snapshot) []Gate {
 	return gates
 }
 
-// renumbered returns a gate for each StatefulSet whose first pod has not the ordinal 0. A member would be taken for
-// another. Claims of members that run would be marked as left over, and each scale-out would lead to the next.
-func renumbered(w desired.State, s state.Snapshot) []Gate {
+// leftOut returns a gate for each StatefulSet with a first ordinal above that of a member with data. Kubernetes deletes
+// the pod of such a member and makes another one at the top, as soon as somebody raises spec.ordinals.start. Nobody has
+// asked in the TidbCluster for the removal of that member, so the database must not remove it for good.
+func leftOut(w desired.State, s state.Snapshot) []Gate {
 	var gates []Gate
 	for _, g := range w.Groups {
-		start := s.Groups[g.Kind].Set.Start
-		if start == 0 {
+		got := s.Groups[g.Kind]
+		i := slices.IndexFunc(got.Members, func(m state.Member) bool { return m.Ordinal < got.Set.Start && m.CountedOn() })
+		if i < 0 {
 			continue
 		}
-		name := w.Cluster.SetName(g.Kind)
+		m, name := got.Members[i], w.Cluster.SetName(g.Kind)
 		gates = append(gates, Gate{
-			Component: g.Kind, Object: name, Blocked: true,
-			Reason: OrdinalsSupported, Want: "pods are numbered from 0",
-			Observed: fmt.Sprintf("StatefulSet %s has spec.ordinals.start %d, and only 0 is supported", name, start),
-			Remedy: remedy.Remedy{remedy.Run("take the field away; Kubernetes then replaces the pods from the other end, one without the checks of this plugin",
-				w.Cluster.Kubectl("patch", "statefulset", name, "--type", "merge", "-p", `{"spec":{"ordinals":null}}`))},
+			Component: g.Kind, Member: m.Name, Object: name, Blocked: true,
+			Reason: OrdinalsKept, Want: "StatefulSet has the pods of all members",
+			Observed: fmt.Sprintf("StatefulSet %s has spec.ordinals.start %d, and PD counts on %s", name, got.Set.Start, m.Name),
+			Remedy: remedy.Remedy{remedy.Run("put the field back; Kubernetes then replaces the pods from the other end, one without the checks of this plugin",
+				w.Cluster.Kubectl("patch", "statefulset", name, "--type", "merge", "-p", fmt.Sprintf(`{"spec":{"ordinals":{"start":%d}}}`, m.Ordinal)))},
 		})
 	}
 	return gates

@@ -17,7 +17,7 @@ const (
 	SpecReadable        Reason = "SpecReadable"
 	UpdateAllowed       Reason = "UpdateAllowed"
 	PodOwnerSupported   Reason = "PodOwnerSupported"
-	OrdinalsSupported   Reason = "OrdinalsSupported"
+	OrdinalsKept        Reason = "OrdinalsKept"
 	ClaimsRetained      Reason = "ClaimsRetained"
 	VersionReadsData    Reason = "VersionReadsData"
 	ConfigMapExists     Reason = "ConfigMapExists"
@@ -164,7 +164,7 @@ var meanings = []Meaning{
 	{UpdateAllowed, "the spec asks for a change of what cannot be changed", "update rejected", apart},
 	{PodOwnerSupported, "pods belong to a controller that is not supported", "controller of the pod not supported", apart},
 	{ClaimsRetained, "Kubernetes would delete the claims of pods that go", "claims not kept when pods go", apart},
-	{OrdinalsSupported, "a StatefulSet numbers its pods from another ordinal than 0", "numbering of the pods not supported", apart},
+	{OrdinalsKept, "a StatefulSet begins above the ordinal of a member that the database counts on", "member left out by its StatefulSet", apart},
 	{VersionReadsData, "the volumes have data of a newer version", "version too low for the data", apart},
 	{ConfigMapExists, "pods mount a ConfigMap that does not exist", "ConfigMap missing", bare},
 	{CertificateValid, "a Secret with a certificate is missing, or its certificate cannot be used", "certificate not valid", apart},

@@ -14,7 +14,7 @@ func Refusals(profiles []Profile, w desired.State, s state.Snapshot) []Gate {
 	gates := notDriven(w, s)
 	for _, d := range decisionsOf(profiles, &Policy{}, &w, &s) {
 		g, floor := d.Want, d.profile.Floor
-		if floor == nil || g.Replicas >= max(d.Got.Set.Replicas, d.Got.Extent()) {
+		if floor == nil || g.Replicas >= max(d.Got.Set.Replicas, len(d.Got.Staying())) {
 			continue
 		}
 		if least, why, help := floor(d.Scope); g.Replicas < least {

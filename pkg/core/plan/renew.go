@@ -19,7 +19,7 @@ import (
 // that is recreated before it.
 func (d *decision) replaceLostData() verdict {
 	var v verdict
-	members := d.Got.BelowReplicas()
+	members := d.Got.InSet()
 	if i := slices.IndexFunc(members, renewed); d.Want.Kind.Data() == topology.Raft && i >= 0 {
 		members = members[:i+1] // one at a time
 	}

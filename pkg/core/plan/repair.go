@@ -205,8 +205,8 @@ func (s *subject) helpless() string {
 // mayBeRenewedOrRemoved reports whether nothing keeps a member from getting new data, or from
 // being removed.
 func (d *decision) mayBeRenewedOrRemoved(m state.Member) bool {
-	top := m.Ordinal == d.Got.Set.Replicas-1
-	return d.renewable(m) || m.RemovalIrreversible() && top && (!d.Kept(m) || d.StoreForgotten(m))
+	last, _ := d.Last()
+	return d.renewable(m) || m.RemovalIrreversible() && m.Ordinal == last.Ordinal && (!d.Kept(m) || d.StoreForgotten(m))
 }
 
 // deadlocked returns why voters that do not serve may still have a quorum, or get one by themselves. It returns ""
@@ -226,7 +226,7 @@ func (s *subject) deadlocked(failing []state.Member) string {
 			return c.Name + " has just started with the new template"
 		}
 	}
-	for _, m := range s.Got.BelowReplicas() {
+	for _, m := range s.Got.InSet() {
 		if m.Pod == nil || m.Pod.Revision != s.Got.Set.CurrentRevision || !s.Got.Outdated(m) {
 			continue // it has never served with its revision
 		}
@@ -257,7 +257,7 @@ func (d *decision) restartsInOrder(m state.Member) bool {
 // Without this rule the two would wait for each other: this one gets new data only when
 // all others serve.
 func (d *decision) blocksRollout(m state.Member) bool {
-	return slices.ContainsFunc(d.Got.BelowReplicas(), func(o state.Member) bool {
+	return slices.ContainsFunc(d.Got.InSet(), func(o state.Member) bool {
 		return o.Ordinal < m.Ordinal && d.Got.Outdated(o) && d.DownOrNoQuorum(o) && d.mayHelp(o)
 	})
 }

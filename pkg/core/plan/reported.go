@@ -11,7 +11,7 @@ import (
 // The StatefulSet is then correct, and the pods run another release.
 func (sc Scope) asksVersion() verdict {
 	var v verdict
-	for _, m := range sc.Got.BelowReplicas() {
+	for _, m := range sc.Got.InSet() {
 		if !m.Up() || sc.Got.Outdated(m) || !m.ReportsOther(sc.Want.Version) {
 			continue
 		}

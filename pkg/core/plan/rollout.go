@@ -174,8 +174,8 @@ func (sc Scope) finish() verdict {
 	switch {
 	case !set.Completed():
 		return wait(Gate{Component: sc.Want.Kind, Reason: RolloutRecorded, Want: "StatefulSet status shows the finished rollout"})
-	case set.Partition < set.Replicas && !set.Manual:
-		return act(step.Close{Component: sc.Want.Kind, Basis: sc.basis(), Partition: set.Replicas})
+	case !set.Closed() && !set.Manual:
+		return act(step.Close{Component: sc.Want.Kind, Basis: sc.basis(), Partition: set.Ordinals().End()})
 	}
 	return verdict{}
 }
@@ -208,7 +208,7 @@ func (sc Scope) upload() verdict {
 
 // minReadyPassed waits until restarted pods have been Ready for as long as the user asks.
 func (sc Scope) minReadyPassed() verdict {
-	for _, m := range sc.Got.BelowReplicas() {
+	for _, m := range sc.Got.InSet() {
 		if sc.Want.MinReady == 0 || m.Pod == nil || sc.Got.Outdated(m) {
 			continue
 		}

@@ -14,13 +14,13 @@ import (
 // Members that can join do so while members above them still wait for free claims.
 func (d *decision) scaleOut() verdict {
 	have := d.Got.Set.Replicas
-	if have > 0 && d.StoreForgotten(d.MemberAt(have-1)) {
+	if last, ok := d.Last(); ok && d.StoreForgotten(last) {
 		return verdict{}
 	}
 	var open verdict
 	ready := 0
-	for i := range min(d.Want.Size()-have, d.joiners()) {
-		v := d.prepareJoin(d.MemberAt(have+i), i)
+	for i, m := range d.MembersToAdd(d.joiners()) {
+		v := d.prepareJoin(m, i)
 		if open = open.plus(v); open.idle() {
 			ready++
 		}
@@ -57,7 +57,7 @@ func (d *decision) prepareJoin(m state.Member, others int) verdict {
 // members are added, unless a rollout is under way. A partition reaches a member that fails only
 // while no member above it serves with another revision.
 func (d *decision) waitForJoined(coming int) verdict {
-	running := d.Got.BelowReplicas()
+	running := d.Got.InSet()
 	if d.Want.Kind.Data() == topology.Raft && d.All.PD.ClusterID == 0 {
 		return verdict{} // PD has nothing to vote on before most initial members are there
 	}

@@ -15,7 +15,6 @@ import (
 // the top that have left are removed at once, while others below them are still leaving. Their
 // claims stay, marked.
 func (d *decision) scaleIn() verdict {
-	have := d.Got.Set.Replicas
 	open, going := d.leftovers()
 	if len(open.gates) > going {
 		return open
@@ -27,9 +26,9 @@ func (d *decision) scaleIn() verdict {
 		return v
 	}
 	var without []string
-	free, most := 0, min(d.Surplus(), d.leavers()-going)
-	for i := range most {
-		top := d.MemberAt(have - 1 - i)
+	surplus := d.Surplus()
+	free, most := 0, max(min(len(surplus), d.leavers()-going), 0)
+	for i, top := range surplus[:most] {
 		if first, waits := d.leavesBefore(top, most); waits {
 			open = open.plus(d.release(first))
 			break
@@ -56,29 +55,34 @@ func (d *decision) leavesBefore(m state.Member, most int) (state.Member, bool) {
 	if m.Database.State == state.StoreOffline || d.NothingLost(m) {
 		return state.Member{}, false
 	}
-	have := d.Got.Set.Replicas
+	surplus := d.Surplus()
 	var begun []state.Member
-	for i := have - 1 - most; i >= have-d.Surplus(); i-- {
-		if o := d.MemberAt(i); o.Database.State == state.StoreOffline {
+	for _, o := range surplus[min(max(most, 0), len(surplus)):] {
+		if o.Database.State == state.StoreOffline {
 			begun = append(begun, o)
 		}
 	}
-	if above := have - 1 - m.Ordinal; len(begun) > 0 && above+len(begun) >= most {
+	if before := turn(surplus, m); len(begun) > 0 && before+len(begun) >= most {
 		return begun[0], true
 	}
 	return state.Member{}, false
+}
+
+// turn returns how many of the members that are to be removed leave before a member.
+func turn(surplus []state.Member, m state.Member) int {
+	return slices.IndexFunc(surplus, func(o state.Member) bool { return o.Ordinal == m.Ordinal })
 }
 
 // downVoterLeaves removes from PD a leaving member that surely does not serve, before members above it that serve. Its
 // vote counts for the size of a quorum until then. PD might have no quorum without a member above it, and no member
 // could ever leave. Its pod goes in its turn. Where no member here is to stay, the last one cannot leave anyway.
 func (d *decision) downVoterLeaves() verdict {
-	have, surplus := d.Got.Set.Replicas, d.Surplus()
-	if d.Want.Kind.Data() != topology.Raft || surplus >= have {
+	surplus := d.Surplus()
+	if d.Want.Kind.Data() != topology.Raft || len(surplus) == 0 || len(surplus) >= d.Got.Set.Replicas {
 		return verdict{}
 	}
-	for i := have - 2; i >= have-surplus; i-- {
-		if m := d.MemberAt(i); m.Database.Presence == state.Present && d.SurelyDown(m) && d.MemberAt(have-1).Database.Healthy {
+	for _, m := range surplus[1:] {
+		if m.Database.Presence == state.Present && d.SurelyDown(m) && surplus[0].Database.Healthy {
 			return d.release(m)
 		}
 	}
@@ -88,30 +92,30 @@ func (d *decision) downVoterLeaves() verdict {
 // dropSurplus removes the highest ordinal, if it is to be removed and nothing is lost with it. One that
 // is to come back waits until others are gone.
 func (d *decision) dropSurplus() verdict {
-	have := d.Got.Set.Replicas
+	surplus := d.Surplus()
 	_, going := d.leftovers()
-	if d.Surplus() <= 0 || have <= d.Want.Size() && going > 0 || !d.NothingLost(d.MemberAt(have-1)) {
+	if len(surplus) == 0 || d.Kept(surplus[0]) && going > 0 || !d.NothingLost(surplus[0]) {
 		return verdict{}
 	}
 	if v := d.claimsDeleted("whenScaled", d.Got.Set.DeletesWhenScaled); !v.idle() {
 		return v
 	}
-	if v := d.release(d.MemberAt(have - 1)); !v.idle() {
+	if v := d.release(surplus[0]); !v.idle() {
 		return v
 	}
 	return act(d.smaller(1, ""))
 }
 
-// smaller is the step that has the highest ordinals leave.
+// smaller is the step that has the first members of the surplus leave.
 func (d *decision) smaller(by int, without string) step.Resize {
 	have := d.Got.Set.Replicas
 	s := step.Resize{Component: d.Want.Kind, Basis: d.basis(), From: have, To: have - by, Without: without}
-	for i := s.To; i < have; i++ {
+	for _, m := range d.Surplus()[:by] {
 		uid := ""
-		if pod := d.MemberAt(i).Pod; pod != nil {
-			uid = pod.UID
+		if m.Pod != nil {
+			uid = m.Pod.UID
 		}
-		s.PodUIDs = append(s.PodUIDs, uid)
+		s.Leaving = append(s.Leaving, step.PodRef{Name: m.Name, UID: uid})
 	}
 	return s
 }
@@ -150,16 +154,14 @@ var (
 
 // whyWanted returns by what a member is wanted, "" when it is to be removed.
 func (s *subject) whyWanted() string {
-	have := s.Got.Set.Replicas
-	is := s.member.Ordinal < have-s.Surplus()
-	return textIf(is, fmt.Sprintf("%d members are wanted", s.Want.Size()))
+	return textIf(s.Kept(s.member) && turn(s.Surplus(), s.member) < 0, fmt.Sprintf("%d members are wanted", s.Want.Size()))
 }
 
 // notYetLeaving returns which members leave first, "" where the member may leave now.
 func (s *subject) notYetLeaving() string {
 	_, going := s.leftovers()
 	most := s.leavers() - going
-	if s.Got.Set.Replicas-1-s.member.Ordinal >= most {
+	if turn(s.Surplus(), s.member) >= most {
 		return fmt.Sprintf("members that leave at the same time: at most %d", s.leavers())
 	}
 	first, waits := s.leavesBefore(s.member, most)
@@ -168,7 +170,7 @@ func (s *subject) notYetLeaving() string {
 
 // claimsRetained waits while Kubernetes would delete the claims of members that are to be removed.
 func (s *subject) claimsRetained() verdict {
-	return s.claimsDeleted("whenScaled", s.Surplus() > 0 && s.Got.Set.DeletesWhenScaled)
+	return s.claimsDeleted("whenScaled", len(s.Surplus()) > 0 && s.Got.Set.DeletesWhenScaled)
 }
 
 // release removes a member from the database, while all members that stay serve. Members that are
@@ -207,11 +209,11 @@ func (v verdict) waiting() bool {
 // may have joined at the same time. A StatefulSet cannot skip an ordinal. So a store comes back
 // after all members below it, also after a member that has lost its data.
 func (d *decision) restoreScaledDown() verdict {
-	have := d.Got.Set.Replicas
-	if have >= len(d.Got.Members) {
+	above := d.MembersAbove()
+	if len(above) == 0 {
 		return verdict{}
 	}
-	above := d.Got.Members[have:]
+	have := d.Got.Set.Replicas
 	counted := func(m state.Member) bool {
 		return m.CountedOn() && !m.LosesClaim() && (d.ComesBack(m) || d.Want.Kind.Data() != topology.Raft && d.MarkedButCounted(m))
 	}
@@ -235,8 +237,7 @@ func (d *decision) restoreScaledDown() verdict {
 // very moment in which their ordinal is removed. Unless the claim is marked, it is not known later
 // that no data of a store is on it.
 func (d *decision) leftovers() (v verdict, going int) {
-	first := min(d.Got.Set.Replicas, len(d.Got.Members))
-	for _, m := range d.Got.Members[first:] {
+	for _, m := range d.Got.OutsideSet() {
 		switch {
 		case m.Pod != nil:
 			going++

@@ -13,7 +13,7 @@ import (
 // Gates that wait for members to serve.
 
 // membersDown waits for all members that do not serve. Nothing is taken away while a peer is missing.
-func (sc Scope) membersDown() verdict { return sc.awaitServing(sc.NotServing(sc.Got.BelowReplicas())) }
+func (sc Scope) membersDown() verdict { return sc.awaitServing(sc.NotServing(sc.Got.InSet())) }
 
 // awaitServing returns a gate for each of some members, which do not serve.
 func (sc Scope) awaitServing(members []state.Member) verdict {

@@ -55,7 +55,7 @@ var sparing = []condition{
 	{
 		want: "member is no replacement", because: "replacements would be replaced for ever", by: ByPerson,
 		unmet: func(s *subject) string {
-			return textIf(s.member.Ordinal >= s.Want.Replicas && !s.RemovedFromPD(s.member), "it replaces another member, and gets no replacement itself")
+			return textIf(!s.Want.InSpec(s.member.Ordinal) && !s.RemovedFromPD(s.member), "it replaces another member, and gets no replacement itself")
 		},
 	},
 	{

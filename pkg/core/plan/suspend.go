@@ -73,7 +73,7 @@ func (d *decision) awaitMembership() verdict {
 // adopt creates a StatefulSet around pods that were left without one, so that the pods are deleted
 // with it. By themselves the pods would run for ever.
 func (d *decision) adopt() verdict {
-	if d.Got.Extent() == 0 {
+	if len(d.Got.Staying()) == 0 {
 		return d.setLeaving()
 	}
 	steps := applies(d.Want.Kind, d.Want.Config)

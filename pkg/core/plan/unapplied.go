@@ -39,7 +39,7 @@ func unapplied(w desired.State, s state.Snapshot) []Unapplied {
 	var all []Unapplied
 	for _, g := range w.Groups {
 		u := Unapplied{Component: g.Kind}
-		for _, m := range s.Groups[g.Kind].BelowReplicas() {
+		for _, m := range s.Groups[g.Kind].InSet() {
 			switch {
 			case !g.InPlace || len(g.Config) == 0 || g.Kind.Reloads() || m.Pod == nil || m.Pod.Terminating || m.Pod.Started.IsZero():
 			case m.Pod.Config == state.ConfigOlder:

@@ -42,7 +42,7 @@ func (d *decision) leaderUnreached() verdict {
 // template.
 func (d *decision) unledBelow(next state.Member) []Gate {
 	var gates []Gate
-	for _, m := range d.Got.BelowReplicas() {
+	for _, m := range d.Got.InSet() {
 		if !slices.Contains(d.All.PD.Unled, m.Name) || !d.Got.Outdated(m) || !d.mayHelp(m) {
 			continue
 		}

@@ -25,8 +25,11 @@ func (sc Scope) volumes() verdict {
 	if sc.Want.Suspend {
 		return v // a StatefulSet that is being deleted is not recreated; the volumes grow when it is back
 	}
-	asked, running := true, max(sc.Got.Set.Replicas, sc.Got.Extent())
-	for _, m := range sc.Got.Members[:min(running, len(sc.Got.Members))] {
+	asked := true
+	for _, m := range sc.Got.Members {
+		if !sc.Got.Set.Has(m.Ordinal) && (m.Pod == nil || m.Pod.Terminating) {
+			continue
+		}
 		for _, c := range m.Claims {
 			got := sc.grow(m, c)
 			asked = asked && !sc.LacksSize(c)
@@ -110,12 +113,12 @@ func (sc Scope) busy() string {
 	switch {
 	case !set.Observed, sc.Want.PutBack.Drift != desired.None:
 		return "its last change"
-	case sc.IsDrifted(), !set.Manual && (outdated || !set.Completed() || set.Partition < set.Replicas):
+	case sc.IsDrifted(), !set.Manual && (outdated || !set.Completed() || !set.Closed()):
 		return "the rollout"
-	case set.Replicas != sc.Want.Size(), sc.Got.Extent() > set.Replicas:
+	case !set.Ordinals().Same(sc.Want.Ordinals()), len(sc.Got.Staying()) > set.Replicas:
 		return "scaling"
 	}
-	for _, m := range sc.Got.BelowReplicas() {
+	for _, m := range sc.Got.InSet() {
 		if m.Marked() || m.RemovalIrreversible() || m.Database.State == state.StoreOffline {
 			return "the removal of " + m.Name
 		}

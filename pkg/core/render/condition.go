@@ -62,7 +62,7 @@ func (r projection) conditions(status v1alpha1.TidbClusterStatus, p plan.Plan) [
 func (r projection) serving() bool {
 	for _, want := range r.wanted.Groups {
 		up := 0
-		for _, m := range r.snap.Groups[want.Kind].BelowReplicas() {
+		for _, m := range r.snap.Groups[want.Kind].InSet() {
 			_, given := want.Failure(m.Name)
 			switch {
 			case m.Up():
@@ -83,7 +83,7 @@ func (r projection) serving() bool {
 func (r projection) replaced() string {
 	var names []string
 	for _, want := range r.wanted.Groups {
-		for _, m := range r.snap.Groups[want.Kind].BelowReplicas() {
+		for _, m := range r.snap.Groups[want.Kind].InSet() {
 			if _, given := want.Failure(m.Name); given && !m.Up() {
 				names = append(names, m.Name)
 			}

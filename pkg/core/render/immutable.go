@@ -109,7 +109,7 @@ func unresizable(want corev1.PersistentVolumeClaim, template corev1.PersistentVo
 	case size < have:
 		return fmt.Sprintf("volume %s has %s, and volumes can not shrink to %s", want.Name, have, size)
 	}
-	for _, m := range got.BelowReplicas() {
+	for _, m := range got.InSet() {
 		for _, c := range m.Claims {
 			if c.Template == want.Name && !c.Marked && !c.Holds(size) && c.Growth == state.NotGrowable {
 				return fmt.Sprintf("claim %s can not grow from %s to %s: %s", c.Name, max(c.Requested, c.Capacity), size, plan.Rigid(c))

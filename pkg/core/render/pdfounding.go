@@ -71,7 +71,7 @@ func bootstrapData(c topology.Cluster, g topology.Group, have state.Existing, sn
 			data[keyInitial] = old[keyInitial] // for the members of which PD says that they have yet to start
 		}
 		return data
-	case have.Sets[topology.PD] != nil, snap.Groups[topology.PD].Extent() > 0 && old != nil,
+	case have.Sets[topology.PD] != nil, len(snap.Groups[topology.PD].Staying()) > 0 && old != nil,
 		begun(c, snap, old[keyInitial]):
 		// The initial members start, or have started, with these names. Other names now could start
 		// another cluster: if more members were asked for since, those have claims too, but no
@@ -133,7 +133,7 @@ func named(list, name string) bool {
 // initialCluster returns the names of all initial members, in the form of PD's flag.
 func initialCluster(c topology.Cluster, g topology.Group) string {
 	var members []string
-	for i := range g.Replicas {
+	for _, i := range g.Ordinals().Resized(g.Replicas).All() {
 		members = append(members, c.PDName(i)+"="+c.MemberURL(topology.PD, i, topology.PDPeerPort))
 	}
 	return strings.Join(members, ",")
@@ -181,7 +181,7 @@ func begun(c topology.Cluster, snap state.Snapshot, initial string) bool {
 func partlyUsed(g topology.Group, snap state.Snapshot) bool {
 	used := 0
 	for _, m := range snap.Groups[topology.PD].Members {
-		if m.Ordinal < g.Replicas && len(m.Claims) > 0 {
+		if g.InSpec(m.Ordinal) && len(m.Claims) > 0 {
 			used++
 		}
 	}

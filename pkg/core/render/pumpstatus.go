@@ -30,7 +30,7 @@ func (r projection) pump(status *v1alpha1.PumpStatus) {
 		}
 	}
 	status.Members = nil
-	for _, m := range r.snap.Groups[topology.Pump].BelowReplicas() {
+	for _, m := range r.snap.Groups[topology.Pump].InSet() {
 		p := m.Database.Pump
 		switch old := before[m.Name]; {
 		case m.Database.Presence == state.Present:

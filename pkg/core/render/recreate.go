@@ -5,6 +5,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -27,7 +28,7 @@ func Recreated(live, wanted *appsv1.StatefulSet) *appsv1.StatefulSet {
 			have.Spec.Resources.Requests[corev1.ResourceStorage] = *want.Spec.Resources.Requests.Storage()
 		}
 	}
-	return WithPartition(result, int(replicasOf(result)))
+	return WithPartition(result, state.OrdinalsOf(result).End())
 }
 
 // Outgrown reports whether a live StatefulSet has a claim template that is smaller

@@ -2,6 +2,8 @@ package render
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
 // Resized returns a live StatefulSet with other replicas. A closed partition stays closed for the
@@ -16,7 +18,7 @@ func Resized(live *appsv1.StatefulSet, replicas int) *appsv1.StatefulSet {
 	return recorded(result)
 }
 
-// WithPartition returns a live StatefulSet with another partition. With OnDelete there is no
+// WithPartition returns a live StatefulSet whose pods from an ordinal on may be replaced. With OnDelete there is no
 // partition.
 func WithPartition(live *appsv1.StatefulSet, to int) *appsv1.StatefulSet {
 	result := live.DeepCopy()
@@ -27,7 +29,7 @@ func WithPartition(live *appsv1.StatefulSet, to int) *appsv1.StatefulSet {
 	if strategy.RollingUpdate == nil {
 		strategy.RollingUpdate = &appsv1.RollingUpdateStatefulSetStrategy{}
 	}
-	n := int32(to)
+	n := int32(max(to-state.OrdinalsOf(live).Start, 0))
 	strategy.RollingUpdate.Partition = &n
 	return recorded(result)
 }
@@ -47,6 +49,16 @@ func recorded(set *appsv1.StatefulSet) *appsv1.StatefulSet {
 	}
 	setLastApplied(&set.ObjectMeta, spec)
 	return set
+}
+
+// Partition returns the lowest ordinal of a pod that Kubernetes may replace. The partition of a StatefulSet counts from
+// the ordinal of its first pod.
+func Partition(set *appsv1.StatefulSet) int {
+	from := state.OrdinalsOf(set).Start
+	if p := partition(set); p != nil {
+		from += int(*p)
+	}
+	return from
 }
 
 func replicasOf(set *appsv1.StatefulSet) int32 {

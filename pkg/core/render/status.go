@@ -87,7 +87,7 @@ func (r projection) phase(k topology.Kind) v1alpha1.MemberPhase {
 		return v1alpha1.UpgradePhase
 	}
 	group := r.snap.Groups[k]
-	for _, m := range group.BelowReplicas() {
+	for _, m := range group.InSet() {
 		if group.Outdated(m) {
 			return v1alpha1.UpgradePhase
 		}

@@ -23,7 +23,7 @@ var ticdcStatus = statusPart{
 func (r projection) ticdc(status *v1alpha1.TiCDCStatus) {
 	captures := map[string]v1alpha1.TiCDCCapture{}
 	ready := 0
-	for _, m := range r.snap.Groups[topology.TiCDC].BelowReplicas() {
+	for _, m := range r.snap.Groups[topology.TiCDC].InSet() {
 		before, known := status.Captures[m.Name]
 		if m.Database.Presence == state.Unknown && known {
 			captures[m.Name] = before

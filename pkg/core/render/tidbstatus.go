@@ -23,7 +23,7 @@ var tidbStatus = statusPart{
 func (r projection) tidb(status *v1alpha1.TiDBStatus) {
 	status.Image = r.image(topology.TiDB)
 	members := map[string]v1alpha1.TiDBMember{}
-	for _, m := range r.snap.Groups[topology.TiDB].BelowReplicas() {
+	for _, m := range r.snap.Groups[topology.TiDB].InSet() {
 		before, known := status.Members[m.Name]
 		if m.Database.Presence == state.Unknown && known {
 			members[m.Name] = before

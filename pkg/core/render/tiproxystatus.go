@@ -23,7 +23,7 @@ var tiproxyStatus = statusPart{
 func (r projection) tiproxy(status *v1alpha1.TiProxyStatus) {
 	status.Synced = true
 	members := map[string]v1alpha1.TiProxyMember{}
-	for _, m := range r.snap.Groups[topology.TiProxy].BelowReplicas() {
+	for _, m := range r.snap.Groups[topology.TiProxy].InSet() {
 		before, known := status.Members[m.Name]
 		if m.Database.Presence == state.Unknown && known {
 			members[m.Name] = before

@@ -16,7 +16,7 @@ func (r projection) volumes(k topology.Kind) volumeStatuses {
 	var result volumeStatuses // nil when empty, which is how one comes back from the cluster
 	for _, v := range group.Volumes {
 		var seen []state.Claim
-		for _, m := range r.snap.Groups[k].BelowReplicas() {
+		for _, m := range r.snap.Groups[k].InSet() {
 			for _, c := range m.Claims {
 				if c.Template == v.Name && m.Pod != nil {
 					seen = append(seen, c)

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -20,7 +22,7 @@ type Set struct {
 	Terminating bool
 	Replicas    int // spec.replicas
 	// Partition holds back updates of pods with a lower ordinal. It is closed
-	// when it is not below Replicas.
+	// when it is above all ordinals.
 	Partition int
 	// Manual is true if the live update strategy leaves restarts to the user
 	// (OnDelete).
@@ -35,8 +37,10 @@ type Set struct {
 	// below Partition.
 	UpdateRevision  string
 	CurrentRevision string
-	// Start is spec.ordinals.start: the ordinal of its first pod. The plugin sets none, so that it is 0.
+	// Start is spec.ordinals.start: the ordinal of its first pod. The plugin leaves it as it is.
 	Start int
+	// Slots are ordinals without a pod, the lowest first.
+	Slots []int
 	// DeletesWhenScaled and DeletesWhenDeleted are true where Kubernetes deletes the claims of pods that go, as
 	// spec.persistentVolumeClaimRetentionPolicy says. The plugin sets neither.
 	DeletesWhenScaled, DeletesWhenDeleted bool
@@ -51,16 +55,9 @@ type Set struct {
 	Volumes map[string]topology.Size
 }
 
-// Extent returns the highest ordinal of a pod that is not being deleted, plus one.
-// A new StatefulSet with fewer replicas would delete pods.
-func (g Group) Extent() int {
-	n := 0
-	for _, m := range g.Members {
-		if m.Pod != nil && !m.Pod.Terminating {
-			n = max(n, m.Ordinal+1)
-		}
-	}
-	return n
+// Staying returns the members with a pod that is not being deleted.
+func (g Group) Staying() []Member {
+	return slices.DeleteFunc(slices.Clone(g.Members), func(m Member) bool { return m.Pod == nil || m.Pod.Terminating })
 }
 
 // Member returns a member by its pod's name.
@@ -73,15 +70,61 @@ func (g Group) Member(name string) (Member, bool) {
 	return Member{}, false
 }
 
-// BelowReplicas returns the members below the replicas of the StatefulSet.
-func (g Group) BelowReplicas() []Member {
-	return g.Members[:min(g.Set.Replicas, len(g.Members))]
+// OrdinalsOf returns the ordinals of the pods that Kubernetes makes for a live StatefulSet.
+func OrdinalsOf(set *appsv1.StatefulSet) topology.Ordinals {
+	o := topology.Ordinals{Count: 1} // the default of the API server
+	if set.Spec.Replicas != nil {
+		o.Count = int(*set.Spec.Replicas)
+	}
+	if set.Spec.Ordinals != nil {
+		o.Start = int(set.Spec.Ordinals.Start)
+	}
+	return o
+}
+
+// Ordinals returns the ordinals of the pods that Kubernetes makes for the StatefulSet.
+func (s Set) Ordinals() topology.Ordinals {
+	return topology.Ordinals{Start: s.Start, Count: s.Replicas, Slots: s.Slots}
+}
+
+// Has reports whether Kubernetes makes a pod of an ordinal for the StatefulSet.
+func (s Set) Has(ordinal int) bool { return s.Ordinals().Has(ordinal) }
+
+// Closed reports whether the partition holds back the updates of all pods.
+func (s Set) Closed() bool { return s.Partition >= s.Ordinals().End() }
+
+// InSet returns the members whose pods Kubernetes makes for the StatefulSet.
+func (g Group) InSet() []Member { return g.divided(true) }
+
+// OutsideSet returns the members whose pods Kubernetes does not make for the StatefulSet: it deletes pods that they
+// have.
+func (g Group) OutsideSet() []Member { return g.divided(false) }
+
+func (g Group) divided(inSet bool) []Member {
+	ordinals := g.Set.Ordinals()
+	var members []Member
+	for _, m := range g.Members {
+		if ordinals.Has(m.Ordinal) == inSet {
+			members = append(members, m)
+		}
+	}
+	return members
+}
+
+// At returns the member of an ordinal.
+func (g Group) At(ordinal int) (Member, bool) {
+	for _, m := range g.Members {
+		if m.Ordinal == ordinal {
+			return m, true
+		}
+	}
+	return Member{}, false
 }
 
 // Up returns how many of these members serve.
 func (g Group) Up() int {
 	n := 0
-	for _, m := range g.BelowReplicas() {
+	for _, m := range g.InSet() {
 		if m.Up() {
 			n++
 		}
@@ -100,7 +143,7 @@ func (g Group) IsGone() bool { return !g.Set.Exists && !g.HasPods() }
 // Unknown returns the number of running members that may serve, and could not be asked.
 func (g Group) Unknown() int {
 	n := 0
-	for _, m := range g.BelowReplicas() {
+	for _, m := range g.InSet() {
 		if m.Unknown() {
 			n++
 		}

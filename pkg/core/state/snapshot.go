@@ -44,7 +44,7 @@ type Snapshot struct {
 // Group is what was observed of one component.
 type Group struct {
 	Set     Set
-	Members []Member // by ordinal, without gaps, starting with 0
+	Members []Member // the lowest ordinal first
 }
 
 // PD is what PD says about the cluster as a whole.

@@ -112,7 +112,7 @@ func TestOutdated(t *testing.T) {
 func TestGroup(t *testing.T) {
 	up := state.Member{Pod: &state.Pod{Ready: true}, Database: state.Database{Presence: state.Present, Healthy: true}}
 	g := state.Group{Set: state.Set{Replicas: 2}, Members: []state.Member{up, {Name: "b"}, up}}
-	if n := len(g.BelowReplicas()); n != 2 || g.Up() != 1 {
+	if n := len(g.InSet()); n != 2 || g.Up() != 1 {
 		t.Errorf("%d running, %d up", n, g.Up())
 	}
 	if _, ok := g.Member("b"); !ok {
@@ -122,7 +122,7 @@ func TestGroup(t *testing.T) {
 		t.Error("c is found")
 	}
 	g.Set.Replicas = 9
-	if n := len(g.BelowReplicas()); n != 3 {
+	if n := len(g.InSet()); n != 3 {
 		t.Errorf("%d running", n)
 	}
 }

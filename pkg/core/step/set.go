@@ -53,12 +53,15 @@ type Resize struct {
 	Component topology.Kind
 	Basis     Basis
 	From, To  int
-	// PodUIDs are those of the members that leave, from ordinal To on, "" for a member without a pod. Another pod may have
-	// what the former one had given away, as a capture has tables.
-	PodUIDs []string
+	// Leaving are the pods of the members that leave. Another pod may have what the former pod had given away, as a
+	// capture has tables.
+	Leaving []PodRef
 	// Without is as in Restart: goals for members that leave while they serve.
 	Without string
 }
+
+// PodRef is a pod by its name and UID. The UID is "" where there is no pod of that name.
+type PodRef struct{ Name, UID string }
 
 func (Resize) Action() string { return "Resize" }
 

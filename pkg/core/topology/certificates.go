@@ -119,7 +119,7 @@ func (c Cluster) memberCertificate(g Group) []Certificate {
 	if g.Kind.traits().byService {
 		called = append(called, c.SetName(g.Kind))
 	}
-	for n := range g.Size() {
+	for _, n := range g.Ordinals().All() {
 		called = append(called, c.PodHost(g.Kind, n))
 		if by := readingOf(g.Kind).called; by != nil && by(c, n) != c.PodHost(g.Kind, n) {
 			called = append(called, by(c, n))

@@ -49,6 +49,11 @@ type Cluster struct {
 type Group struct {
 	Kind     Kind
 	Replicas int // what the user asks for; see Size
+	// Start is the ordinal of the first pod, as spec.ordinals.start of the live StatefulSet says. It is 0 where no
+	// StatefulSet was read.
+	Start int
+	// Slots are ordinals that are left out, the lowest first.
+	Slots []int
 	// Failures are the members that a failover has replaced or will replace.
 	Failures []Failure
 	// MaxFailures bounds them; with 0 there is no failover

@@ -43,3 +43,12 @@ func (g Group) Size() int {
 	}
 	return n
 }
+
+// Ordinals returns the ordinals of the wanted members.
+func (g Group) Ordinals() Ordinals { return Ordinals{Start: g.Start, Count: g.Size(), Slots: g.Slots} }
+
+// Has reports whether a member of an ordinal is wanted.
+func (g Group) Has(ordinal int) bool { return g.Ordinals().Has(ordinal) }
+
+// InSpec reports whether the user asks for a member of an ordinal. Other wanted members replace members that were lost.
+func (g Group) InSpec(ordinal int) bool { return g.Ordinals().Resized(g.Replicas).Has(ordinal) }

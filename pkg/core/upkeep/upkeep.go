@@ -45,7 +45,7 @@ func Steps(components []facts.Component) []step.Step {
 // remake recreates a pod whose claim was deleted while the pod was created. The pod waits for the
 // claim for ever, since the StatefulSet controller creates claims only before pods.
 func remake(c facts.Component, m state.Member) []step.Step {
-	if m.Pod == nil || m.Pod.Node != "" || m.Pod.Terminating || !c.Got.Set.Exists || m.Ordinal >= c.Got.Set.Replicas {
+	if m.Pod == nil || m.Pod.Node != "" || m.Pod.Terminating || !c.Got.Set.Exists || !c.Got.Set.Has(m.Ordinal) {
 		return nil
 	}
 	var missing []string

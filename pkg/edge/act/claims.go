@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
@@ -99,7 +100,7 @@ func (a *Actor) notInUse(ctx context.Context, object string, s step.DeleteClaim)
 	case apierrors.IsNotFound(err):
 	case err != nil:
 		return failed("get", "statefulset "+a.cluster.SetName(s.Component), err)
-	case replicas(set) > ordinal && s.PodUID == "":
+	case state.OrdinalsOf(set).Has(ordinal) && s.PodUID == "":
 		return stale("statefulset "+set.Name, "asks for %s now", s.Member)
 	}
 	pods, err := a.kube.CoreV1().Pods(a.cluster.Namespace).List(ctx, metav1.ListOptions{})

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -131,11 +132,11 @@ func (a *Actor) replaceable(ctx context.Context, s step.RecreateSet, live, wante
 		return stale(object, "has %s, not %d any more", count(replicas(live)), s.Replicas)
 	case live.Status.ObservedGeneration < live.Generation:
 		return stale(object, "has changed and its controller has yet to see it")
-	case rolls && (live.Status.CurrentRevision != live.Status.UpdateRevision || partition(live) < replicas(live)):
+	case rolls && (live.Status.CurrentRevision != live.Status.UpdateRevision || render.Partition(live) < state.OrdinalsOf(live).End()):
 		return stale(object, "is being rolled out")
 	}
 	for _, template := range wanted.Spec.VolumeClaimTemplates {
-		for n := range s.Replicas {
+		for _, n := range state.OrdinalsOf(live).All() {
 			claim, err := a.claim(ctx, template.Name+"-"+a.cluster.PodName(s.Component, n))
 			if err != nil {
 				return err
@@ -186,7 +187,7 @@ func (a *Actor) takesAll(ctx context.Context, k topology.Kind, set *appsv1.State
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		n, ok := a.cluster.Ordinal(k, pod.Name)
-		if ok && n >= replicas(set) && pod.DeletionTimestamp == nil {
+		if ok && !state.OrdinalsOf(set).Has(n) && pod.DeletionTimestamp == nil {
 			return stale("pod "+pod.Name, "is there, and statefulset %s is to have %s", set.Name, count(replicas(set)))
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -107,7 +108,7 @@ func TestRecreateSet(t *testing.T) {
 	if size := got.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests.Storage().String(); size != "20Gi" {
 		t.Errorf("claims of %s", size)
 	}
-	if got.UID == live.UID || replicas(got) != 2 || partition(got) != 2 || got.Annotations["of"] != "others" {
+	if got.UID == live.UID || replicas(got) != 2 || render.Partition(got) != 2 || got.Annotations["of"] != "others" {
 		t.Errorf("recreated as %+v", got.ObjectMeta)
 	}
 	if got.Spec.Template.Annotations["kubectl.kubernetes.io/restartedAt"] != "noon" {
@@ -260,8 +261,8 @@ func TestCreateAroundPods(t *testing.T) {
 	newFixture(t, pods...).isStale(t, create(3))
 	w := newFixture(t, pods...)
 	w.do(t, create(4))
-	if s := liveSet(t, w, topology.TiKV); replicas(s) != 4 || partition(s) != 4 {
-		t.Errorf("%d replicas, partition %d", replicas(s), partition(s))
+	if s := liveSet(t, w, topology.TiKV); replicas(s) != 4 || render.Partition(s) != 4 {
+		t.Errorf("%d replicas, partition %d", replicas(s), render.Partition(s))
 	}
 	going := pod(topology.TiKV, 3)
 	going.DeletionTimestamp, going.Finalizers = &metav1.Time{Time: now}, []string{"x"}

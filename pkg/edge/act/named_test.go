@@ -7,6 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -39,9 +40,9 @@ func TestRestartNamed(t *testing.T) {
 				w.isStale(t, s)
 				return
 			}
-			before := partition(live)
+			before := render.Partition(live)
 			w.do(t, s)
-			if got := partition(liveSet(t, w, topology.TiKV)); got != before {
+			if got := render.Partition(liveSet(t, w, topology.TiKV)); got != before {
 				t.Errorf("partition %d, it was %d", got, before)
 			}
 			if _, err := w.kube.CoreV1().Pods("db").Get(t.Context(), s.Member, metav1.GetOptions{}); !apierrors.IsNotFound(err) {

@@ -222,8 +222,8 @@ func TestApplyStatefulSetRestartsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if replicas(live) != 4 || partition(live) < 4 || live.Spec.Template.Labels["v"] != "2" {
-		t.Errorf("%d replicas, partition %d, template %v", replicas(live), partition(live), live.Spec.Template.Labels)
+	if replicas(live) != 4 || render.Partition(live) < 4 || live.Spec.Template.Labels["v"] != "2" {
+		t.Errorf("%d replicas, partition %d, template %v", replicas(live), render.Partition(live), live.Spec.Template.Labels)
 	}
 }
 

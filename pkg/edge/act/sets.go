@@ -69,15 +69,15 @@ func (a *Actor) resize(ctx context.Context, s step.Resize) error {
 
 // samePods fails if a member that leaves has another pod than when its removal was decided.
 func (a *Actor) samePods(ctx context.Context, s step.Resize) error {
-	for i, uid := range s.PodUIDs {
-		name := a.cluster.PodName(s.Component, s.To+i)
-		pod, err := a.kube.CoreV1().Pods(a.cluster.Namespace).Get(ctx, name, metav1.GetOptions{})
+	for _, leaving := range s.Leaving {
+		object := "pod " + leaving.Name
+		pod, err := a.kube.CoreV1().Pods(a.cluster.Namespace).Get(ctx, leaving.Name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
 		case err != nil:
-			return failed("get", "pod "+name, err)
-		case string(pod.UID) != uid:
-			return stale("pod "+name, "was recreated")
+			return failed("get", object, err)
+		case string(pod.UID) != leaving.UID:
+			return stale(object, "was recreated")
 		}
 	}
 	return nil
@@ -86,9 +86,9 @@ func (a *Actor) samePods(ctx context.Context, s step.Resize) error {
 func (a *Actor) close(ctx context.Context, s step.Close) error {
 	return a.edit(ctx, s.Component, s.Basis, func(object string, live *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
 		switch {
-		case replicas(live) != s.Partition:
-			return nil, stale(object, "has %s, not %d any more", count(replicas(live)), s.Partition)
-		case partition(live) == s.Partition:
+		case state.OrdinalsOf(live).End() != s.Partition:
+			return nil, stale(object, "has %s now", count(replicas(live)))
+		case render.Partition(live) == s.Partition:
 			return live, nil
 		}
 		return render.WithPartition(live, s.Partition), nil
@@ -120,10 +120,10 @@ func (a *Actor) restart(ctx context.Context, s step.Restart) error {
 	}
 	open := min(s.From, s.Ordinal)
 	err = a.edit(ctx, s.Component, s.Basis, func(object string, live *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
-		switch have := partition(live); {
+		switch have := render.Partition(live); {
 		case live.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType:
 			return nil, stale(object, "leaves restarts to the user now (OnDelete)")
-		case s.Ordinal >= replicas(live):
+		case !state.OrdinalsOf(live).Has(s.Ordinal):
 			return nil, stale(object, "has only %s now", count(replicas(live)))
 		case live.Status.ObservedGeneration < live.Generation:
 			return nil, stale(object, "has changed and its controller has yet to see it")
@@ -174,7 +174,7 @@ func (a *Actor) comesBack(ctx context.Context, s step.Restart) error {
 		return failed("get", object, err)
 	}
 	next := live.Status.UpdateRevision
-	if live.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType && s.Ordinal < partition(live) {
+	if live.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType && s.Ordinal < render.Partition(live) {
 		next = live.Status.CurrentRevision
 	}
 	if err := sameSpec(object, live, s.Basis); err != nil {
@@ -183,7 +183,7 @@ func (a *Actor) comesBack(ctx context.Context, s step.Restart) error {
 	switch {
 	case live.DeletionTimestamp != nil:
 		return stale(object, "is being deleted")
-	case s.Ordinal >= replicas(live):
+	case !state.OrdinalsOf(live).Has(s.Ordinal):
 		return stale(object, "has only %s now", count(replicas(live)))
 	case live.Status.ObservedGeneration < live.Generation:
 		return stale(object, "has changed and its controller has yet to see it")
@@ -237,13 +237,6 @@ func replicas(set *appsv1.StatefulSet) int {
 
 // count returns a number of replicas in words.
 func count(n int) string { return remedy.Count(n, "replica", "replicas") }
-
-func partition(set *appsv1.StatefulSet) int {
-	if r := set.Spec.UpdateStrategy.RollingUpdate; r != nil && r.Partition != nil {
-		return int(*r.Partition)
-	}
-	return 0
-}
 
 // deleteSet deletes a StatefulSet in the foreground. So the StatefulSet stays until all of its pods are deleted, and
 // the component is not reported as suspended before.

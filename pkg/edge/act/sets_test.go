@@ -2,6 +2,7 @@ package act
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -59,7 +61,7 @@ func TestResizeThatTakesClaims(t *testing.T) {
 func TestResizeOfOtherPods(t *testing.T) {
 	uid := string(pod(topology.TiCDC, 2).UID)
 	for name, tt := range map[string]struct {
-		uids  []string
+		uids  []string // of the pods that leave, the highest ordinal first
 		pods  []runtime.Object
 		stale bool
 	}{
@@ -68,11 +70,14 @@ func TestResizeOfOtherPods(t *testing.T) {
 		"a pod has come":            {[]string{""}, []runtime.Object{pod(topology.TiCDC, 2)}, true},
 		"the pod is gone":           {[]string{uid}, nil, false},
 		"there was none":            {[]string{""}, nil, false},
-		"the higher one of two":     {[]string{"", "former"}, []runtime.Object{pod(topology.TiCDC, 2)}, true},
+		"the higher one of two":     {[]string{"former", ""}, []runtime.Object{pod(topology.TiCDC, 2)}, true},
 		"the pod of one that stays": {[]string{uid}, []runtime.Object{pod(topology.TiCDC, 2), pod(topology.TiCDC, 1)}, false},
 	} {
 		w := newFixture(t, append(tt.pods, set(topology.TiCDC, 3, 3))...)
-		s := step.Resize{Component: topology.TiCDC, Basis: of(topology.TiCDC), From: 3, To: 3 - len(tt.uids), PodUIDs: tt.uids}
+		s := step.Resize{Component: topology.TiCDC, Basis: of(topology.TiCDC), From: 3, To: 3 - len(tt.uids)}
+		for i, uid := range tt.uids {
+			s.Leaving = append(s.Leaving, step.PodRef{Name: fmt.Sprintf("basic-ticdc-%d", 2-i), UID: uid})
+		}
 		if tt.stale {
 			w.isStale(t, s)
 			continue
@@ -115,7 +120,7 @@ func TestClose(t *testing.T) {
 	w := newFixture(t, set(topology.PD, 3, 0))
 	w.isStale(t, step.Close{Component: topology.PD, Basis: of(topology.PD), Partition: 4})
 	w.do(t, step.Close{Component: topology.PD, Basis: of(topology.PD), Partition: 3})
-	if got := partition(liveSet(t, w, topology.PD)); got != 3 {
+	if got := render.Partition(liveSet(t, w, topology.PD)); got != 3 {
 		t.Errorf("partition %d", got)
 	}
 	w.kube.ClearActions()
@@ -133,7 +138,7 @@ func restartOf(ordinal, from int, stuck bool) step.Restart {
 func TestRestart(t *testing.T) {
 	w := newFixture(t, set(topology.TiKV, 3, 3), pod(topology.TiKV, 2))
 	w.do(t, restartOf(2, 3, false))
-	if got := partition(liveSet(t, w, topology.TiKV)); got != 2 {
+	if got := render.Partition(liveSet(t, w, topology.TiKV)); got != 2 {
 		t.Errorf("partition %d", got)
 	}
 	if _, err := w.kube.CoreV1().Pods("db").Get(t.Context(), "basic-tikv-2", metav1.GetOptions{}); err != nil {
@@ -156,7 +161,7 @@ func TestRestartStuck(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newFixture(t, set(topology.TiKV, 3, tt.partition), pod(topology.TiKV, 1))
 			w.do(t, restartOf(1, int(tt.from), true))
-			if got := partition(liveSet(t, w, topology.TiKV)); got != int(tt.want) {
+			if got := render.Partition(liveSet(t, w, topology.TiKV)); got != int(tt.want) {
 				t.Errorf("partition %d", got)
 			}
 			if _, err := w.kube.CoreV1().Pods("db").Get(t.Context(), "basic-tikv-1", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
@@ -274,7 +279,7 @@ func TestRestartNeedsItsEviction(t *testing.T) {
 	w := newFixture(t, set(topology.TiKV, 3, 3), pod(topology.TiKV, 1))
 	w.do(t, evict)
 	w.do(t, restart)
-	if got := partition(liveSet(t, w, topology.TiKV)); got != 1 {
+	if got := render.Partition(liveSet(t, w, topology.TiKV)); got != 1 {
 		t.Errorf("partition %d while the eviction lasts", got)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -73,8 +74,8 @@ func TestCreateSetForMembersWithData(t *testing.T) {
 		Kind: "StatefulSet", Name: wanted.Name, Drift: desired.Missing, Manifest: wanted,
 	}})
 	live := liveSet(t, w, topology.TiKV)
-	if replicas(live) != 5 || partition(live) != 5 {
-		t.Errorf("%d replicas, partition %d, want 5 and closed", replicas(live), partition(live))
+	if replicas(live) != 5 || render.Partition(live) != 5 {
+		t.Errorf("%d replicas, partition %d, want 5 and closed", replicas(live), render.Partition(live))
 	}
 	if replicas(wanted) != 3 {
 		t.Error("changed the wanted object")

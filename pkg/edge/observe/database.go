@@ -55,15 +55,15 @@ func (d database) list(k topology.Kind, ordinal int, m listed) {
 	d.listed[k][ordinal] = m
 }
 
-// ordinals returns the highest ordinal that PD knows, plus one.
-func (d database) ordinals(k topology.Kind) int {
-	n := 0
+// ordinals returns the ordinals of the members that PD knows and has not removed.
+func (d database) ordinals(k topology.Kind) []int {
+	var all []int
 	for ordinal, m := range d.listed[k] {
 		if !m.Removed() {
-			n = max(n, ordinal+1)
+			all = append(all, ordinal)
 		}
 	}
-	return n
+	return all
 }
 
 // member returns what PD says about a member of PD, TiKV, TiFlash or Pump.

@@ -17,7 +17,7 @@ import (
 // is "" where DDL is not paused, or no server can say so. A server that was observed to serve is asked, since all
 // servers know the same.
 func (o *Observer) DDLPaused(ctx context.Context, c topology.Cluster, s state.Snapshot) string {
-	servers := s.Groups[topology.TiDB].BelowReplicas()
+	servers := s.Groups[topology.TiDB].InSet()
 	i := slices.IndexFunc(servers, state.Member.Up)
 	if i < 0 {
 		return ""

@@ -19,13 +19,17 @@ func set(s *appsv1.StatefulSet) state.Set {
 	if s == nil {
 		return state.Set{}
 	}
+	ordinals := state.OrdinalsOf(s)
 	out := state.Set{
 		Exists:          true,
 		UID:             string(s.UID),
 		Generation:      s.Generation,
 		Made:            s.CreationTimestamp.Time,
 		Terminating:     s.DeletionTimestamp != nil,
-		Replicas:        1, // the default of the API server
+		Replicas:        ordinals.Count,
+		Start:           ordinals.Start,
+		Slots:           ordinals.Slots,
+		Partition:       render.Partition(s),
 		Manual:          s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType,
 		Ordered:         s.Spec.PodManagementPolicy != appsv1.ParallelPodManagement,
 		Observed:        s.Status.ObservedGeneration >= s.Generation,
@@ -39,18 +43,9 @@ func set(s *appsv1.StatefulSet) state.Set {
 			out.Writer, out.Written = f.Manager, f.Time.Time
 		}
 	}
-	if s.Spec.Ordinals != nil {
-		out.Start = int(s.Spec.Ordinals.Start)
-	}
 	if p := s.Spec.PersistentVolumeClaimRetentionPolicy; p != nil {
 		out.DeletesWhenScaled = p.WhenScaled == appsv1.DeletePersistentVolumeClaimRetentionPolicyType
 		out.DeletesWhenDeleted = p.WhenDeleted == appsv1.DeletePersistentVolumeClaimRetentionPolicyType
-	}
-	if s.Spec.Replicas != nil {
-		out.Replicas = int(*s.Spec.Replicas)
-	}
-	if r := s.Spec.UpdateStrategy.RollingUpdate; r != nil && r.Partition != nil {
-		out.Partition = int(*r.Partition)
 	}
 	return out
 }

@@ -37,24 +37,6 @@ func (o objects) started(c topology.Cluster, member string) time.Time {
 	return time.Time{}
 }
 
-// ordinals returns the highest ordinal that has a pod, plus one.
-func (o objects) ordinals(k topology.Kind) int {
-	n := 0
-	for ordinal := range o.pods[k] {
-		n = max(n, ordinal+1)
-	}
-	return n
-}
-
-// claimed returns the highest ordinal that has a claim, plus one.
-func (o objects) claimed(k topology.Kind) int {
-	n := 0
-	for ordinal := range o.claims[k] {
-		n = max(n, ordinal+1)
-	}
-	return n
-}
-
 // give sets the volumes of claims, by the claim's UID.
 func (o objects) give(volumes map[string]*state.Volume) {
 	for _, kind := range o.claims {

@@ -6,10 +6,13 @@ package observe
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
 	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"k8s.io/apimachinery/pkg/types"
@@ -124,6 +127,7 @@ func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source)
 	o.identify(c, own)
 	defer o.members.Tell(all.Pods)()
 	seen := all.sort(c)
+	c.Groups = numbered(c.Groups, seen.existing.Sets)
 	if err := o.readConfigs(ctx, c, seen.existing); err != nil {
 		return state.Observation{}, err
 	}
@@ -185,23 +189,46 @@ func (o *Observer) client(urls []string) pd.Client {
 	return o.pd
 }
 
+// numbered returns the components with the ordinals of their first pods, which only the StatefulSets say.
+func numbered(groups []topology.Group, sets map[topology.Kind]*appsv1.StatefulSet) []topology.Group {
+	groups = slices.Clone(groups)
+	for i := range groups {
+		if set := sets[groups[i].Kind]; set != nil {
+			groups[i].Start = state.OrdinalsOf(set).Start
+		}
+	}
+	return groups
+}
+
+// ordinals returns the ordinals of which something is wanted or observed, the lowest first, and those of a StatefulSet
+// with more replicas that lie between. Members that have nothing but claims count where claims may be deleted, or where
+// the members are suspended.
+func ordinals(c topology.Cluster, want topology.Group, set state.Set, seen objects, base database) []int {
+	k := want.Kind
+	all := slices.Concat(want.Ordinals().All(), set.Ordinals().All(), slices.Collect(maps.Keys(seen.pods[k])), base.ordinals(k))
+	if c.Reclaims || !set.Exists {
+		all = slices.AppendSeq(all, maps.Keys(seen.claims[k]))
+	}
+	if len(all) > 0 {
+		all = append(all, set.Ordinals().Extended(slices.Max(all)).All()...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // group joins what Kubernetes and what the database says about a component's members.
 func (o *Observer) group(ctx context.Context, c topology.Cluster, want topology.Group, seen objects, base database) state.Group {
 	k := want.Kind
 	g := state.Group{Set: set(seen.existing.Sets[k])}
-	size := max(want.Size(), g.Set.Replicas, seen.ordinals(k), base.ordinals(k))
-	if c.Reclaims || !g.Set.Exists { // a suspended member has nothing but claims
-		size = max(size, seen.claimed(k)) // members that have only claims
-	}
 	written := render.WrittenConfig(c, k, seen.existing)
-	for n := range size {
+	for _, n := range ordinals(c, want, g.Set, seen, base) {
 		m := state.Member{Kind: k, Ordinal: n, Name: c.PodName(k, n), Claims: seen.claims[k][n]}
 		if p := seen.pods[k][n]; p != nil {
 			m.Pod = podState(k, p)
 			m.Pod.Config = written.In(*m.Pod)
 			m.Pod.Overdue = overdue(p, o.now())
 		}
-		m.Gone = trueSince(o.history.gone, m.Name, m.Pod == nil && n < g.Set.Replicas, o.now())
+		m.Gone = trueSince(o.history.gone, m.Name, m.Pod == nil && g.Set.Has(n), o.now())
 		known := base.member(k, n, m.Pod, seen.born[k][n])
 		m.Database, m.StoreLabels = known.Database, known.labels
 		g.Members = append(g.Members, m)

@@ -89,7 +89,7 @@ func (a answers) removes(c topology.Cluster, seen objects) bool {
 	return slices.ContainsFunc(a.stores, func(s pd.Store) bool {
 		k, n, ours := storeOwner(c, &s)
 		want, wanted := c.Group(k)
-		return ours && wanted && (s.State == pd.StoreOffline || s.State == pd.StoreUp && n >= want.Size())
+		return ours && wanted && (s.State == pd.StoreOffline || s.State == pd.StoreUp && !want.Has(n))
 	})
 }
 

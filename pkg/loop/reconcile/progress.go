@@ -183,7 +183,7 @@ func (st *Progress) begin(p plan.Plan) bool {
 
 func (st *Progress) reportNumbers(want desired.Group, got state.Group) {
 	c := counts{ready: got.Up(), unknown: got.Unknown(), wanted: want.Active()}
-	for _, m := range got.BelowReplicas() {
+	for _, m := range got.InSet() {
 		if want.Current(got, m) {
 			c.updated++
 		}
