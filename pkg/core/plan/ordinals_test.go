@@ -24,7 +24,7 @@ func TestOrdinalsStart(t *testing.T) {
 		if p.Outcome != plan.Blocked || len(p.Steps)+len(p.Upkeep) > 0 || len(p.Gates) != 1 {
 			t.Fatalf("%s: %s", k, plantest.Text(p))
 		}
-		want := name + "-0: member left out by its StatefulSet: StatefulSet " + name + " has spec.ordinals.start 1, and PD counts on " + name + "-0"
+		want := name + "-0: ordinals of the members not kept: StatefulSet " + name + " has spec.ordinals.start 1, and PD counts on " + name + "-0"
 		if got := p.Gates[0].String(); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
@@ -34,6 +34,18 @@ func TestOrdinalsStart(t *testing.T) {
 		if gates := plan.Refusals(component.Profiles(), c.Wanted, c.Seen); len(gates) != 1 || gates[0].Reason != plan.OrdinalsKept {
 			t.Errorf("a command is not refused: %v", gates)
 		}
+	}
+}
+
+// A suspension deletes the StatefulSet, which alone has the first ordinal. Members with data would not come back.
+func TestOrdinalsLostBySuspension(t *testing.T) {
+	c := plantest.New(3, 4, 2).Numbered(topology.Ordinals{Start: 2})
+	for i := range c.Wanted.Groups {
+		c.Wanted.Groups[i].Suspend = true
+	}
+	p := c.Decide()
+	if p.Outcome != plan.Blocked || len(p.Steps) > 0 || p.Gates[len(p.Gates)-1].Reason != plan.OrdinalsKept {
+		t.Errorf("got %s", plantest.Text(p))
 	}
 }
 

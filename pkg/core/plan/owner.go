@@ -12,7 +12,7 @@ import (
 
 // notDriven returns a gate for each component with pods that are not controlled by a StatefulSet of
 // Kubernetes. Nothing may be created beside their controller: it would be a second controller for
-// pods of the same names. It returns one as well for each member that its StatefulSet has left out.
+// pods of the same names. It also returns a gate for each StatefulSet without a pod for a member with data.
 func notDriven(w desired.State, s state.Snapshot) []Gate {
 	gates := leftOut(w, s)
 	for _, g := range w.Groups {

@@ -164,7 +164,7 @@ var meanings = []Meaning{
 	{UpdateAllowed, "the spec asks for a change of what cannot be changed", "update rejected", apart},
 	{PodOwnerSupported, "pods belong to a controller that is not supported", "controller of the pod not supported", apart},
 	{ClaimsRetained, "Kubernetes would delete the claims of pods that go", "claims not kept when pods go", apart},
-	{OrdinalsKept, "a StatefulSet begins above the ordinal of a member that the database counts on", "member left out by its StatefulSet", apart},
+	{OrdinalsKept, "the StatefulSet would give a member with data no pod, because its first ordinal was raised or is lost", "ordinals of the members not kept", apart},
 	{VersionReadsData, "the volumes have data of a newer version", "version too low for the data", apart},
 	{ConfigMapExists, "pods mount a ConfigMap that does not exist", "ConfigMap missing", bare},
 	{CertificateValid, "a Secret with a certificate is missing, or its certificate cannot be used", "certificate not valid", apart},

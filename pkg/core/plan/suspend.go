@@ -1,7 +1,10 @@
 package plan
 
 import (
+	"fmt"
+
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -32,6 +35,9 @@ func (d *decision) suspend(earlier, later []decision) verdict {
 			})
 		}
 	}
+	if v := d.startLost(); !v.idle() {
+		return v
+	}
 	if v := d.claimsDeleted("whenDeleted", d.Got.Set.DeletesWhenDeleted); !v.idle() {
 		return v
 	}
@@ -42,6 +48,20 @@ func (d *decision) suspend(earlier, later []decision) verdict {
 		return v
 	}
 	return act(step.DeleteSet{Component: d.Want.Kind, Name: d.Want.Set.Name, Basis: d.basis()})
+}
+
+// startLost refuses a suspension of members that do not begin with ordinal 0. Only the StatefulSet has their first
+// ordinal. The StatefulSet that is made when they are resumed would have other members, without data.
+func (d *decision) startLost() verdict {
+	name, start := d.Want.Set.Name, d.Got.Set.Start
+	if start == 0 {
+		return verdict{}
+	}
+	return wait(Gate{
+		Component: d.Want.Kind, Object: name, Blocked: true, Reason: OrdinalsKept, Want: "ordinals of the members kept",
+		Observed: fmt.Sprintf("StatefulSet %s has spec.ordinals.start %d, which is lost when it is deleted", name, start),
+		Remedy:   remedy.Remedy{remedy.Run("take suspendAction out of the spec", d.Cluster.Plugin("edit"))},
+	})
 }
 
 // settle ends what was begun and would cause problems after the suspension.

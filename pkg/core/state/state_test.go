@@ -36,7 +36,7 @@ func TestServes(t *testing.T) {
 	if forgotten.Up() {
 		t.Error("a member that the database does not know serves")
 	}
-	up := state.Member{Pod: ready, Database: state.Database{Presence: state.Present, State: state.StoreUp}}
+	first := state.Member{Pod: ready, Database: state.Database{Presence: state.Present, State: state.StoreUp}}
 	if got := up.Trouble(); got != "not healthy" {
 		t.Errorf("a store that is Up and has sent no heartbeat yet: %q", got)
 	}
@@ -111,7 +111,9 @@ func TestOutdated(t *testing.T) {
 
 func TestGroup(t *testing.T) {
 	up := state.Member{Pod: &state.Pod{Ready: true}, Database: state.Database{Presence: state.Present, Healthy: true}}
-	g := state.Group{Set: state.Set{Replicas: 2}, Members: []state.Member{up, {Name: "b"}, up}}
+	third := first
+	third.Ordinal = 2
+	g := state.Group{Set: state.Set{Replicas: 2}, Members: []state.Member{first, {Name: "b", Ordinal: 1}, third}}
 	if n := len(g.InSet()); n != 2 || g.Up() != 1 {
 		t.Errorf("%d running, %d up", n, g.Up())
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,17 +17,62 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
 
-// TestOrdinals: a component is as large as the members that PD lists. A tombstone does not count,
-// and PD lists no TiDB servers.
-func TestOrdinals(t *testing.T) {
+// TestListedOrdinals: PD lists members with gaps. A tombstone does not count, and PD lists no TiDB servers.
+func TestListedOrdinals(t *testing.T) {
 	inState := func(s state.StoreState) listed { return listed{Database: state.Database{State: s}} }
 	d := database{listed: map[topology.Kind]map[int]listed{
 		topology.PD:   {0: {}, 6: {}},
 		topology.TiKV: {1: inState(state.StoreUp), 3: inState(state.StoreOffline), 4: inState(state.StoreTombstone)},
 	}}
-	for k, want := range map[topology.Kind]int{topology.PD: 7, topology.TiKV: 4, topology.TiDB: 0} {
-		if got := d.ordinals(k); got != want {
-			t.Errorf("%s: %d, want %d", k, got, want)
+	for k, want := range map[topology.Kind][]int{topology.PD: {0, 6}, topology.TiKV: {1, 3}, topology.TiDB: nil} {
+		if got := slices.Sorted(slices.Values(d.ordinals(k))); !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", k, got, want)
+		}
+	}
+}
+
+// TestOrdinals: a member is observed where something of it is wanted or exists. What lies between is observed as well,
+// because a StatefulSet that grows makes these pods first.
+func TestOrdinals(t *testing.T) {
+	pods := func(ordinals ...int) (all []*corev1.Pod) {
+		for _, n := range ordinals {
+			all = append(all, runningPod(topology.TiKV, basic.PodName(topology.TiKV, n)))
+		}
+		return all
+	}
+	up := listed{Database: state.Database{State: state.StoreUp}}
+	for name, tt := range map[string]struct {
+		c      topology.Cluster
+		want   topology.Group
+		set    state.Set
+		pods   []*corev1.Pod
+		claims []int
+		listed []int
+		all    []int
+	}{
+		"nothing":                       {},
+		"what is wanted":                {want: topology.Group{Replicas: 2}, all: []int{0, 1}},
+		"what the StatefulSet has":      {set: state.Set{Exists: true, Replicas: 2, Start: 3}, want: topology.Group{Replicas: 1, Start: 3}, all: []int{3, 4}},
+		"what has a pod, and between":   {set: state.Set{Exists: true, Replicas: 1}, pods: pods(3), all: []int{0, 1, 2, 3}},
+		"what PD lists":                 {set: state.Set{Exists: true, Replicas: 1}, listed: []int{2}, all: []int{0, 1, 2}},
+		"below the first of a set":      {set: state.Set{Exists: true, Replicas: 1, Start: 4}, listed: []int{1}, all: []int{1, 4}},
+		"no slots":                      {set: state.Set{Exists: true, Replicas: 2, Slots: []int{1}}, pods: pods(4), all: []int{0, 2, 3, 4}},
+		"a pod in a slot":               {set: state.Set{Exists: true, Replicas: 2, Slots: []int{1}}, pods: pods(1), all: []int{0, 1, 2}},
+		"a claim alone is left":         {set: state.Set{Exists: true, Replicas: 1}, claims: []int{2}, all: []int{0}},
+		"a claim that may be deleted":   {c: topology.Cluster{Reclaims: true}, set: state.Set{Exists: true, Replicas: 1}, claims: []int{1}, all: []int{0, 1}},
+		"a claim of a suspended member": {claims: []int{1}, all: []int{0, 1}},
+	} {
+		seen := Objects{Pods: tt.pods}.sort(basic)
+		for _, n := range tt.claims {
+			seen.claims[topology.TiKV][n] = []state.Claim{{Name: "data"}}
+		}
+		d := database{listed: map[topology.Kind]map[int]listed{topology.TiKV: {}}}
+		for _, n := range tt.listed {
+			d.listed[topology.TiKV][n] = up
+		}
+		tt.want.Kind = topology.TiKV
+		if got := ordinals(tt.c, tt.want, tt.set, seen, d); !slices.Equal(got, tt.all) {
+			t.Errorf("%s: got %v, want %v", name, got, tt.all)
 		}
 	}
 }

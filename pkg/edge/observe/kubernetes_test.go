@@ -241,10 +241,10 @@ func TestObjects(t *testing.T) {
 		len(e.Sets) != 2 || !e.HasDiscoveryDeployment || e.Pods[topology.PD] == nil || len(e.Pods) != 1 {
 		t.Errorf("got %+v", e)
 	}
-	if len(seen.pods[topology.PD]) != 1 || seen.ordinals(topology.PD) != 2 || seen.ordinals(topology.TiKV) != 0 {
+	if len(seen.pods[topology.PD]) != 1 || seen.pods[topology.PD][1] == nil || len(seen.pods[topology.TiKV]) != 0 {
 		t.Errorf("pods %v", seen.pods)
 	}
-	if seen.claimed(topology.TiKV) != 3 || seen.claimed(topology.PD) != 0 {
+	if len(seen.claims[topology.TiKV]) != 3 || len(seen.claims[topology.PD]) != 0 {
 		t.Errorf("claims %v", seen.claims)
 	}
 	if want := map[string]string{"data": "pv-0", "log": "pv-1"}; !reflect.DeepEqual(seen.bound, want) {

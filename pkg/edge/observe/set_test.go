@@ -44,8 +44,9 @@ func TestSet(t *testing.T) {
 		t.Errorf("claims are not deleted: %+v", got)
 	}
 	s.Spec.Ordinals = &appsv1.StatefulSetOrdinals{Start: 3}
-	if got := set(s); got.Start != 3 {
-		t.Errorf("it starts at %d", got.Start)
+	s.Spec.UpdateStrategy.RollingUpdate = &appsv1.RollingUpdateStatefulSetStrategy{Partition: new(int32(2))}
+	if got := set(s); got.Start != 3 || got.Partition != 5 {
+		t.Errorf("the first ordinal is %d, want 3; the partition is %d, want 5", got.Start, got.Partition)
 	}
 	if got := set(nil); got.Exists {
 		t.Errorf("%+v", got)
