@@ -25,6 +25,7 @@ func TestOtherHands(t *testing.T) {
 	s.tidb(t, 0, "create", cluster, "--version", from, "--storage", "1Gi", "--tidb", "1")
 	p := s.person(t)
 	t.Run("image set by hand", p.imageByHand)
+	t.Run("first ordinal set by hand", p.firstOrdinalByHand)
 	t.Run("PriorityClass that does not exist", p.missingPriorityClass)
 	t.Run("leader-schedule-limit 0", p.noLeaderMoves)
 	t.Run("import denies scheduling", p.importDenies)
@@ -88,6 +89,49 @@ func (p *person) wantSamePods(t *testing.T, before map[string]string, components
 		if slices.ContainsFunc(components, func(c string) bool { return strings.Contains(name, "-"+c+"-") }) && after[name] != before[name] {
 			t.Errorf("pod %s was replaced", name)
 		}
+	}
+}
+
+// firstOrdinalByHand: TiDB has no data, so that its servers may have other ordinals. A restart and scaling go by those of
+// the StatefulSet.
+func (p *person) firstOrdinalByHand(t *testing.T) {
+	p.patchOrdinals(t, "1")
+	p.tidb(t, 0, "sync", cluster)
+	p.wantServers(t, "basic-tidb-1")
+	before := p.podUIDs(t)
+	p.tidb(t, 0, "restart", cluster, "tidb", "--yes")
+	if after := p.podUIDs(t); after["basic-tidb-1"] == before["basic-tidb-1"] {
+		t.Error("basic-tidb-1 was not restarted")
+	}
+	p.tidb(t, 0, "scale", cluster, "tidb=2", "--yes")
+	p.wantServers(t, "basic-tidb-1", "basic-tidb-2")
+	p.tidb(t, 0, "scale", cluster, "tidb=1", "--yes")
+	p.wantServers(t, "basic-tidb-1")
+	p.patchOrdinals(t, "0")
+	p.tidb(t, 0, "sync", cluster)
+	p.wantServers(t, "basic-tidb-0")
+}
+
+// patchOrdinals sets the first ordinal of TiDB's servers.
+func (p *person) patchOrdinals(t *testing.T, start string) {
+	t.Helper()
+	patch := `{"spec":{"ordinals":{"start":` + start + `}}}`
+	if _, err := p.Kubectl(t.Context(), "", "-n", p.plugin.Namespace, "patch", "statefulset", cluster+"-tidb", "--type=merge", "-p", patch); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantServers asserts which servers of TiDB there are.
+func (p *person) wantServers(t *testing.T, want ...string) {
+	t.Helper()
+	var got []string
+	for _, name := range slices.Sorted(maps.Keys(p.podUIDs(t))) {
+		if strings.HasPrefix(name, cluster+"-tidb-") {
+			got = append(got, name)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("servers of TiDB: got %v, want %v", got, want)
 	}
 }
 

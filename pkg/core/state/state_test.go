@@ -36,7 +36,7 @@ func TestServes(t *testing.T) {
 	if forgotten.Up() {
 		t.Error("a member that the database does not know serves")
 	}
-	first := state.Member{Pod: ready, Database: state.Database{Presence: state.Present, State: state.StoreUp}}
+	up := state.Member{Pod: ready, Database: state.Database{Presence: state.Present, State: state.StoreUp}}
 	if got := up.Trouble(); got != "not healthy" {
 		t.Errorf("a store that is Up and has sent no heartbeat yet: %q", got)
 	}
@@ -110,7 +110,7 @@ func TestOutdated(t *testing.T) {
 }
 
 func TestGroup(t *testing.T) {
-	up := state.Member{Pod: &state.Pod{Ready: true}, Database: state.Database{Presence: state.Present, Healthy: true}}
+	first := state.Member{Pod: &state.Pod{Ready: true}, Database: state.Database{Presence: state.Present, Healthy: true}}
 	third := first
 	third.Ordinal = 2
 	g := state.Group{Set: state.Set{Replicas: 2}, Members: []state.Member{first, {Name: "b", Ordinal: 1}, third}}
