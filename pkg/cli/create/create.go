@@ -123,7 +123,10 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 			if err := write(ctx, w); err != nil {
 				return err
 			}
-			_, err := s.Intent.Create(ctx, want, w)
+			made, err := s.Intent.Create(ctx, want, w)
+			if err == nil && !w.DryRun {
+				makeBudgets(ctx, f, s, topology.New(made))
+			}
 			return err
 		}},
 		With: func(version string) remedy.Action {

@@ -169,7 +169,7 @@ func (o *options) one(ctx context.Context, f *factory.Factory, n cache.ObjectNam
 	if err != nil || !o.fix {
 		return r, err
 	}
-	fixed, failed := o.applyFixes(ctx, f, s, r.fixes)
+	fixed, failed := o.applyFixes(ctx, f, s, r)
 	if len(fixed) == 0 {
 		r.fix, r.fixed = true, fixed
 		return r, failed
@@ -197,7 +197,7 @@ func examine(ctx context.Context, f *factory.Factory, s *target.Session) (*resul
 	// A driver that was killed on another machine looks alive for a while. The lease of the cluster says
 	// whether it is, when it is to be mended.
 	l.Driver, l.DriverUnread = "", ""
-	r.fixes = finding.Fixes(finding.Find(l))
+	r.fixes, r.budgets = finding.Fixes(finding.Find(l)), l.Budgets
 	return r, err
 }
 
@@ -226,5 +226,9 @@ func Examine(ctx context.Context, f *factory.Factory, s *target.Session) (findin
 		l.ClaimsUnread = unread.Error()
 	}
 	l.Claims = claim.Of(l.Wanted, l.Snapshot, claims, pods)
+	l.Budgets, unread = observe.Budgets(ctx, s.Kube, s.Namespace)
+	if unread != nil {
+		l.BudgetsUnread = unread.Error()
+	}
 	return l, seen.Unreadable
 }

@@ -113,11 +113,11 @@ func TestConsent(t *testing.T) {
 	f := factory.New(streams, func(name string) string { return map[string]string{"CI": "true"}[name] }, "")
 	f.Args = []string{"doctor", "t", "--fix"}
 	o := &options{fix: true}
-	got, err := o.applyFixes(t.Context(), f, &target.Session{Namespace: "ns", Name: "t"}, finding.Fixes(ill().findings))
+	got, err := o.applyFixes(t.Context(), f, &target.Session{Namespace: "ns", Name: "t"}, &result{fixes: finding.Fixes(ill().findings)})
 	if exit.Of(err) != exit.Refused || len(got) > 0 || !strings.Contains(err.Error(), "allow region leaders on t-tikv-2") || !strings.Contains(err.Error(), "--yes") {
 		t.Errorf("%v, %v", got, err)
 	}
-	if got, err := o.applyFixes(t.Context(), f, &target.Session{Namespace: "ns", Name: "t"}, nil); got != nil || err != nil {
+	if got, err := o.applyFixes(t.Context(), f, &target.Session{Namespace: "ns", Name: "t"}, &result{}); got != nil || err != nil {
 		t.Errorf("nothing to mend: %v, %v", got, err)
 	}
 }

@@ -25,13 +25,13 @@ type mended struct {
 
 // applyFixes takes the steps, when the user agrees. What is to be done is decided once
 // more when this process drives the cluster: a run may have begun meanwhile, and have ended.
-func (o *options) applyFixes(ctx context.Context, f *factory.Factory, s *target.Session, steps []step.Step) ([]mended, error) {
-	if len(steps) == 0 {
+func (o *options) applyFixes(ctx context.Context, f *factory.Factory, s *target.Session, r *result) ([]mended, error) {
+	if len(r.fixes) == 0 {
 		return nil, nil
 	}
 	agreed := map[string]bool{}
 	q := consent.Question{Namespace: s.Namespace, Name: s.Name, Doing: "fix cluster " + s.Namespace + "/" + s.Name}
-	for _, next := range steps {
+	for _, next := range r.fixes {
 		q.Effects, agreed[next.String()] = append(q.Effects, next.String()), true
 	}
 	if !o.yes {
@@ -42,7 +42,8 @@ func (o *options) applyFixes(ctx context.Context, f *factory.Factory, s *target.
 	var all []mended
 	err := drive.Alone(ctx, f, s, func(ctx context.Context, e reconcile.Engine) error {
 		return e.Mend(ctx, func(w desired.State, snap state.Snapshot, p plan.Plan) []step.Step {
-			return agreedSteps(agreed, finding.Fixes(finding.Find(finding.Look{Wanted: w, Snapshot: snap, Plan: p})))
+			l := finding.Look{Wanted: w, Snapshot: snap, Plan: p, Budgets: r.budgets}
+			return agreedSteps(agreed, finding.Fixes(finding.Find(l)))
 		}, func(next step.Step, err error) { all = append(all, mended{next.String(), err}) })
 	})
 	if len(all) > 0 && err != nil {

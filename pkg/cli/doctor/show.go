@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
@@ -20,7 +21,8 @@ type result struct {
 	namespace, name string
 	findings        []finding.Finding
 	fixes           []step.Step // what --fix does, if no other process drives the cluster
-	fix             bool        // --fix was given
+	budgets         *policyv1.PodDisruptionBudgetList
+	fix             bool // --fix was given
 	fixed           []mended
 }
 

@@ -11,6 +11,8 @@ import (
 	"cmp"
 	"slices"
 
+	policyv1 "k8s.io/api/policy/v1"
+
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/claim"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
@@ -70,6 +72,10 @@ type Look struct {
 	// Claims are all claims of the cluster, and ClaimsUnread why they are not known; "" where they are.
 	Claims       []claim.Claim
 	ClaimsUnread string
+	// Budgets are all PodDisruptionBudgets of the namespace, nil where they were not read. BudgetsUnread is why they are
+	// not known.
+	Budgets       *policyv1.PodDisruptionBudgetList
+	BudgetsUnread string
 }
 
 // Find returns all findings, the worst first.

@@ -1,10 +1,15 @@
 package finding_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/claim"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
@@ -84,7 +89,7 @@ func reports(r event.NoticeReason) (shows, silent func(*sick)) {
 }
 
 func examples() []example {
-	all := slices.Concat(servingExamples(), roomExamples(), leftExamples(), askedExamples(), restartExamples(), redundancyExamples(), unknownExamples())
+	all := slices.Concat(servingExamples(), roomExamples(), leftExamples(), askedExamples(), restartExamples(), redundancyExamples(), budgetExamples(), unknownExamples())
 	for id, r := range map[finding.ID]event.NoticeReason{
 		"configuration-not-asked": event.ConfigurationNotAsked, "restore-settings": event.RestoreSettings, "newer-template": event.NewerTemplate, "template-of-others": event.TemplateOfOthers,
 		"certificate-ends": event.CertificateEnds, "authority-ends": event.AuthorityEnds, "certificate-names": event.CertificateNames,
@@ -302,6 +307,32 @@ func redundancyExamples() []example {
 		{"isolation-level-none", both(zoned("a", "b", "c", "a"), labelled), "isolation-level is empty", "",
 			both(zoned("a", "b", "c", "a"), labelled, func(s *sick) { s.Seen.PD.IsolationLevel = "zone" })},
 		{"placement-rules-off", both(func(s *sick) { s.Cluster = plantest.NewFlash(3, 4, 1, 2) }, disabled), "enable-placement-rules is false", "", disabled},
+	}
+}
+
+// budgets gives the namespace a PodDisruptionBudget for the pods of each component that is named.
+func budgets(of ...topology.Kind) func(*sick) {
+	return func(s *sick) {
+		s.Wanted.Cluster.Source = &v1alpha1.TidbCluster{}
+		s.look.Budgets = &policyv1.PodDisruptionBudgetList{}
+		for i, k := range of {
+			b := policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("budget-%d", i)}}
+			b.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{topology.LabelComponent: string(k)}}
+			s.look.Budgets.Items = append(s.look.Budgets.Items, b)
+		}
+	}
+}
+
+func budgetExamples() []example {
+	all := budgets(topology.PD, topology.TiKV, topology.TiDB)
+	return []example{
+		{"disruption-budget-missing", budgets(topology.PD, topology.TiDB), "no PodDisruptionBudget selects its pods", "create PodDisruptionBudget t-tikv", all},
+		{
+			"disruption-budget-missing", budgets(topology.PD, topology.TiKV), "no PodDisruptionBudget", "create PodDisruptionBudget t-tidb",
+			both(budgets(topology.PD, topology.TiKV), func(s *sick) { s.Want(topology.TiDB).Replicas = 1 }),
+		},
+		{"disruption-budgets-overlap", budgets(topology.PD, topology.TiKV, topology.TiDB, topology.TiKV), "2 PodDisruptionBudgets select its pods: budget-1, budget-3", "", all},
+		{"disruption-budgets-unknown", func(s *sick) { s.look.BudgetsUnread = "forbidden" }, "could not be read: forbidden", "", all},
 	}
 }
 

@@ -112,6 +112,8 @@ var redundancy = []rule{
 	{"stores-too-few", Error, "PD cannot make all copies that it is asked for, so that one lost store may be lost data.", byPerson, fewStores},
 	{"stores-no-spare", Info, "With one store lost PD has no place for new copies, and no store can be removed.", byPerson, noSpare},
 	{"max-replicas-low", Warning, "With fewer than three copies one lost store is lost data, or regions that do not serve.", byPerson, fewCopies},
+	{"disruption-budget-missing", Info, "A drain of several nodes may evict several members at once, and PD or regions lose their quorum.", notNow, budgetsMissing},
+	{"disruption-budgets-overlap", Warning, "Kubernetes refuses to evict a pod that several budgets select, so that no drain of its node ends.", byPerson, budgetsOverlap},
 	{"stores-on-one-node", Warning, "If the node is lost, regions lose more than one copy, and may not serve.", byPerson, sharedNodes},
 	{"pd-on-one-node", Warning, "If the node is lost, PD may have no quorum.", byPerson, sharedVoters},
 	{"stores-in-one-zone", Info, "If the zone is lost, so is the database.", byPerson, oneZone},
@@ -127,6 +129,7 @@ var unknowns = []rule{
 	{"member-unknown", Unknown, "Whether it serves is not known.", byReader, membersUnknown},
 	{"driver-unknown", Unknown, "What a driver has in PD for a while is not distinguished from what was left.", byReader, driverUnknown},
 	{"log-backups-unknown", Unknown, "A log backup that is paused or behind is not seen.", byReader, logBackupsUnknown},
+	{"disruption-budgets-unknown", Info, "Whether a drain may evict several members at once is not seen.", byReader, budgetsUnknown},
 	{"claims-unknown", Unknown, "Claims that nobody needs are not seen.", byReader, claimsUnknown},
 	{"not-read", Unknown, "What could not be read was not checked.", byReader, gaps},
 }

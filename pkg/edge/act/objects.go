@@ -8,6 +8,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,6 +49,8 @@ func (a *Actor) apply(ctx context.Context, s step.Apply) error {
 		return put(ctx, a, a.kube.CoreV1().Services(a.cluster.Namespace), "service", s.Object, wanted)
 	case *corev1.ConfigMap:
 		return put(ctx, a, a.kube.CoreV1().ConfigMaps(a.cluster.Namespace), "configmap", s.Object, wanted)
+	case *policyv1.PodDisruptionBudget:
+		return create(ctx, a.kube.PolicyV1().PodDisruptionBudgets(a.cluster.Namespace).Create, "poddisruptionbudget "+wanted.Name, wanted)
 	case *appsv1.StatefulSet:
 		if s.Object.Drift == desired.Missing {
 			wanted = render.Resized(wanted, s.Replicas)
@@ -104,7 +107,12 @@ func put[T object](ctx context.Context, a *Actor, client objects[T], kind string
 			return merged.(T), nil
 		})
 	}
-	_, err := client.Create(ctx, wanted.DeepCopyObject().(T), metav1.CreateOptions{FieldManager: fieldManager})
+	return create(ctx, client.Create, name, wanted)
+}
+
+// create makes an object. It fails with a *Stale where the object has been created since the step was decided.
+func create[T object](ctx context.Context, make func(context.Context, T, metav1.CreateOptions) (T, error), name string, wanted T) error {
+	_, err := make(ctx, wanted.DeepCopyObject().(T), metav1.CreateOptions{FieldManager: fieldManager})
 	switch {
 	case apierrors.IsAlreadyExists(err):
 		return stale(name, "exists now")

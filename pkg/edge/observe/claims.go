@@ -6,6 +6,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/kubernetes"
@@ -34,6 +35,15 @@ func Sets(ctx context.Context, kube kubernetes.Interface, namespace string) ([]a
 		return nil, fmt.Errorf("list statefulsets: %w", err)
 	}
 	return sets.Items, nil
+}
+
+// Budgets reads all PodDisruptionBudgets of a namespace. Any of them may select the pods of a cluster.
+func Budgets(ctx context.Context, kube kubernetes.Interface, namespace string) (*policyv1.PodDisruptionBudgetList, error) {
+	budgets, err := kube.PolicyV1().PodDisruptionBudgets(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("list poddisruptionbudgets: %w", err)
+	}
+	return budgets, nil
 }
 
 // ofAll selects the objects of all TiDB clusters.

@@ -50,6 +50,7 @@ type Right struct {
 const (
 	clusters     = "pingcap.com"
 	apps         = "apps"
+	policy       = "policy"
 	coordination = "coordination.k8s.io"
 	storage      = "storage.k8s.io"
 	access       = "rbac.authorization.k8s.io"
@@ -70,6 +71,7 @@ var rights = []Right{
 	{Viewer, Namespace, "", "events", []string{"list", "watch"}, "events, the archive of report --bundle, and why Kubernetes makes no pod, such as for a quota", "the archive has none, and the reason is not shown"},
 	{Viewer, Namespace, "", "pods/portforward", []string{"create", "get"}, "asking members, but with direct connections (`--dial`); one of the verbs will do with most API servers", ""},
 	{Viewer, Namespace, "", "secrets", []string{"get"}, "the certificates of clusters with TLS, ours among them; whether Secrets exist that the spec names", "clusters with TLS cannot be asked; for others nothing is checked"},
+	{Viewer, Namespace, policy, "poddisruptionbudgets", []string{"list"}, "whether a drain may evict several members at once", "it is not known"},
 	{Viewer, Namespace, coordination, "leases", []string{"get", "list"}, "who drives a cluster", ""},
 	{Viewer, Everywhere, clusters, "tidbclusters", []string{"list"}, "finding clusters in other namespaces", "only those of one namespace are found"},
 	{Viewer, Everywhere, coordination, "leases", []string{"list"}, "noticing a tidb-operator at work", "it is noticed only in the namespace of the cluster, and in those where it is usually installed"},
@@ -95,6 +97,7 @@ var rights = []Right{
 
 	{Editor, Namespace, clusters, "tidbclusters", []string{"create", "delete"}, "create, apply and delete", ""},
 	{Editor, Namespace, "", "pods", []string{"create"}, "asking the API server, by a dry run, whether it takes the pods of a change; none is made", "what only the making of a pod shows, such as a PriorityClass that does not exist, is found after the change is written"},
+	{Editor, Namespace, policy, "poddisruptionbudgets", []string{"create"}, "having a drain evict one member at a time: `create`, `doctor --fix`", "none are made"},
 	{Editor, Namespace, clusters, "backups", []string{"list"}, "`upgrade --require-backup-newer-than`", "an upgrade with this flag is refused"},
 	{Editor, Namespace, "", "secrets", []string{"update"}, "the certificates that `tls rotate` makes", ""},
 	{Editor, Namespace, certManager, "certificates", []string{"create", "get"}, "`tls init --issuer cert-manager/NAME`; `delete` says which of them stay", "certificates are made without cert-manager, or by others"},
