@@ -7,9 +7,10 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -20,8 +21,8 @@ import (
 // makeBudgets makes a PodDisruptionBudget for each component of a new cluster, so that a drain evicts one member at a
 // time. No component gets a second one: Kubernetes evicts no pod that two of them select. The cluster can do without
 // them, so an error is shown and the run goes on.
-func makeBudgets(ctx context.Context, f *factory.Factory, s *target.Session, c topology.Cluster) {
-	have, err := observe.Budgets(ctx, s.Kube, s.Namespace)
+func makeBudgets(ctx context.Context, f *factory.Factory, kube kubernetes.Interface, c topology.Cluster) {
+	have, err := observe.Budgets(ctx, kube, c.Namespace)
 	for _, g := range c.Groups {
 		if err != nil {
 			break
@@ -30,7 +31,7 @@ func makeBudgets(ctx context.Context, f *factory.Factory, s *target.Session, c t
 			continue
 		}
 		wanted := render.Budget(c, g.Kind).Manifest.(*policyv1.PodDisruptionBudget)
-		_, err = s.Kube.PolicyV1().PodDisruptionBudgets(s.Namespace).Create(ctx, wanted, metav1.CreateOptions{FieldManager: intent.FieldManager})
+		_, err = kube.PolicyV1().PodDisruptionBudgets(c.Namespace).Create(ctx, wanted, metav1.CreateOptions{FieldManager: intent.FieldManager})
 		if apierrors.IsAlreadyExists(err) {
 			err = nil
 		}

@@ -125,7 +125,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 			}
 			made, err := s.Intent.Create(ctx, want, w)
 			if err == nil && !w.DryRun {
-				makeBudgets(ctx, f, s, topology.New(made))
+				makeBudgets(ctx, f, s.Kube, topology.New(made))
 			}
 			return err
 		}},
