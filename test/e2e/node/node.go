@@ -81,6 +81,14 @@ func (n *Node) Crash(ctx context.Context, namespace, pod string) error {
 	return nil
 }
 
+// Host breaks or mends a host of the local node, as "crash node1" or "cut node1 from api" say.
+func (n *Node) Host(ctx context.Context, args ...string) error {
+	if err := n.command(ctx, args...); err != nil {
+		return fmt.Errorf("%s: %w", strings.Join(args, " "), err)
+	}
+	return nil
+}
+
 // LoadPlugin gives the local node the image that "make image" has made, and
 // returns its name.
 func (n *Node) LoadPlugin(ctx context.Context) (image string, err error) {
