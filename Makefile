@@ -110,8 +110,8 @@ generate: ## regenerate the CRD and the reference
 	go generate ./...
 	go run ./cmd/gen-docs docs/reference
 
-node-up: ## a local Kubernetes node with images of PD, TiKV and TiDB (Linux, root)
-	$(NODE) up
+node-up: ## a local Kubernetes node with images of PD, TiKV and TiDB (Linux, root); several hosts: make node-up HOSTS=3; fewer images: PARTS=demo
+	$(NODE) up -hosts $(or $(HOSTS),0) -parts $(or $(PARTS),all)
 
 node-down: ## end the node and leave nothing behind
 	$(NODE) down
