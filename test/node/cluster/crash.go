@@ -25,7 +25,7 @@ func (n *Node) CrashHost(name string) error {
 func (n *Node) crash(h Host) error {
 	n.state.Crashed = append(n.state.Crashed, h.Name())
 	// The network first: ends of connections would tell the other hosts more than a loss of power does.
-	if err := n.applyCuts(); err != nil {
+	if err := n.unplug(h); err != nil {
 		return err
 	}
 	containers := h.containers()

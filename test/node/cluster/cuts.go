@@ -124,19 +124,3 @@ func dropsOf(cut Cut, hosts []Host) []string {
 	}
 	return []string{between(cut.Host, cut.From, ""), between(cut.From, cut.Host, "")}
 }
-
-// withCrashes adds what crashed hosts no longer send or receive. The first host is still the API server's, so only its
-// pods and its kubelet are gone.
-func withCrashes(cuts []Cut, hosts []Host, crashed func(Host) bool) []Cut {
-	all := slices.Clone(cuts)
-	for _, h := range hosts {
-		switch {
-		case !crashed(h):
-		case h.first():
-			all = append(all, Cut{h.Name(), fromOthers})
-		default:
-			all = append(all, Cut{h.Name(), fromAll})
-		}
-	}
-	return all
-}

@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"slices"
+
 	"github.com/kubectl-tidb/kubectl-tidb/test/node/netns"
 )
 
@@ -19,10 +21,21 @@ func (n *Node) connect(h Host) error {
 			return err
 		}
 	}
-	return netns.Connect(
-		netns.Port{Namespace: between, Bridge: segment, Link: h.Name()},
-		netns.Port{Namespace: h.namespace(), Bridge: bridge, Link: "uplink"},
-	)
+	return netns.Connect(n.port(h), netns.Port{Namespace: h.namespace(), Bridge: bridge, Link: "uplink"})
+}
+
+// port is that of a host at the switch.
+func (n *Node) port(h Host) netns.Port {
+	return netns.Port{Namespace: n.Layout.switchNamespace(), Bridge: segment, Link: h.Name()}
+}
+
+// unplug ends all that a host sends and receives. The network of the first host is also that of the API server, so only
+// its pods are cut off.
+func (n *Node) unplug(h Host) error {
+	if h.first() {
+		return n.applyCuts()
+	}
+	return netns.Disconnect(n.port(h))
 }
 
 // applyCuts makes the switch drop what the state says.
@@ -31,5 +44,9 @@ func (n *Node) applyCuts() error {
 	if len(hosts) == 1 {
 		return nil
 	}
-	return n.Layout.switchNamespace().Filter(rules(hosts, withCrashes(n.state.Cuts, hosts, n.crashed)))
+	cuts := slices.Clone(n.state.Cuts)
+	if first := hosts[0]; n.crashed(first) {
+		cuts = append(cuts, Cut{first.Name(), fromOthers})
+	}
+	return n.Layout.switchNamespace().Filter(rules(hosts, cuts))
 }

@@ -30,7 +30,7 @@ type Port struct {
 	Link string
 }
 
-// Connect makes a link between two bridges. It goes away with either namespace.
+// Connect makes a link between two bridges.
 func Connect(a, b Port) error {
 	if err := ip("link", "add", a.Link, "netns", a.Name, "type", "veth", "peer", "name", b.Link, "netns", b.Name); err != nil {
 		return fmt.Errorf("connect network namespaces %s and %s: %w", a.Name, b.Name, err)
@@ -44,6 +44,11 @@ func Connect(a, b Port) error {
 		}
 	}
 	return nil
+}
+
+// Disconnect removes a link. The kernel removes the links of a deleted namespace as well, but some time later.
+func Disconnect(port Port) error {
+	return port.configure([][]string{{"link", "delete", port.Link}})
 }
 
 // Filter gives the namespace a set of rules for nft.
