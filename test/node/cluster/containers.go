@@ -6,26 +6,54 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 )
 
-// Load imports an archive of container images, on each host that runs.
+// Load imports an archive of container images. Hosts that are added later import it as well, if it is there then.
 func (n *Node) Load(ctx context.Context, archive string) error {
-	return n.importInto(ctx, n.running(), archive)
+	archive, err := filepath.Abs(archive)
+	if err != nil {
+		return fmt.Errorf("find the archive of images: %w", err)
+	}
+	if err := n.importEverywhere(ctx, archive); err != nil {
+		return err
+	}
+	if slices.Contains(n.state.Loaded, archive) {
+		return nil
+	}
+	n.state.Loaded = append(n.state.Loaded, archive)
+	return n.Layout.save(n.state)
 }
 
-func (n *Node) importInto(ctx context.Context, hosts []Host, archive string) error {
+func (n *Node) importEverywhere(ctx context.Context, archive string) error {
+	if len(n.state.Crashed) > 0 {
+		return fmt.Errorf("%s has crashed and would miss the images; first: go run . mend", n.state.Crashed[0])
+	}
+	return n.importInto(ctx, n.hosts(), archive)
+}
+
+func (n *Node) importInto(ctx context.Context, hosts []Host, archives ...string) error {
+	if len(archives) == 0 {
+		return nil
+	}
 	started := time.Now()
 	failures := make([]error, len(hosts))
 	var imports sync.WaitGroup
 	for i, h := range hosts {
-		imports.Go(func() { _, failures[i] = ctr(ctx, h, "images", "import", archive) })
+		imports.Go(func() {
+			for _, archive := range archives {
+				_, err := ctr(ctx, h, "images", "import", archive)
+				failures[i] = errors.Join(failures[i], err)
+			}
+		})
 	}
 	imports.Wait()
 	if err := errors.Join(failures...); err != nil {
-		return fmt.Errorf("import the container images of %s: %w", archive, err)
+		return fmt.Errorf("import container images: %w", err)
 	}
 	fmt.Fprintf(n.Progress, "images imported in %.1fs\n", time.Since(started).Seconds())
 	return nil

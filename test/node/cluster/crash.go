@@ -29,6 +29,7 @@ func (n *Node) crash(h Host) error {
 		return err
 	}
 	containers := h.containers()
+	sockets := h.sockets(containers)
 	if err := n.groupOf(h).Empty(containerGroups(containers)...); err != nil {
 		return err
 	}
@@ -44,6 +45,9 @@ func (n *Node) crash(h Host) error {
 	// What a machine keeps in memory only.
 	if err := os.RemoveAll(h.path("containerd", "state")); err != nil {
 		return fmt.Errorf("remove the state of the container runtime of %s: %w", h.Name(), err)
+	}
+	if err := removeStrays(sockets); err != nil {
+		return err
 	}
 	if h.first() {
 		return nil
@@ -110,7 +114,7 @@ func (n *Node) revive(ctx context.Context, hosts []Host) error {
 	}
 	client, err := n.client()
 	if err == nil {
-		err = n.startHosts(ctx, client, hosts, "")
+		err = n.startHosts(ctx, client, hosts, nil)
 	}
 	if err != nil {
 		// They can be started again only if they count as crashed.

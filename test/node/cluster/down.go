@@ -110,12 +110,20 @@ func (h Host) strays(containers []string) []string {
 	for _, id := range containers {
 		results, _ := filepath.Glob("/var/lib/cni/results/*-" + id + "-*")
 		strays = append(strays, results...)
+	}
+	return append(strays, h.sockets(containers)...)
+}
+
+// sockets lists those of the shims of containers.
+func (h Host) sockets(containers []string) []string {
+	var sockets []string
+	for _, id := range containers {
 		address, err := os.ReadFile(h.path("containerd", "state", taskFolder, id, "address"))
 		if socket, found := strings.CutPrefix(string(address), "unix://"); err == nil && found {
-			strays = append(strays, socket)
+			sockets = append(sockets, socket)
 		}
 	}
-	return strays
+	return sockets
 }
 
 // sharedStrays lists what kubelets put at places that they share.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -49,7 +50,7 @@ func (n *Node) grow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := n.startHosts(ctx, client, added, n.Images); err != nil {
+	if err := n.startHosts(ctx, client, added, n.archives()); err != nil {
 		return err
 	}
 	if err := n.labelFirst(ctx, client); err != nil {
@@ -83,9 +84,16 @@ func (n *Node) furnish(h Host) error {
 	return h.writeConfigs()
 }
 
-// startHosts starts hosts that do not run, and waits until Kubernetes uses them. They import an archive of images,
-// unless that is "".
-func (n *Node) startHosts(ctx context.Context, client *kubeapi.Client, hosts []Host, images string) error {
+// archives lists what an added host is to import: the images of the node, and what was loaded later.
+func (n *Node) archives() []string {
+	return append([]string{n.Images}, slices.DeleteFunc(slices.Clone(n.state.Loaded), func(archive string) bool {
+		_, err := os.Stat(archive)
+		return err != nil
+	})...)
+}
+
+// startHosts starts hosts that do not run, and waits until Kubernetes uses them. They import archives of images.
+func (n *Node) startHosts(ctx context.Context, client *kubeapi.Client, hosts []Host, archives []string) error {
 	since := time.Now()
 	for _, h := range hosts {
 		if err := n.launchRuntime(ctx, h); err != nil {
@@ -93,13 +101,7 @@ func (n *Node) startHosts(ctx context.Context, client *kubeapi.Client, hosts []H
 		}
 	}
 	imported := make(chan error, 1)
-	go func() {
-		if images == "" {
-			imported <- nil
-			return
-		}
-		imported <- n.importInto(ctx, hosts, images)
-	}()
+	go func() { imported <- n.importInto(ctx, hosts, archives...) }()
 	for _, h := range hosts {
 		if err := n.launchOn(h, kubelet, proxy); err != nil {
 			return errors.Join(err, <-imported)
@@ -122,6 +124,13 @@ func (n *Node) launchRuntime(ctx context.Context, h Host) error {
 		if err := n.connect(h); err != nil {
 			return err
 		}
+	}
+	boot, err := os.ReadFile("/proc/sys/kernel/random/uuid") // Another one each time.
+	if err != nil {
+		return fmt.Errorf("draw the boot id of %s: %w", h.Name(), err)
+	}
+	if err := writeFiles(map[string]string{h.bootID(): string(boot)}); err != nil {
+		return err
 	}
 	if err := n.launchOn(h, containerd); err != nil {
 		return err

@@ -47,6 +47,9 @@ func (h Host) path(elements ...string) string {
 func (h Host) config(name string) string { return h.path("config", name) }
 func (h Host) runtimeSocket() string     { return h.path("containerd", "containerd.sock") }
 
+// bootID is the file with what tells one start of the host from the next. Hosts share the kernel's.
+func (h Host) bootID() string { return h.config("boot-id") }
+
 // program names a program of the host among all of the node's.
 func (h Host) program(name string) string {
 	if h.first() {

@@ -98,6 +98,8 @@ type State struct {
 	Port int `json:"port"`
 	// Images is the archive that was imported last.
 	Images string `json:"images"`
+	// Loaded are the archives that were imported besides.
+	Loaded []string `json:"loaded,omitempty"`
 	// Alone: the API server has no controllers, and no node has joined it.
 	Alone bool `json:"alone,omitempty"`
 	// Network is that of the layout that the node was started with.

@@ -44,6 +44,7 @@ func (h Host) command(name string) (path string, arguments []string) {
 		arguments := []string{
 			"--config=" + h.config("kubelet.json"), kubeconfig(kubeletUser), "--root-dir=" + h.path("kubelet"),
 			"--hostname-override=" + h.Name(), "--node-ip=" + h.address(),
+			"--boot-id-file=" + h.bootID(),
 		}
 		if !h.first() {
 			// The first host gets its zone when there is a second one: one host alone is in no zone.

@@ -119,7 +119,7 @@ func (n *Node) refreshImages(ctx context.Context) error {
 		fmt.Fprintln(n.Progress, "node is up already")
 		return nil
 	}
-	if err := n.Load(ctx, n.Images); err != nil {
+	if err := n.importEverywhere(ctx, n.Images); err != nil {
 		return err
 	}
 	n.state.Images = n.Images
