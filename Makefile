@@ -119,6 +119,10 @@ node-down: ## end the node and leave nothing behind
 node-images: ## build and load the node's images
 	$(NODE) images
 
+# All of it is compiled in the same way, so that what the plugin, the demo and the node's programs share is compiled once.
+demo demo-full: export CGO_ENABLED = 0
+demo demo-full: export GOFLAGS = -trimpath
+
 demo: build ## a cluster created, scaled and upgraded before your eyes
 	cd test/e2e && go run ./cmd/demo
 
