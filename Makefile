@@ -113,6 +113,9 @@ generate: ## regenerate the CRD and the reference
 node-up: ## a local Kubernetes node with images of PD, TiKV and TiDB (Linux, root); several hosts: make node-up HOSTS=3; fewer images: PARTS=demo
 	$(NODE) up -hosts $(or $(HOSTS),0) -parts $(or $(PARTS),all)
 
+lab-test: ## hosts of a node that crash, are cut off, reboot and are drained, on a node of its own
+	cd test/node && go test -count=1 -timeout 15m -v ./lab -state /var/lib/kubectl-tidb-node-test/lab
+
 node-down: ## end the node and leave nothing behind
 	$(NODE) down
 
