@@ -64,7 +64,8 @@ var commands = map[string]command{
 // onNode does something to a node that is up, and keeps other commands from it meanwhile.
 func onNode(do func(context.Context, *cluster.Node, []string) error) func(context.Context, cluster.Layout, []string) error {
 	return func(ctx context.Context, layout cluster.Layout, operands []string) error {
-		unlock, err := layout.Lock()
+		// Tests that run side by side break different things.
+		unlock, err := layout.Lock(30 * time.Second)
 		if err != nil {
 			return err
 		}

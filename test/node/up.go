@@ -69,7 +69,7 @@ func bringUp(ctx context.Context, layout cluster.Layout, wanted wish) error {
 	if err := checkMachine(); err != nil {
 		return err
 	}
-	unlock, err := layout.Lock()
+	unlock, err := layout.Lock(0)
 	if err != nil {
 		return err
 	}

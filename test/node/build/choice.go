@@ -48,7 +48,7 @@ func announcement(missing, unused []Part) string {
 	for _, part := range missing {
 		total += coldBuild[part.Name]
 	}
-	text := fmt.Sprintf("compiling %s, which takes about %d minutes on two cores; the results are kept for the next time\n",
+	text := fmt.Sprintf("compiling %s, which takes about %d min on two cores; the results are kept for the next time\n",
 		names(missing), int((total+time.Minute-1)/time.Minute))
 	if len(unused) > 0 {
 		text += fmt.Sprintf("not compiling %s: nothing that was asked for runs them\n", names(unused))

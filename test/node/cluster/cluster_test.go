@@ -71,15 +71,15 @@ func TestStateSurvives(t *testing.T) {
 
 func TestLockIsExclusive(t *testing.T) {
 	layout := Layout{Root: filepath.Join(t.TempDir(), "state")}
-	unlock, err := layout.Lock()
+	unlock, err := layout.Lock(0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := layout.Lock(); err == nil {
+	if _, err := layout.Lock(0); err == nil {
 		t.Error("locked twice")
 	}
 	unlock()
-	unlock, err = layout.Lock()
+	unlock, err = layout.Lock(0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
+	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/test/node/process"
 )
@@ -146,8 +147,8 @@ func (l Layout) save(state State) error {
 }
 
 // Lock keeps two calls from changing the node at the same time. It locks the folder above the state folder, which
-// outlives the node, so that no lock file is left behind.
-func (l Layout) Lock() (func(), error) {
+// outlives the node, so that no lock file is left behind. It waits a while for the other call to end.
+func (l Layout) Lock(patience time.Duration) (func(), error) {
 	above := filepath.Dir(l.Root)
 	if err := os.MkdirAll(above, 0o755); err != nil {
 		return nil, fmt.Errorf("create the folder above the state folder: %w", err)
@@ -156,9 +157,13 @@ func (l Layout) Lock() (func(), error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock the state folder: %w", err)
 	}
-	if err := syscall.Flock(int(folder.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		folder.Close()
-		return nil, fmt.Errorf("lock the state folder, is another call to the node running? %w", err)
+	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		if err = syscall.Flock(int(folder.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
+			return func() { folder.Close() }, nil
+		}
+		if time.Now().After(deadline) {
+			folder.Close()
+			return nil, fmt.Errorf("lock the state folder, is another call to the node running? %w", err)
+		}
 	}
-	return func() { folder.Close() }, nil
 }

@@ -30,7 +30,10 @@ type lab struct {
 func newLab(t *testing.T, program, state, network string) lab {
 	t.Helper()
 	l := lab{program, state, network}
-	t.Cleanup(func() { l.must(t, "down") })
+	t.Cleanup(func() {
+		l.must(t, "down")
+		_ = os.Remove(filepath.Dir(state)) // Stays when something else is in it.
+	})
 	return l
 }
 
