@@ -30,21 +30,39 @@ func (n *Node) grow(ctx context.Context) error {
 		return errOlder
 	}
 	started := time.Now()
-	// The state comes first, so that "down" finds what there is to clean.
-	n.state.Hosts = n.Hosts
+	// The state comes first, so that "down" finds what there is to clean. It is not ready until all hosts are, so that
+	// "up" starts afresh after an interruption.
+	n.state.Hosts, n.state.Ready = n.Hosts, false
 	if err := n.Layout.save(n.state); err != nil {
 		return err
 	}
-	added := n.hosts()[have:]
+	if err := n.add(ctx, have); err != nil {
+		return err
+	}
+	fmt.Fprintf(n.Progress, "%d hosts are ready, %d of them added in %.1fs\n",
+		n.Hosts, n.Hosts-have, time.Since(started).Seconds())
+	n.state.Ready = true
+	return n.Layout.save(n.state)
+}
+
+// add starts the hosts that the node has more than before.
+func (n *Node) add(ctx context.Context, before int) error {
+	added := n.hosts()[before:]
+	withDisks := added
 	for _, h := range added {
 		if err := n.furnish(h); err != nil {
 			return err
 		}
 	}
-	if have == 1 {
-		if err := n.connect(n.Layout.host(0)); err != nil {
+	if before == 1 {
+		first := n.Layout.host(0)
+		withDisks = append([]Host{first}, added...)
+		if err := n.connect(first); err != nil {
 			return err
 		}
+	}
+	if err := n.applyCuts(); err != nil {
+		return err
 	}
 	client, err := n.client()
 	if err != nil {
@@ -56,16 +74,11 @@ func (n *Node) grow(ctx context.Context) error {
 	if err := n.labelFirst(ctx, client); err != nil {
 		return err
 	}
-	if have == 1 {
-		added = n.hosts()
-	}
-	for _, h := range added {
+	for _, h := range withDisks {
 		if err := volume.CreateDisks(ctx, client, n.Layout.Volumes(), h.Name()); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(n.Progress, "%d hosts are ready, %d of them added in %.1fs\n",
-		n.Hosts, n.Hosts-have, time.Since(started).Seconds())
 	return nil
 }
 

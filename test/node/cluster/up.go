@@ -62,6 +62,9 @@ func (n *Node) Up(ctx context.Context) error {
 		if err := n.refreshImages(ctx); err != nil {
 			return err
 		}
+		if len(n.state.Crashed) > 0 || len(n.state.Cuts) > 0 {
+			fmt.Fprintln(n.Progress, "hosts have crashed or are cut off, as go run . hosts lists; to take that back: go run . mend")
+		}
 		return n.grow(ctx)
 	}
 	if err := n.clean(0); err != nil {
