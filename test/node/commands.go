@@ -78,7 +78,7 @@ func onNode(do func(context.Context, *cluster.Node, []string) error) func(contex
 	}
 }
 
-// drain lets other commands at the node meanwhile: it may wait for what a test does to it.
+// drain does not keep other commands from the node: what it waits for may need one of them.
 func drain(ctx context.Context, layout cluster.Layout, operands []string) error {
 	node, err := cluster.Open(layout, os.Stderr)
 	if err != nil {

@@ -30,7 +30,7 @@ const usage = `usage: go run . <command>, in the folder test/node
 With several hosts, which are named node0, node1 and so on:
 
   hosts                  list them, and what is wrong with each
-  crash HOST             end a host as a loss of power does; its disks stay. Of node0 the API server and DNS live on
+  crash HOST             end a host as a loss of power does; its disks stay. Of node0 the API server and DNS run on
   reboot HOST            the same, and start it again
   drain HOST [FLAG…]     kubectl drain, with the usual flags and those that are given
   cut HOST               interrupt the network between a host and everything else

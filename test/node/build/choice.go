@@ -34,8 +34,8 @@ func Chosen(choice string) (parts, others []Part, err error) {
 
 // coldBuild is how long parts take that share nothing with what was compiled before, on two idle cores.
 var coldBuild = map[string]time.Duration{
-	Etcd: 40 * time.Second, CoreDNS: time.Minute, Store: time.Minute, Pump: 40 * time.Second,
-	Versioned(PD, OldVersion): time.Minute, Versioned(TiDB, OldVersion): time.Minute,
+	Etcd: 35 * time.Second, CoreDNS: 55 * time.Second, Store: 55 * time.Second, Pump: 30 * time.Second,
+	Versioned(PD, OldVersion): 55 * time.Second, Versioned(TiDB, OldVersion): 50 * time.Second,
 	Kubectl: 30 * time.Second, Kubernetes: 4 * time.Minute,
 }
 

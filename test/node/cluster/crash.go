@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// CrashHost ends a host as a loss of power does: nothing on it can say goodbye. Its disks stay. Of the first host the
-// API server, the controllers and the DNS server live on, as if they were elsewhere.
+// CrashHost ends a host as a loss of power does: no program on it can tidy up. Its disks stay. Of the first host the
+// API server, the controllers and the DNS server run on, as if they were elsewhere.
 func (n *Node) CrashHost(name string) error {
 	h, err := n.find(name)
 	if err != nil {

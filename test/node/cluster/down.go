@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -136,10 +137,9 @@ func (n *Node) sharedStrays() []string {
 			strays = append(strays, link)
 		}
 	}
-	for _, record := range n.state.Processes {
-		if record.Name == kubelet {
-			strays = append(strays, "/var/lib/kubelet/device-plugins/kubelet.sock")
-		}
+	started := slices.ContainsFunc(n.state.Processes, func(r process.Record) bool { return path.Base(r.Name) == kubelet })
+	if started || len(n.state.Crashed) > 0 {
+		strays = append(strays, "/var/lib/kubelet/device-plugins/kubelet.sock")
 	}
 	return strays
 }

@@ -30,8 +30,8 @@ func (n *Node) grow(ctx context.Context) error {
 		return errOlder
 	}
 	started := time.Now()
-	// The state comes first, so that "down" finds what there is to clean. It is not ready until all hosts are, so that
-	// "up" starts afresh after an interruption.
+	// The state comes first, so that "down" finds what there is to clean. Until all hosts are ready the node is not, so
+	// that "up" starts afresh after an interruption.
 	n.state.Hosts, n.state.Ready = n.Hosts, false
 	if err := n.Layout.save(n.state); err != nil {
 		return err

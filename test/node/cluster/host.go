@@ -80,7 +80,7 @@ func (h Host) namespace() netns.Namespace {
 	return netns.Namespace{Name: h.layout.Name() + "-" + h.Name()}
 }
 
-// group holds the host's programs and whatever they start. It is below the node's group.
+// groupOf is the control group of a host's programs and of whatever they start. It is below the node's group.
 func (n *Node) groupOf(h Host) process.Group {
 	return process.Group{Name: path.Join(n.group.Name, h.Name()), Hierarchies: n.group.Hierarchies}
 }

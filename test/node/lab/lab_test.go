@@ -26,7 +26,7 @@ type lab struct {
 	network string
 }
 
-// newLab compiles the program of the node, and has the node taken down in the end.
+// newLab names a node that is taken down in the end.
 func newLab(t *testing.T, program, state, network string) lab {
 	t.Helper()
 	l := lab{program, state, network}
