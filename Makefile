@@ -110,14 +110,21 @@ generate: ## regenerate the CRD and the reference
 	go generate ./...
 	go run ./cmd/gen-docs docs/reference
 
-node-up: ## a local Kubernetes node with images of PD, TiKV and TiDB (Linux, root)
-	$(NODE) up
+node-up: ## a local Kubernetes node with images of PD, TiKV and TiDB (Linux, root); several hosts: make node-up HOSTS=3; fewer images: PARTS=demo
+	$(NODE) up -hosts $(or $(HOSTS),0) -parts $(or $(PARTS),all)
+
+lab-test: ## hosts of a node that crash, are cut off, reboot and are drained, on a node of its own
+	cd test/node && go test -count=1 -timeout 15m -v ./lab -state /var/lib/kubectl-tidb-node-test/lab
 
 node-down: ## end the node and leave nothing behind
 	$(NODE) down
 
 node-images: ## build and load the node's images
 	$(NODE) images
+
+# All of it is compiled in the same way, so that what the plugin, the demo and the node's programs share is compiled once.
+demo demo-full: export CGO_ENABLED = 0
+demo demo-full: export GOFLAGS = -trimpath
 
 demo: build ## a cluster created, scaled and upgraded before your eyes
 	cd test/e2e && go run ./cmd/demo

@@ -33,15 +33,15 @@ type Node struct {
 	root string
 }
 
-// Up finds the cluster or brings the local node up.
-func Up(ctx context.Context, root string, progress io.Writer) (*Node, error) {
+// Up finds the cluster or brings the local node up, with flags of its command up.
+func Up(ctx context.Context, root string, progress io.Writer, flags ...string) (*Node, error) {
 	path, local := os.Getenv("KUBECONFIG_E2E"), ""
 	if path == "" {
 		local = root
 		if runtime.GOOS != "linux" || os.Geteuid() != 0 {
 			return nil, ErrNone
 		}
-		up := exec.CommandContext(ctx, "go", "run", ".", "up")
+		up := exec.CommandContext(ctx, "go", append([]string{"run", ".", "up"}, flags...)...)
 		up.Dir = filepath.Join(root, "test", "node")
 		up.Stdout, up.Stderr = progress, progress
 		if err := up.Run(); err != nil {

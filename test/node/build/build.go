@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,8 +39,9 @@ func CacheFolder() (string, error) {
 	return filepath.Join(base, "kubectl-tidb", "node"), nil
 }
 
-// All returns a binary for every part, compiling those that are not cached.
-func (b Builder) All(ctx context.Context, parts []Part) (Set, error) {
+// All returns a binary for every part, compiling those that are not cached. Of the optional parts it returns those that
+// are cached.
+func (b Builder) All(ctx context.Context, parts []Part, optional ...Part) (Set, error) {
 	version, err := goVersion(ctx)
 	if err != nil {
 		return nil, err
@@ -47,26 +49,43 @@ func (b Builder) All(ctx context.Context, parts []Part) (Set, error) {
 	if err := os.MkdirAll(b.Cache, 0o755); err != nil {
 		return nil, fmt.Errorf("create the build cache: %w", err)
 	}
-	set := Set{}
-	var missing []Part
-	for _, part := range parts {
-		key, err := Key(part, filepath.Join(b.Sources, part.Module), version)
-		if err != nil {
-			return nil, err
-		}
-		set[part.Name] = filepath.Join(b.Cache, part.Name+"-"+key)
-		if _, err := os.Stat(set[part.Name]); errors.Is(err, os.ErrNotExist) {
-			missing = append(missing, part)
-		} else if err != nil {
-			return nil, fmt.Errorf("look up part %s in the build cache: %w", part.Name, err)
-		}
+	set, missing, err := b.cached(parts, version)
+	if err != nil {
+		return nil, err
 	}
+	spare, unused, err := b.cached(optional, version)
+	if err != nil {
+		return nil, err
+	}
+	for _, part := range unused {
+		delete(spare, part.Name)
+	}
+	maps.Copy(set, spare)
+	fmt.Fprint(b.Progress, announcement(missing, unused))
 	for i, part := range missing {
 		if err := b.one(ctx, part, set[part.Name], fmt.Sprintf("[%d/%d]", i+1, len(missing))); err != nil {
 			return nil, err
 		}
 	}
 	return set, nil
+}
+
+// cached returns where the binaries of parts are, or will be, and which parts are not compiled yet.
+func (b Builder) cached(parts []Part, version string) (set Set, missing []Part, err error) {
+	set = Set{}
+	for _, part := range parts {
+		key, err := Key(part, filepath.Join(b.Sources, part.Module), version)
+		if err != nil {
+			return nil, nil, err
+		}
+		set[part.Name] = filepath.Join(b.Cache, part.Name+"-"+key)
+		if _, err := os.Stat(set[part.Name]); errors.Is(err, os.ErrNotExist) {
+			missing = append(missing, part)
+		} else if err != nil {
+			return nil, nil, fmt.Errorf("look up part %s in the build cache: %w", part.Name, err)
+		}
+	}
+	return set, missing, nil
 }
 
 func goVersion(ctx context.Context) (string, error) {

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -30,7 +31,7 @@ func TestLayoutFromTheEnvironment(t *testing.T) {
 }
 
 func TestForeignFoldersAreRefused(t *testing.T) {
-	layout := Layout{t.TempDir()}
+	layout := Layout{Root: t.TempDir()}
 	if err := layout.check(); err != nil {
 		t.Errorf("empty folder: %v", err)
 	}
@@ -49,7 +50,7 @@ func TestForeignFoldersAreRefused(t *testing.T) {
 }
 
 func TestStateSurvives(t *testing.T) {
-	layout := Layout{t.TempDir()}
+	layout := Layout{Root: t.TempDir()}
 	if state, err := layout.LoadState(); err != nil || !reflect.DeepEqual(state, State{}) {
 		t.Errorf("without a file: %+v, %v", state, err)
 	}
@@ -69,16 +70,16 @@ func TestStateSurvives(t *testing.T) {
 }
 
 func TestLockIsExclusive(t *testing.T) {
-	layout := Layout{filepath.Join(t.TempDir(), "state")}
-	unlock, err := layout.Lock()
+	layout := Layout{Root: filepath.Join(t.TempDir(), "state")}
+	unlock, err := layout.Lock(0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := layout.Lock(); err == nil {
+	if _, err := layout.Lock(0); err == nil {
 		t.Error("locked twice")
 	}
 	unlock()
-	unlock, err = layout.Lock()
+	unlock, err = layout.Lock(0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,11 +87,11 @@ func TestLockIsExclusive(t *testing.T) {
 }
 
 func TestConfigurationFiles(t *testing.T) {
-	layout := Layout{t.TempDir()}
+	layout := Layout{Root: t.TempDir()}
 	if err := layout.writePKI(); err != nil {
 		t.Fatal(err)
 	}
-	if err := layout.writeConfigs(); err != nil {
+	if err := errors.Join(layout.writeConfigs(), layout.host(0).writeConfigs()); err != nil {
 		t.Fatal(err)
 	}
 	if err := layout.writeKubeconfig(layout.Kubeconfig(), adminUser, "https://127.0.0.1:5"); err != nil {
@@ -134,11 +135,20 @@ func TestConfigurationFiles(t *testing.T) {
 }
 
 func TestEveryProgramHasACommand(t *testing.T) {
-	layout := Layout{"/state/node"}
-	programs := append(kubernetesServers(), containerd, etcd, coredns)
-	for _, name := range programs {
-		path, arguments := layout.command(name)
-		if filepath.Base(path) != name || len(arguments) == 0 {
+	layout := Layout{Root: "/state/node"}
+	hosts := []Host{layout.host(0), layout.host(1)}
+	commands := map[string]func(string) (string, []string){}
+	for _, name := range []string{etcd, apiServer, controllerManager, scheduler, coredns} {
+		commands[name] = layout.command
+	}
+	for _, name := range hostPrograms() {
+		for _, h := range hosts {
+			commands[h.program(name)] = func(string) (string, []string) { return h.command(name) }
+		}
+	}
+	for name, command := range commands {
+		path, arguments := command(name)
+		if filepath.Base(path) != filepath.Base(name) || len(arguments) == 0 {
 			t.Errorf("%s: %s %v", name, path, arguments)
 		}
 		for _, argument := range arguments {
@@ -150,20 +160,20 @@ func TestEveryProgramHasACommand(t *testing.T) {
 }
 
 func TestContainersOfTheNode(t *testing.T) {
-	node := &Node{Layout: Layout{t.TempDir()}}
+	host := Layout{Root: t.TempDir()}.host(1)
 	running, ended := strings.Repeat("a", 64), strings.Repeat("b", 64)
-	if err := os.MkdirAll(node.Layout.path("containerd", "state", taskFolder, running), 0o755); err != nil {
+	if err := os.MkdirAll(host.path("containerd", "state", taskFolder, running), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	log := "time=… msg=\"StopContainer for \\\"" + ended + "\\\"\" short=abc " + running
-	if err := writeFiles(map[string]string{node.Layout.log(containerd): log}); err != nil {
+	if err := writeFiles(map[string]string{host.log(containerd): log}); err != nil {
 		t.Fatal(err)
 	}
-	if got := node.containers(); !slices.Equal(got, []string{running, ended}) {
+	if got := host.containers(); !slices.Equal(got, []string{running, ended}) {
 		t.Errorf("found %v", got)
 	}
 	want := []string{"k8s.io/" + running, "k8s.io/" + ended}
-	if got := containerGroups(node.containers()); !slices.Equal(got, want) {
+	if got := containerGroups(host.containers()); !slices.Equal(got, want) {
 		t.Errorf("groups are %v", got)
 	}
 }

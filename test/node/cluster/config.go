@@ -22,7 +22,7 @@ const (
 	serviceAccount = "service-account"
 )
 
-func identities() []pki.Identity {
+func (l Layout) identities() []pki.Identity {
 	client := func(file, user string, groups ...string) pki.Identity {
 		return pki.Identity{File: file, User: user, Groups: groups}
 	}
@@ -30,12 +30,9 @@ func identities() []pki.Identity {
 		{
 			File: serverIdentity, User: "kube-apiserver",
 			Hosts: []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"},
-			IPs:   []string{"127.0.0.1", apiServiceIP, bridgeIP},
+			IPs:   []string{"127.0.0.1", apiServiceIP, l.apiIP()},
 		},
-		{
-			File: kubeletUser, User: "system:node:" + nodeName, Groups: []string{"system:nodes"},
-			Hosts: []string{nodeName}, IPs: []string{bridgeIP},
-		},
+		l.host(0).identity(),
 		client(adminUser, "kubectl-tidb-admin", "system:masters"),
 		client(controllerUser, "system:kube-controller-manager"),
 		client(schedulerUser, "system:kube-scheduler"),
@@ -46,13 +43,21 @@ func identities() []pki.Identity {
 	}
 }
 
-// writePKI issues all certificates again.
+// identity is that of the host's kubelet.
+func (h Host) identity() pki.Identity {
+	return pki.Identity{
+		File: h.kubeletUser(), User: "system:node:" + h.Name(), Groups: []string{"system:nodes"},
+		Hosts: []string{h.Name()}, IPs: []string{h.address()},
+	}
+}
+
+// writePKI issues all certificates of the first host again.
 func (l Layout) writePKI() error {
 	authority, err := pki.NewAuthority(l.PKI())
 	if err != nil {
 		return err
 	}
-	for _, identity := range identities() {
+	for _, identity := range l.identities() {
 		if err := authority.Issue(identity); err != nil {
 			return err
 		}
@@ -87,26 +92,39 @@ func (l Layout) writeKubeconfig(path, user, server string) error {
 	})
 }
 
-// writeConfigs writes the configuration files of all programs.
+// writeConfigs writes the configuration files of the programs that only the first host has.
 func (l Layout) writeConfigs() error {
-	for _, user := range []string{controllerUser, schedulerUser, kubeletUser, proxyUser, dnsUser} {
+	for _, user := range []string{controllerUser, schedulerUser, dnsUser} {
 		if err := l.writeKubeconfig(l.config(user+".kubeconfig"), user, "https://"+apiAddress); err != nil {
 			return err
 		}
 	}
-	if err := writeJSON(l.config("kubelet.json"), l.kubeletConfig()); err != nil {
+	return writeFiles(map[string]string{l.config("Corefile"): l.corefile()})
+}
+
+// writeConfigs writes the configuration files of the programs that each host has.
+func (h Host) writeConfigs() error {
+	server := apiAddress
+	if !h.first() {
+		server = h.layout.apiIP() + ":" + apiPort
+	}
+	for file, user := range map[string]string{kubeletUser: h.kubeletUser(), proxyUser: proxyUser} {
+		if err := h.layout.writeKubeconfig(h.config(file+".kubeconfig"), user, "https://"+server); err != nil {
+			return err
+		}
+	}
+	if err := writeJSON(h.config("kubelet.json"), h.kubeletConfig()); err != nil {
 		return err
 	}
-	if err := writeJSON(l.path("config", "cni", "10-node.conflist"), l.podNetwork()); err != nil {
+	if err := writeJSON(h.path("config", "cni", "10-node.conflist"), h.podNetwork()); err != nil {
 		return err
 	}
 	return writeFiles(map[string]string{
-		l.config("containerd.toml"): l.containerdConfig(),
-		l.config("Corefile"):        l.corefile(),
+		h.config("containerd.toml"): h.containerdConfig(),
 		// Pods get no server other than the cluster's, so a name outside the cluster fails at once.
-		l.config("resolv.conf"): "nameserver " + bridgeIP + "\n",
+		h.config("resolv.conf"): "nameserver " + h.layout.apiIP() + "\n",
 		// Every registry is a closed port: pulling a missing image fails at once instead of after a long wait.
-		l.path("config", "registries", "_default", "hosts.toml"): noRegistry,
+		h.path("config", "registries", "_default", "hosts.toml"): noRegistry,
 	})
 }
 
@@ -117,15 +135,18 @@ const noRegistry = `server = "http://127.0.0.1:1"
   capabilities = ["pull", "resolve"]
 `
 
-func (l Layout) podNetwork() map[string]any {
+func (h Host) podNetwork() map[string]any {
 	type object = map[string]any
+	first, last := h.podRange()
 	return object{
-		"cniVersion": "0.4.0", "name": l.Name(),
+		"cniVersion": "0.4.0", "name": h.layout.Name(),
 		"plugins": []object{{
 			"type": "bridge", "bridge": bridge, "isGateway": true, "hairpinMode": true,
 			"ipam": object{
-				"type": "host-local", "dataDir": l.path("cni"),
-				"ranges": [][]object{{{"subnet": podSubnet, "gateway": bridgeIP}}},
+				"type": "host-local", "dataDir": h.path("cni"),
+				"ranges": [][]object{{{
+					"subnet": podSubnet, "gateway": h.address(), "rangeStart": first, "rangeEnd": last,
+				}}},
 				"routes": []object{{"dst": "0.0.0.0/0"}},
 			},
 		}},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -37,17 +38,23 @@ func (n *Node) clean(patience time.Duration) error {
 			return err
 		}
 	}
-	containers := n.containers()
+	var containers, strays []string
+	for _, h := range n.hosts() {
+		containers = append(containers, h.containers()...)
+	}
 	// Containers and their shims survive the runtime.
 	if err := n.group.Empty(containerGroups(containers)...); err != nil {
 		return err
 	}
 	process.AwaitReaped(ended)
-	strays := n.strays(containers)
+	for _, h := range n.hosts() {
+		strays = append(strays, h.strays(containers)...)
+	}
+	strays = append(strays, n.sharedStrays()...)
 	if err := unmountBelow(n.Layout.Root); err != nil {
 		return err
 	}
-	if err := n.namespace.Delete(); err != nil {
+	if err := n.deleteNamespaces(); err != nil {
 		return err
 	}
 	if err := os.RemoveAll(n.Layout.Root); err != nil {
@@ -59,15 +66,25 @@ func (n *Node) clean(patience time.Duration) error {
 
 var containerID = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
 
-// containers lists the containers that the node has, and had: every one is named in the runtime's log, and some of
+// deleteNamespaces removes the networks, and with them the links between them.
+func (n *Node) deleteNamespaces() error {
+	for _, h := range n.hosts() {
+		if err := h.namespace().Delete(); err != nil {
+			return err
+		}
+	}
+	return n.Layout.switchNamespace().Delete()
+}
+
+// containers lists the containers that the host has, and had: every one is named in the runtime's log, and some of
 // those that ended long ago still have an empty control group.
-func (n *Node) containers() []string {
-	folders, _ := filepath.Glob(n.Layout.path("containerd", "state", taskFolder, "*"))
+func (h Host) containers() []string {
+	folders, _ := filepath.Glob(h.path("containerd", "state", taskFolder, "*"))
 	var found []string
 	for _, folder := range folders {
 		found = append(found, filepath.Base(folder))
 	}
-	log, err := os.ReadFile(n.Layout.log(containerd))
+	log, err := os.ReadFile(h.log(containerd))
 	if err == nil {
 		found = append(found, containerID.FindAllString(string(log), -1)...)
 	}
@@ -88,17 +105,31 @@ func containerGroups(containers []string) []string {
 	return groups
 }
 
-// strays lists what programs put outside the state folder, at places that cannot be configured.
-func (n *Node) strays(containers []string) []string {
+// strays lists what the programs of a host put outside the state folder, at places that cannot be configured.
+func (h Host) strays(containers []string) []string {
 	var strays []string
 	for _, id := range containers {
 		results, _ := filepath.Glob("/var/lib/cni/results/*-" + id + "-*")
 		strays = append(strays, results...)
-		address, err := os.ReadFile(n.Layout.path("containerd", "state", taskFolder, id, "address"))
+	}
+	return append(strays, h.sockets(containers)...)
+}
+
+// sockets lists those of the shims of containers.
+func (h Host) sockets(containers []string) []string {
+	var sockets []string
+	for _, id := range containers {
+		address, err := os.ReadFile(h.path("containerd", "state", taskFolder, id, "address"))
 		if socket, found := strings.CutPrefix(string(address), "unix://"); err == nil && found {
-			strays = append(strays, socket)
+			sockets = append(sockets, socket)
 		}
 	}
+	return sockets
+}
+
+// sharedStrays lists what kubelets put at places that they share.
+func (n *Node) sharedStrays() []string {
+	var strays []string
 	// The kubelet links the log of each container here.
 	links, _ := filepath.Glob("/var/log/containers/*.log")
 	for _, link := range links {
@@ -106,10 +137,9 @@ func (n *Node) strays(containers []string) []string {
 			strays = append(strays, link)
 		}
 	}
-	for _, record := range n.state.Processes {
-		if record.Name == kubelet {
-			strays = append(strays, "/var/lib/kubelet/device-plugins/kubelet.sock")
-		}
+	started := slices.ContainsFunc(n.state.Processes, func(r process.Record) bool { return path.Base(r.Name) == kubelet })
+	if started || len(n.state.Crashed) > 0 {
+		strays = append(strays, "/var/lib/kubelet/device-plugins/kubelet.sock")
 	}
 	return strays
 }

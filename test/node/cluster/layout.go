@@ -1,4 +1,4 @@
-// Package cluster starts and stops the one-node Kubernetes cluster.
+// Package cluster starts and stops a Kubernetes cluster of one or several hosts, and breaks hosts of it.
 package cluster
 
 import (
@@ -8,31 +8,24 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
+	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/test/node/process"
 )
 
-const (
-	nodeName     = "node0"
-	bridge       = "cni0"
-	bridgeIP     = "10.88.0.1"
-	podSubnet    = "10.88.0.0/16"
-	bridgePrefix = bridgeIP + "/16"
-	serviceCIDR  = "10.96.0.0/16"
-	apiServiceIP = "10.96.0.1"
-	apiPort      = "6443"
-	// apiAddress is how programs inside the namespace reach the API server.
-	apiAddress = "127.0.0.1:" + apiPort
-)
-
 // Layout names the files of a node's state folder.
-type Layout struct{ Root string }
+type Layout struct {
+	Root string
+	// Network tells the addresses of clusters apart that are joined.
+	Network int
+}
 
 // DefaultState is where a node keeps its state unless NODE_STATE says otherwise.
 const DefaultState = "/var/lib/kubectl-tidb-node"
 
-// NewLayout reads the state folder from the environment.
+// NewLayout reads the state folder and the network from the environment.
 func NewLayout() (Layout, error) {
 	root := os.Getenv("NODE_STATE")
 	if root == "" {
@@ -45,7 +38,19 @@ func NewLayout() (Layout, error) {
 	if filepath.Dir(root) == "/" {
 		return Layout{}, fmt.Errorf("NODE_STATE is %s; choose a folder of its own, at least two levels deep", root)
 	}
-	return Layout{root}, nil
+	network, err := parseNetwork(os.Getenv("NODE_NETWORK"))
+	return Layout{root, network}, err
+}
+
+func parseNetwork(value string) (int, error) {
+	if value == "" {
+		return 0, nil
+	}
+	network, err := strconv.Atoi(value)
+	if err != nil || network < 0 || network >= MaxNetworks {
+		return 0, fmt.Errorf("NODE_NETWORK is %q; choose a number from 0 to %d", value, MaxNetworks-1)
+	}
+	return network, nil
 }
 
 // check refuses a folder that holds anything but a node: a mistaken NODE_STATE must not make "down" delete it.
@@ -87,7 +92,6 @@ func (l Layout) log(name string) string     { return l.path("logs", name+".log")
 func (l Layout) config(name string) string  { return l.path("config", name) }
 func (l Layout) servers(name string) string { return l.path("libexec", name) }
 func (l Layout) stateFile() string          { return l.path("state.json") }
-func (l Layout) runtimeSocket() string      { return l.path("containerd", "containerd.sock") }
 
 // State is what a node remembers between calls.
 type State struct {
@@ -95,8 +99,17 @@ type State struct {
 	Port int `json:"port"`
 	// Images is the archive that was imported last.
 	Images string `json:"images"`
+	// Loaded are the archives that were imported besides.
+	Loaded []string `json:"loaded,omitempty"`
 	// Alone: the API server has no controllers, and no node has joined it.
-	Alone     bool             `json:"alone,omitempty"`
+	Alone bool `json:"alone,omitempty"`
+	// Network is that of the layout that the node was started with.
+	Network int `json:"network,omitempty"`
+	// Hosts is how many there are; 0 was written by versions that knew of one host only.
+	Hosts int `json:"hosts,omitempty"`
+	// Crashed names the hosts that have crashed and were not started again.
+	Crashed   []string         `json:"crashed,omitempty"`
+	Cuts      []Cut            `json:"cuts,omitempty"`
 	Ready     bool             `json:"ready"`
 	Processes []process.Record `json:"processes"`
 }
@@ -134,8 +147,8 @@ func (l Layout) save(state State) error {
 }
 
 // Lock keeps two calls from changing the node at the same time. It locks the folder above the state folder, which
-// outlives the node, so that no lock file is left behind.
-func (l Layout) Lock() (func(), error) {
+// outlives the node, so that no lock file is left behind. It waits a while for the other call to end.
+func (l Layout) Lock(patience time.Duration) (func(), error) {
 	above := filepath.Dir(l.Root)
 	if err := os.MkdirAll(above, 0o755); err != nil {
 		return nil, fmt.Errorf("create the folder above the state folder: %w", err)
@@ -144,9 +157,13 @@ func (l Layout) Lock() (func(), error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock the state folder: %w", err)
 	}
-	if err := syscall.Flock(int(folder.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		folder.Close()
-		return nil, fmt.Errorf("lock the state folder, is another call to the node running? %w", err)
+	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		if err = syscall.Flock(int(folder.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
+			return func() { folder.Close() }, nil
+		}
+		if time.Now().After(deadline) {
+			folder.Close()
+			return nil, fmt.Errorf("lock the state folder, is another call to the node running? %w", err)
+		}
 	}
-	return func() { folder.Close() }, nil
 }

@@ -23,6 +23,7 @@ const (
 const (
 	etcdAddress  = "127.0.0.1:2379"
 	dnsReadyPort = "8181"
+	proxyHealth  = "127.0.0.1:10256"
 )
 
 // kubernetesServers are the programs of the one Kubernetes binary.
@@ -30,12 +31,42 @@ func kubernetesServers() []string {
 	return []string{apiServer, controllerManager, scheduler, kubelet, proxy}
 }
 
-// command returns the command line of a program.
+// hostPrograms are the programs that each host has, in the order in which they start.
+func hostPrograms() []string { return []string{containerd, kubelet, proxy} }
+
+// command returns the command line of a program that each host has.
+func (h Host) command(name string) (path string, arguments []string) {
+	kubeconfig := func(user string) string { return "--kubeconfig=" + h.config(user+".kubeconfig") }
+	switch name {
+	case containerd:
+		return lookPath(containerd), []string{"--config", h.config("containerd.toml")}
+	case kubelet:
+		arguments := []string{
+			"--config=" + h.config("kubelet.json"), kubeconfig(kubeletUser), "--root-dir=" + h.path("kubelet"),
+			"--hostname-override=" + h.Name(), "--node-ip=" + h.address(),
+			"--boot-id-file=" + h.bootID(),
+		}
+		if !h.first() {
+			// The first host gets its zone when there is a second one: one host alone is in no zone.
+			arguments = append(arguments, "--node-labels="+zoneLabel+"="+h.Zone())
+		}
+		return h.layout.servers(kubelet), arguments
+	case proxy:
+		return h.layout.servers(proxy), []string{
+			kubeconfig(proxyUser), "--hostname-override=" + h.Name(), "--proxy-mode=nftables",
+			"--healthz-bind-address=" + proxyHealth, "--metrics-bind-address=127.0.0.1:10249",
+			// The kernel's limits on connection tracking belong to the machine, not to the namespace.
+			"--conntrack-max-per-core=0", "--conntrack-min=0",
+			"--conntrack-tcp-timeout-established=0", "--conntrack-tcp-timeout-close-wait=0",
+		}
+	}
+	panic("no such program: " + name)
+}
+
+// command returns the command line of a program that only the first host has.
 func (l Layout) command(name string) (path string, arguments []string) {
 	kubeconfig := func(user string) string { return "--kubeconfig=" + l.config(user+".kubeconfig") }
 	switch name {
-	case containerd:
-		return lookPath(containerd), []string{"--config", l.config("containerd.toml")}
 	case etcd:
 		return l.servers(etcd), []string{
 			"--data-dir=" + l.path("etcd"), "--unsafe-no-fsync", "--log-level=warn",
@@ -51,19 +82,6 @@ func (l Layout) command(name string) (path string, arguments []string) {
 			kubeconfig(schedulerUser), "--leader-elect=false", "--bind-address=127.0.0.1",
 			"--kube-api-qps=200", "--kube-api-burst=400",
 		}
-	case kubelet:
-		return l.servers(kubelet), []string{
-			"--config=" + l.config("kubelet.json"), kubeconfig(kubeletUser), "--root-dir=" + l.path("kubelet"),
-			"--hostname-override=" + nodeName, "--node-ip=" + bridgeIP,
-		}
-	case proxy:
-		return l.servers(proxy), []string{
-			kubeconfig(proxyUser), "--hostname-override=" + nodeName, "--proxy-mode=nftables",
-			"--healthz-bind-address=127.0.0.1:10256", "--metrics-bind-address=127.0.0.1:10249",
-			// The kernel's limits on connection tracking belong to the machine, not to the namespace.
-			"--conntrack-max-per-core=0", "--conntrack-min=0",
-			"--conntrack-tcp-timeout-established=0", "--conntrack-tcp-timeout-close-wait=0",
-		}
 	case coredns:
 		return l.servers(coredns), []string{"-conf", l.config("Corefile")}
 	}
@@ -74,7 +92,7 @@ func (l Layout) apiServerArguments() []string {
 	authority := pki.Certificate(l.PKI(), pki.AuthorityName)
 	return []string{
 		"--etcd-servers=http://" + etcdAddress,
-		"--secure-port=" + apiPort, "--advertise-address=" + bridgeIP,
+		"--secure-port=" + apiPort, "--advertise-address=" + l.apiIP(),
 		"--endpoint-reconciler-type=master-count",
 		"--service-cluster-ip-range=" + serviceCIDR,
 		"--authorization-mode=Node,RBAC", "--allow-privileged=true",

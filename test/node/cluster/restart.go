@@ -62,7 +62,7 @@ func (n *Node) RestartAPIServer(ctx context.Context, lasts time.Duration) error 
 	}); err != nil {
 		return err
 	}
-	return n.launchAll(down[1:]...)
+	return n.launch(down[1:]...)
 }
 
 // end kills a program of the node.

@@ -1,29 +1,33 @@
 package cluster
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/kubectl-tidb/kubectl-tidb/test/node/pki"
+)
 
 const pauseImage = "registry.k8s.io/pause:3.10"
 
 // kubeletConfig is what lets a kubelet start on machines that restrict root, as build machines do.
-func (l Layout) kubeletConfig() map[string]any {
+func (h Host) kubeletConfig() map[string]any {
 	type object = map[string]any
 	return object{
 		"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
-		"address": bridgeIP, "healthzBindAddress": "127.0.0.1",
-		"containerRuntimeEndpoint": "unix://" + l.runtimeSocket(),
-		"clusterDNS":               []string{bridgeIP},
+		"address": h.address(), "healthzBindAddress": "127.0.0.1",
+		"containerRuntimeEndpoint": "unix://" + h.runtimeSocket(),
+		"clusterDNS":               []string{h.layout.apiIP()},
 		"clusterDomain":            "cluster.local",
-		"resolvConf":               l.config("resolv.conf"),
+		"resolvConf":               h.config("resolv.conf"),
 		// Soon after an outage of the API server the node is Ready again.
 		"nodeStatusReportFrequency": "10s",
 		"authentication": object{
 			"anonymous": object{"enabled": false},
 			"webhook":   object{"enabled": false},
-			"x509":      object{"clientCAFile": l.path("pki", "ca.crt")},
+			"x509":      object{"clientCAFile": pki.Certificate(h.layout.PKI(), pki.AuthorityName)},
 		},
 		"authorization":     object{"mode": "AlwaysAllow"},
-		"tlsCertFile":       l.path("pki", kubeletUser+".crt"),
-		"tlsPrivateKeyFile": l.path("pki", kubeletUser+".key"),
+		"tlsCertFile":       pki.Certificate(h.layout.PKI(), h.kubeletUser()),
+		"tlsPrivateKeyFile": pki.Key(h.layout.PKI(), h.kubeletUser()),
 		"failCgroupV1":      false, "failSwapOn": false,
 		"cgroupDriver": "cgroupfs",
 		// Reserving resources of the machine for pods needs rights that a container or a small virtual machine lacks.
@@ -36,14 +40,14 @@ func (l Layout) kubeletConfig() map[string]any {
 		"imageGCHighThresholdPercent": 100,
 		"maxPods":                     200,
 		"serializeImagePulls":         false,
-		"podLogsDir":                  l.path("pod-logs"),
-		"volumePluginDir":             l.path("volume-plugins"),
+		"podLogsDir":                  h.path("pod-logs"),
+		"volumePluginDir":             h.path("volume-plugins"),
 		"staticPodPath":               "",
 	}
 }
 
 // containerdConfig keeps every file of the runtime under the state folder, so that removing that folder removes them.
-func (l Layout) containerdConfig() string {
+func (h Host) containerdConfig() string {
 	return fmt.Sprintf(`version = 2
 root = %q
 state = %q
@@ -84,8 +88,8 @@ disabled_plugins = [
 
 [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
   Root = %q
-`, l.path("containerd", "root"), l.path("containerd", "state"), l.runtimeSocket(), pauseImage,
-		l.path("config", "cni"), l.path("config", "registries"), l.path("containerd", "runc"))
+`, h.path("containerd", "root"), h.path("containerd", "state"), h.runtimeSocket(), pauseImage,
+		h.path("config", "cni"), h.path("config", "registries"), h.path("containerd", "runc"))
 }
 
 // corefile rewrites names that end in "svc": start scripts of TiDB's operator leave the cluster's domain out.
@@ -102,5 +106,5 @@ func (l Layout) corefile() string {
         ttl 1
     }
 }
-`, bridgeIP, dnsReadyPort, l.config(dnsUser+".kubeconfig"))
+`, l.apiIP(), dnsReadyPort, l.config(dnsUser+".kubeconfig"))
 }

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os/exec"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/test/node/kubeapi"
 	"github.com/kubectl-tidb/kubectl-tidb/test/node/netns"
 	"github.com/kubectl-tidb/kubectl-tidb/test/node/process"
+	"github.com/kubectl-tidb/kubectl-tidb/test/node/volume"
 )
 
 // startLimit bounds each wait: a step that takes longer on any machine is broken.
@@ -27,28 +27,27 @@ func (n *Node) start(ctx context.Context) error {
 		_, err := n.startServer(ctx, dialer)
 		return err
 	}
-	if err := n.launchAll(containerd); err != nil {
-		return err
-	}
-	if err := n.await(ctx, "containerd to answer", func(ctx context.Context) error {
-		return exec.CommandContext(ctx, "ctr", "--address", n.Layout.runtimeSocket(), "version").Run()
-	}); err != nil {
+	first, since := n.Layout.host(0), time.Now()
+	if err := n.launchRuntime(ctx, first); err != nil {
 		return err
 	}
 	// Importing images takes about as long as the control plane needs to start, so both happen at once.
 	imported := make(chan error, 1)
-	go func() { imported <- n.importImages(ctx) }()
+	go func() { imported <- n.importInto(ctx, []Host{first}, n.Images) }()
 	client, err := n.startServer(ctx, dialer)
 	if err != nil {
 		return err
 	}
-	if err := n.launchAll(kubelet, controllerManager, scheduler, coredns, proxy); err != nil {
+	if err := errors.Join(n.launchOn(first, kubelet, proxy), n.launch(controllerManager, scheduler, coredns)); err != nil {
 		return err
 	}
-	if err := n.createVolumes(ctx, client); err != nil {
+	if err := volume.Create(ctx, client, n.Layout.Volumes()); err != nil {
 		return err
 	}
 	if err := n.awaitReady(ctx, client, dialer); err != nil {
+		return err
+	}
+	if err := n.awaitHost(ctx, client, first, since); err != nil {
 		return err
 	}
 	return <-imported
@@ -56,7 +55,7 @@ func (n *Node) start(ctx context.Context) error {
 
 // startServer brings up the API server, with etcd, and makes a client of it.
 func (n *Node) startServer(ctx context.Context, dialer *netns.Dialer) (*kubeapi.Client, error) {
-	if err := n.launchAll(etcd); err != nil {
+	if err := n.launch(etcd); err != nil {
 		return nil, err
 	}
 	if err := n.await(ctx, "etcd to listen", func(ctx context.Context) error {
@@ -64,7 +63,7 @@ func (n *Node) startServer(ctx context.Context, dialer *netns.Dialer) (*kubeapi.
 	}); err != nil {
 		return nil, err
 	}
-	if err := n.launchAll(apiServer); err != nil {
+	if err := n.launch(apiServer); err != nil {
 		return nil, err
 	}
 	if err := n.launchAttendant(); err != nil {
@@ -79,51 +78,44 @@ func (n *Node) startServer(ctx context.Context, dialer *netns.Dialer) (*kubeapi.
 	})
 }
 
-func (n *Node) launchAll(names ...string) error {
-	for _, name := range names {
-		if err := n.launch(name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// awaitReady waits for everything that a first pod needs.
+// awaitReady waits for everything that a first pod needs besides a host.
 func (n *Node) awaitReady(ctx context.Context, client *kubeapi.Client, dialer *netns.Dialer) error {
 	if err := n.await(ctx, "the cluster's DNS server to be ready", func(ctx context.Context) error {
 		return ready(ctx, dialer, "http://127.0.0.1:"+dnsReadyPort+"/ready")
 	}); err != nil {
 		return err
 	}
-	if err := n.await(ctx, "the service proxy to be ready", func(ctx context.Context) error {
-		return ready(ctx, dialer, "http://127.0.0.1:10256/healthz")
-	}); err != nil {
-		return err
-	}
 	// Pods are refused before their namespace has a service account.
-	if err := n.await(ctx, "the default service account", func(ctx context.Context) error {
+	return n.await(ctx, "the default service account", func(ctx context.Context) error {
 		return client.Call(ctx, "GET", "/api/v1/namespaces/default/serviceaccounts/default", nil, nil)
-	}); err != nil {
-		return err
-	}
-	return n.await(ctx, "the node to be ready", func(ctx context.Context) error { return nodeReady(ctx, client) })
+	})
 }
 
-func nodeReady(ctx context.Context, client *kubeapi.Client) error {
+func nodePath(name string) string { return "/api/v1/nodes/" + name }
+
+// nodeReady says why a host takes no pods. What its kubelet said before the given time does not count.
+func nodeReady(ctx context.Context, client *kubeapi.Client, name string, since time.Time) error {
 	var node struct {
 		Status struct {
-			Conditions []struct{ Type, Status, Message string }
+			Conditions []struct {
+				Type, Status, Message string
+				LastHeartbeatTime     time.Time
+			}
 		}
 		Spec struct {
 			Taints []struct{ Key string }
 		}
 	}
-	if err := client.Call(ctx, "GET", "/api/v1/nodes/"+nodeName, nil, &node); err != nil {
+	if err := client.Call(ctx, "GET", nodePath(name), nil, &node); err != nil {
 		return err
 	}
 	for _, condition := range node.Status.Conditions {
 		if condition.Type != "Ready" {
 			continue
+		}
+		// Kubernetes knows times of whole seconds.
+		if condition.LastHeartbeatTime.Before(since.Truncate(time.Second)) {
+			return errors.New("its kubelet has said nothing yet")
 		}
 		if condition.Status != "True" {
 			return errors.New(condition.Message)

@@ -1,6 +1,7 @@
 package image
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/test/node/build"
@@ -20,15 +22,17 @@ const (
 	registry = "docker.io/"
 )
 
-// Catalog lists the images that the node has, in the order in which they are written.
+// Catalog lists the images that the node has, in the order in which they are written. Those of programs that are not
+// built are left out.
 func Catalog(programs build.Set, base *Layer) []Image {
+	built := func(part string) string { return cmp.Or(programs[part], notBuilt) }
 	program := func(path, part string) *Layer {
-		return &Layer{Entries: []Entry{{Path: path, Mode: 0o755, Source: programs[part]}}}
+		return &Layer{Entries: []Entry{{Path: path, Mode: 0o755, Source: built(part)}}}
 	}
 	pause, store, pump := program("pause", build.Pause), program("tikv-server", build.Store), program("pump", build.Pump)
 	// The same program under another name.
 	tiflash := &Layer{Entries: []Entry{
-		{Path: "tiflash/", Mode: 0o755}, {Path: "tiflash/tiflash", Mode: 0o755, Source: programs[build.Store]},
+		{Path: "tiflash/", Mode: 0o755}, {Path: "tiflash/tiflash", Mode: 0o755, Source: built(build.Store)},
 	}}
 	ticdc, tiproxy := program("cdc", build.TiCDC), program("bin/tiproxy", build.TiProxy)
 	images := []Image{
@@ -66,8 +70,23 @@ func Catalog(programs build.Set, base *Layer) []Image {
 			Layers:    []*Layer{base, tiproxy}, Command: []string{"/bin/tiproxy"}, Env: []string{"TIPROXY_VERSION=" + version},
 		})
 	}
-	return images
+	return slices.DeleteFunc(images, func(i Image) bool { return !i.complete() })
 }
+
+// complete reports whether everything is there that the image is made of.
+func (i Image) complete() bool {
+	for _, layer := range i.Layers {
+		for _, entry := range layer.Entries {
+			if entry.Source == notBuilt {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// notBuilt is the source of a program that is not built.
+const notBuilt = "not built"
 
 // Archive returns an archive of all images, which is written only if the cache folder does not have it yet.
 func Archive(programs build.Set, cache string, progress io.Writer) (string, error) {

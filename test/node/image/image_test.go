@@ -226,3 +226,17 @@ func TestRemoveOthersKeepsTheNewArchive(t *testing.T) {
 		t.Errorf("left are %v, %v", entries, err)
 	}
 }
+
+func TestCatalogLeavesOutWhatIsNotBuilt(t *testing.T) {
+	set := build.Set{build.Pause: "pause", build.Versioned(build.PD, build.OldVersion): "pd"}
+	var references []string
+	for _, image := range Catalog(set, &Layer{}) {
+		references = append(references, image.Reference)
+	}
+	want := []string{
+		Pause, "docker.io/library/busybox:latest", "docker.io/library/busybox:1.26.2", "docker.io/pingcap/pd:" + build.OldVersion,
+	}
+	if !slices.Equal(references, want) {
+		t.Errorf("images are %v", references)
+	}
+}

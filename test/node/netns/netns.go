@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,36 +28,60 @@ func (n Namespace) Exists() bool {
 	return err == nil
 }
 
-// bridgeMAC is the address of the bridge. Without one of its own, a bridge takes the lowest address of its
-// ports, another one whenever pods come and go. What a pod sends to the former one is dropped, so that for up
-// to 40 seconds, until the pod asks for the address again, it reached no DNS server, and PD ended.
-const bridgeMAC = "0a:58:0a:58:00:01"
-
 // Create makes the namespace with a bridge for pods that has the given address (with prefix length).
 func (n Namespace) Create(bridge, address string) error {
+	mac, err := bridgeMAC(address)
+	if err != nil {
+		return err
+	}
 	if err := n.add(); err != nil {
 		return fmt.Errorf("create network namespace %s: %w", n.Name, err)
 	}
-	steps := [][]string{
+	if err := n.configure([][]string{
 		{"link", "set", "lo", "up"},
-		{"link", "add", bridge, "address", bridgeMAC, "type", "bridge"},
+		{"link", "add", bridge, "address", mac, "type", "bridge"},
 		{"address", "add", address, "dev", bridge},
 		{"link", "set", bridge, "up"},
 		// Nothing is reachable by this route, but service addresses need some route before they are translated.
 		{"route", "add", "default", "dev", bridge},
+	}); err != nil {
+		return err
 	}
+	return n.set(map[string]string{
+		"net/ipv4/ip_forward": "1",
+		// Without it a pod's answer to a neighbour on the same bridge passes by the firewall, and a connection
+		// through a service never sees the address it expects.
+		"net/bridge/bridge-nf-call-iptables": "1",
+	})
+}
+
+// bridgeMAC is the address of a bridge. Without one of its own, a bridge takes the lowest address of its
+// ports, another one whenever pods come and go. What a pod sends to the former one is dropped, so that for up
+// to 40 seconds, until the pod asks for the address again, it reached no DNS server, and PD ended.
+// It is made of the IP address, since bridges of several hosts are in one segment.
+func bridgeMAC(address string) (string, error) {
+	prefix, err := netip.ParsePrefix(address)
+	if err != nil {
+		return "", fmt.Errorf("the address of a bridge: %w", err)
+	}
+	ip := prefix.Addr().As4()
+	return fmt.Sprintf("0a:58:%02x:%02x:%02x:%02x", ip[0], ip[1], ip[2], ip[3]), nil
+}
+
+// configure runs commands of ip in the namespace.
+func (n Namespace) configure(steps [][]string) error {
 	for _, step := range steps {
 		if err := ip(append([]string{"-n", n.Name}, step...)...); err != nil {
 			return fmt.Errorf("configure network namespace %s: %w", n.Name, err)
 		}
 	}
+	return nil
+}
+
+// set changes settings of the kernel that each namespace has.
+func (n Namespace) set(settings map[string]string) error {
 	return n.Do(func() error {
-		for setting, value := range map[string]string{
-			"net/ipv4/ip_forward": "1",
-			// Without it a pod's answer to a neighbour on the same bridge passes by the firewall, and a connection
-			// through a service never sees the address it expects.
-			"net/bridge/bridge-nf-call-iptables": "1",
-		} {
+		for setting, value := range settings {
 			path := filepath.Join("/proc/sys", setting)
 			if err := os.WriteFile(path, []byte(value), 0o644); err != nil {
 				return fmt.Errorf("configure network namespace %s: %w", n.Name, err)

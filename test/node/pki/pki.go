@@ -5,6 +5,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -68,6 +69,19 @@ func NewAuthority(folder string) (*Authority, error) {
 		return nil, fmt.Errorf("create the certificate authority: %w", err)
 	}
 	return &Authority{folder, certificate, key}, write(folder, AuthorityName, der, key)
+}
+
+// OpenAuthority takes the authority that a folder has.
+func OpenAuthority(folder string) (*Authority, error) {
+	pair, err := tls.LoadX509KeyPair(Certificate(folder, AuthorityName), Key(folder, AuthorityName))
+	if err != nil {
+		return nil, fmt.Errorf("open the certificate authority: %w", err)
+	}
+	key, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
+	if !ok {
+		return nil, fmt.Errorf("open the certificate authority: its key is a %T", pair.PrivateKey)
+	}
+	return &Authority{folder, pair.Leaf, key}, nil
 }
 
 // Issue writes a certificate and its key.

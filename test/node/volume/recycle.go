@@ -65,7 +65,7 @@ func watchAndRecycle(ctx context.Context, client *kubeapi.Client, folder string,
 func recyclable(volume persistentVolume, folder string) bool {
 	return volume.Metadata.Labels[ownLabel] == ownLabelValue &&
 		volume.Status != nil && volume.Status.Phase == released &&
-		volume.Spec.HostPath != nil && volume.Spec.HostPath.Path == filepath.Join(folder, volume.Metadata.Name)
+		volume.Spec.folder() == filepath.Join(folder, volume.Metadata.Name)
 }
 
 // recycleOne wipes a volume and replaces its object: the binding to the old claim is part of the object.
@@ -93,10 +93,17 @@ func recycleOne(ctx context.Context, client *kubeapi.Client, folder string, volu
 	if err := awaitGone(ctx, client, name); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(volume.Spec.HostPath.Path); err != nil {
+	if err := os.RemoveAll(volume.Spec.folder()); err != nil {
 		return fmt.Errorf("wipe volume %s: %w", name, err)
 	}
-	return createVolume(ctx, client, name, volume.Spec.HostPath.Path)
+	return createVolume(ctx, client, fresh(volume))
+}
+
+// fresh is the volume as it was before a claim was bound to it.
+func fresh(volume persistentVolume) persistentVolume {
+	volume.Metadata = metadata{Name: volume.Metadata.Name, Labels: volume.Metadata.Labels}
+	volume.Status = nil
+	return volume
 }
 
 // awaitGone waits until a finalizer lets the deleted volume go.

@@ -50,12 +50,25 @@ type spec struct {
 	AccessModes      []string          `json:"accessModes"`
 	ReclaimPolicy    string            `json:"persistentVolumeReclaimPolicy"`
 	StorageClassName string            `json:"storageClassName"`
-	HostPath         *hostPath         `json:"hostPath"`
+	HostPath         *hostPath         `json:"hostPath,omitempty"`
+	Local            *hostPath         `json:"local,omitempty"`
+	NodeAffinity     *nodeAffinity     `json:"nodeAffinity,omitempty"`
+}
+
+// folder is where the data of a volume is.
+func (s spec) folder() string {
+	switch {
+	case s.HostPath != nil:
+		return s.HostPath.Path
+	case s.Local != nil:
+		return s.Local.Path
+	}
+	return ""
 }
 
 type hostPath struct {
 	Path string `json:"path"`
-	Type string `json:"type"`
+	Type string `json:"type,omitempty"`
 }
 
 type status struct {
@@ -82,42 +95,56 @@ func newVolume(name, folder string) persistentVolume {
 
 // Create makes the storage class and all volumes in a folder.
 func Create(ctx context.Context, client *kubeapi.Client, folder string) error {
+	isDefault := map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}
+	if err := createClass(ctx, client, Class, "Immediate", isDefault); err != nil {
+		return err
+	}
+	var volumes []persistentVolume
+	for index := range Count {
+		name := volumeName(index)
+		volumes = append(volumes, newVolume(name, filepath.Join(folder, name)))
+	}
+	return createVolumes(ctx, client, volumes)
+}
+
+func createClass(ctx context.Context, client *kubeapi.Client, name, mode string, annotations map[string]string) error {
 	type object = map[string]any
 	class := object{
 		"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass",
-		"metadata": object{
-			"name":        Class,
-			"annotations": object{"storageclass.kubernetes.io/is-default-class": "true"},
-		},
-		"provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": "Immediate",
+		"metadata":    object{"name": name, "annotations": annotations},
+		"provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": mode,
 	}
-	err := create(ctx, client, "/apis/storage.k8s.io/v1/storageclasses", class)
-	if err != nil {
-		return fmt.Errorf("create the storage class: %w", err)
+	if err := create(ctx, client, "/apis/storage.k8s.io/v1/storageclasses", class); err != nil {
+		return fmt.Errorf("create the storage class %s: %w", name, err)
 	}
-	names := make(chan string)
+	return nil
+}
+
+func createVolumes(ctx context.Context, client *kubeapi.Client, volumes []persistentVolume) error {
+	next := make(chan persistentVolume)
 	failures := make([]error, 8)
 	var workers sync.WaitGroup
 	for i := range failures {
 		workers.Go(func() {
-			for name := range names {
-				failures[i] = errors.Join(failures[i], createVolume(ctx, client, name, filepath.Join(folder, name)))
+			for volume := range next {
+				failures[i] = errors.Join(failures[i], createVolume(ctx, client, volume))
 			}
 		})
 	}
-	for index := range Count {
-		names <- volumeName(index)
+	for _, volume := range volumes {
+		next <- volume
 	}
-	close(names)
+	close(next)
 	workers.Wait()
 	return errors.Join(failures...)
 }
 
-func createVolume(ctx context.Context, client *kubeapi.Client, name, folder string) error {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+func createVolume(ctx context.Context, client *kubeapi.Client, volume persistentVolume) error {
+	name := volume.Metadata.Name
+	if err := os.MkdirAll(volume.Spec.folder(), 0o755); err != nil {
 		return fmt.Errorf("create the folder of volume %s: %w", name, err)
 	}
-	if err := create(ctx, client, volumesPath, newVolume(name, folder)); err != nil {
+	if err := create(ctx, client, volumesPath, volume); err != nil {
 		return fmt.Errorf("create volume %s: %w", name, err)
 	}
 	return nil

@@ -1,7 +1,10 @@
 package volume
 
 import (
+	"encoding/json"
 	"path/filepath"
+	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -39,5 +42,35 @@ func TestNewVolume(t *testing.T) {
 	made := newVolume(volumeName(7), "/x/local-007")
 	if made.Metadata.Name != "local-007" || made.Spec.ReclaimPolicy != "Retain" || made.Spec.StorageClassName != Class {
 		t.Errorf("made %+v", made)
+	}
+}
+
+func TestADiskBelongsToItsHost(t *testing.T) {
+	disk := newDisk("node1-disk-03", filepath.Join(folder, "node1-disk-03"), "node1")
+	encoded, err := json.Marshal(disk.Spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `"storageClassName":"host-disk","local":{"path":"/state/volumes/node1-disk-03"},` +
+		`"nodeAffinity":{"required":{"nodeSelectorTerms":[{"matchExpressions":` +
+		`[{"key":"kubernetes.io/hostname","operator":"In","values":["node1"]}]}]}}}`
+	if !strings.HasSuffix(string(encoded), want) {
+		t.Errorf("made %s", encoded)
+	}
+}
+
+func TestADiskIsWipedAndGivenBack(t *testing.T) {
+	disk := newDisk("node1-disk-03", filepath.Join(folder, "node1-disk-03"), "node1")
+	made := disk
+	disk.Metadata.UID, disk.Metadata.ResourceVersion, disk.Status = "u", "7", &status{Phase: released}
+	if !recyclable(disk, folder) {
+		t.Error("a released disk is not recycled")
+	}
+	if got := fresh(disk); !reflect.DeepEqual(got, made) {
+		t.Errorf("given back as %+v", got)
+	}
+	disk.Spec.Local.Path = "/etc"
+	if recyclable(disk, folder) {
+		t.Error("a disk in another folder would be wiped")
 	}
 }

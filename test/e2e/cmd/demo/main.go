@@ -34,6 +34,8 @@ type story struct {
 	create []string
 	then   [][]string
 	tls    bool
+	// parts of the node are what it needs.
+	parts string
 }
 
 var short = story{
@@ -44,6 +46,7 @@ var short = story{
 		{"upgrade", cluster, "v8.1.1"},
 		{"status", cluster},
 	},
+	parts: "demo",
 }
 
 // full has every component that create makes. Of TiFlash, TiProxy and TiCDC the node has stand-ins.
@@ -56,7 +59,8 @@ var full = story{
 		{"tls", "check", cluster},
 		{"status", cluster},
 	},
-	tls: true,
+	tls:   true,
+	parts: "all",
 }
 
 func main() {
@@ -87,7 +91,7 @@ func run(ctx context.Context, told story) error {
 		return err
 	}
 	say("a Kubernetes node")
-	n, err := node.Up(ctx, root, os.Stderr)
+	n, err := node.Up(ctx, root, os.Stderr, "-parts", told.parts)
 	if err != nil {
 		return err
 	}
