@@ -143,6 +143,14 @@ cert-manager: ## build bin/cert-manager: cert-manager's controllers, for the end
 e2e: build image completions notices cert-manager ## the built binary and its image against a real node
 	cd test/e2e && go test -count=1 -timeout 55m -parallel 3 -v .
 
+# Hosts that crash would disturb all other tests, so that they have a node of their own.
+LAB := NODE_STATE=/var/lib/kubectl-tidb-node-test/hosts NODE_NETWORK=1
+
+e2e-hosts: build ## whole hosts that reboot, are drained, crash and are cut off, on a node of its own with three
+	cd test/node && $(LAB) go run . up -hosts 3
+	cd test/e2e && code=0; $(LAB) go test -count=1 -timeout 30m -v -run 'TestHosts$$' . || code=$$?; \
+	cd ../node && $(LAB) go run . down && exit $$code
+
 RUNS ?= 3
 
 # The command line is passed as it is, with what it has of quotes and dollars. A program that is built keeps its exit code.
