@@ -120,14 +120,20 @@ func nodeReady(ctx context.Context, client *kubeapi.Client, name string, since t
 		if condition.Status != "True" {
 			return errors.New(condition.Message)
 		}
-		// The taint of a node that is not ready stays a moment longer and would keep the first pods away.
-		if len(node.Spec.Taints) > 0 {
-			return fmt.Errorf("node has the taint %s", node.Spec.Taints[0].Key)
+		// The taint of a node that is not ready stays a moment longer and would keep the first pods away. A node that a
+		// person has cordoned stays cordoned.
+		for _, taint := range node.Spec.Taints {
+			if taint.Key != unschedulable {
+				return fmt.Errorf("node has the taint %s", taint.Key)
+			}
 		}
 		return nil
 	}
 	return errors.New("node has no Ready condition yet")
 }
+
+// unschedulable is the taint of a node that is cordoned.
+const unschedulable = "node.kubernetes.io/unschedulable"
 
 // await repeats a check until it succeeds. It fails early when a program has ended, with the end of its log.
 func (n *Node) await(ctx context.Context, what string, check func(context.Context) error) error {
