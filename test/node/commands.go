@@ -19,14 +19,14 @@ type command struct {
 	do          func(context.Context, cluster.Layout, []string) error
 }
 
-// any number of operands.
-const any = -1
+// unlimited is the most of commands that take any number of operands.
+const unlimited = -1
 
 var commands = map[string]command{
-	"up":     {0, any, func(ctx context.Context, l cluster.Layout, operands []string) error { return up(ctx, l, operands) }},
+	"up":     {0, unlimited, func(ctx context.Context, l cluster.Layout, operands []string) error { return up(ctx, l, operands) }},
 	"api":    {0, 0, func(ctx context.Context, l cluster.Layout, _ []string) error { return api(ctx, l) }},
 	"down":   {0, 0, func(_ context.Context, l cluster.Layout, _ []string) error { return down(l) }},
-	"images": {0, any, func(ctx context.Context, _ cluster.Layout, operands []string) error { return images(ctx, operands) }},
+	"images": {0, unlimited, func(ctx context.Context, _ cluster.Layout, operands []string) error { return images(ctx, operands) }},
 	"env": {0, 0, func(_ context.Context, l cluster.Layout, _ []string) error {
 		printEnvironment(l)
 		return nil
@@ -50,8 +50,8 @@ var commands = map[string]command{
 	"cut": {1, 3, onNode(func(_ context.Context, n *cluster.Node, operands []string) error {
 		return n.CutHost(operands)
 	})},
-	"mend":  {0, any, onNode(func(ctx context.Context, n *cluster.Node, operands []string) error { return n.Mend(ctx, operands) })},
-	"drain": {1, any, drain},
+	"mend":  {0, unlimited, onNode(func(ctx context.Context, n *cluster.Node, operands []string) error { return n.Mend(ctx, operands) })},
+	"drain": {1, unlimited, drain},
 	"join": {1, 1, onNode(func(ctx context.Context, n *cluster.Node, operands []string) error {
 		folder, err := filepath.Abs(operands[0])
 		if err != nil {

@@ -68,7 +68,7 @@ func run(ctx context.Context, arguments []string) error {
 		fmt.Fprint(os.Stderr, usage)
 		return fmt.Errorf("there is no command %q", name)
 	}
-	if n := len(operands); n < command.least || (n > command.most && command.most != any) {
+	if n := len(operands); n < command.least || (n > command.most && command.most != unlimited) {
 		fmt.Fprint(os.Stderr, usage)
 		return fmt.Errorf("%s works on something else: see above", name)
 	}
