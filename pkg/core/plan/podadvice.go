@@ -16,6 +16,11 @@ func (sc Scope) podAdvice(m state.Member) remedy.Remedy {
 		return sc.overdueAdvice(m)
 	case m.Pod.Ended:
 		return sc.endedAdvice(m)
+	case m.Pod.NodeLost():
+		return remedy.Remedy{
+			remedy.Run("bring its node back", remedy.Kubectl("", "describe", "node", m.Pod.Node)),
+			remedy.Run("if the host does not come back, see which members can be replaced", sc.Cluster.Plugin("failover", "list")),
+		}
 	}
 	return sc.describe("pod", m.Name)
 }

@@ -12,6 +12,32 @@ import (
 
 // TestPodAdvice: what is wrong with a pod, and what a person can do. To delete a pod that stays Terminating once more
 // does nothing, and "kubectl delete" waits for its end.
+// TestNodeLost: Kubernetes makes the pods of a node that it does not hear NotReady. The gate names the node, and no
+// command asks the node's kubelet, because it does not answer.
+func TestNodeLost(t *testing.T) {
+	for name, tt := range map[string]struct {
+		node     state.NodeState
+		observed string
+	}{
+		"not heard": {state.NodeNotReady, "node n1 is not Ready"},
+		"deleted":   {state.NodeMissing, "node n1 does not exist"},
+		"heard":     {state.NodeReady, "pod is not ready"},
+		"not known": {state.NodeUnknown, "pod is not ready"},
+	} {
+		cluster := plantest.New(3, 3, 1).Down(time.Minute, "t-tikv-1")
+		m := cluster.Member("t-tikv-1")
+		m.Pod.Node, m.Pod.NodeState = "n1", tt.node
+		g := cluster.Decide().Gates[0]
+		if g.Observed != tt.observed {
+			t.Errorf("%s: got %q, want %q", name, g.Observed, tt.observed)
+		}
+		help := g.Remedy.Line("")
+		if lost := tt.observed != "pod is not ready"; strings.Contains(help, "kubectl describe node n1") != lost || strings.Contains(help, "kubectl tidb failover t list") != lost {
+			t.Errorf("%s: what to do: %s", name, help)
+		}
+	}
+}
+
 func TestPodAdvice(t *testing.T) {
 	for name, c := range map[string]struct {
 		pod             state.Pod

@@ -82,7 +82,8 @@ type Pod struct {
 	Problem string
 	// Node is where the pod runs, "" while it is not scheduled.
 	Node string
-	// NodeState is what Kubernetes says of that node. It is read only where Ended or Overdue is true.
+	// NodeState is what Kubernetes says of that node. It is read only where Ended or Overdue is true, or
+	// where the pod is not Ready although its process runs.
 	NodeState NodeState
 	// Controller is what controls the pod where that is no StatefulSet of apps/v1,
 	// e.g. "StatefulSet basic-tikv of apps.pingcap.com/v1"; else "".
@@ -347,6 +348,11 @@ func (m Member) Marked() bool {
 	return len(m.Claims) > 0
 }
 
+// NodeLost reports whether a pod is not Ready because Kubernetes does not hear of its node.
+func (p *Pod) NodeLost() bool {
+	return !p.Ready && p.Node != "" && (p.NodeState == NodeNotReady || p.NodeState == NodeMissing)
+}
+
 // heldBy returns why a pod does not end within the time that it was given for that.
 func (p *Pod) heldBy() string {
 	switch {
@@ -383,6 +389,8 @@ func (m Member) Trouble() string {
 		return m.Pod.Problem
 	case m.Database.Pump.State != "" && m.Database.Pump.State != PumpOnline:
 		return fmt.Sprintf("Pump is %s", m.Database.Pump.State)
+	case m.Pod.NodeLost():
+		return m.Pod.heldBy()
 	case !m.Pod.Ready:
 		return "pod is not ready"
 	case m.Database.Presence == Absent:

@@ -35,6 +35,11 @@ func TestNodesOfPods(t *testing.T) {
 		"nodes may not be read":         {state.Pod{Node: "up", Ended: true}, true, state.NodeUnknown, 1},
 		"neither":                       {state.Pod{Node: "up"}, false, state.NodeUnknown, 0},
 		"without a node":                {state.Pod{Ended: true}, false, state.NodeUnknown, 0},
+		"not Ready for a while":         {state.Pod{Node: "lost", Since: noon.Add(-time.Minute), Started: noon.Add(-time.Hour)}, false, state.NodeNotReady, 1},
+		"not Ready for a moment":        {state.Pod{Node: "lost", Since: noon.Add(-10 * time.Second), Started: noon.Add(-time.Hour)}, false, state.NodeUnknown, 0},
+		"started a moment ago":          {state.Pod{Node: "lost", Since: noon.Add(-time.Hour), Started: noon.Add(-10 * time.Second)}, false, state.NodeUnknown, 0},
+		"does not run":                  {state.Pod{Node: "lost", Since: noon.Add(-time.Hour)}, false, state.NodeUnknown, 0},
+		"Ready":                         {state.Pod{Node: "lost", Ready: true, Since: noon.Add(-time.Hour), Started: noon.Add(-time.Hour)}, false, state.NodeUnknown, 0},
 	} {
 		kube, reads := fake.NewClientset(node("up", corev1.ConditionTrue), node("lost", corev1.ConditionUnknown)), 0
 		kube.PrependReactor("get", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
