@@ -151,6 +151,8 @@ e2e-hosts: build ## whole hosts that reboot, are drained, crash and are cut off,
 	cd test/e2e && code=0; $(LAB) go test -count=1 -timeout 30m -v -run 'TestHosts$$' . || code=$$?; \
 	cd ../node && $(LAB) go run . down && exit $$code
 
+e2e-all: e2e e2e-hosts lab-test ## all tests against real nodes, also those that take long and rarely fail
+
 RUNS ?= 3
 
 # The command line is passed as it is, with what it has of quotes and dollars. A program that is built keeps its exit code.
