@@ -24,8 +24,10 @@ const (
 	Outage = 5 * time.Minute
 	// again is the pause between two attempts to drive the cluster again.
 	again = 2 * time.Second
-	// heapGrowth is by how many percent the heap may grow before the garbage collector runs: a run may wait for hours.
+	// heapGrowth is by how many percent the heap may grow before the garbage collector runs, in a run that takes longer
+	// than short. Such a run may wait for hours. In a short one it was a quarter of the processor time.
 	heapGrowth = 25
+	short      = 2 * time.Minute
 )
 
 // converge runs the engine until the engine has nothing left to do. Without the API server a run loses its lease. The
@@ -33,7 +35,7 @@ const (
 // drives the cluster, or follows the process that drives the cluster then. The run also goes on when a tidb-operator
 // begins to drive the cluster, and when a tidb-operator stops.
 func (r run) converge(ctx context.Context) (plan.Plan, error) {
-	defer resident.Waits(heapGrowth)()
+	defer resident.Waits(heapGrowth, short)()
 	p, err := r.attempt(ctx)
 	for ctx.Err() == nil {
 		came, isCame := errors.AsType[*operatorCame](err)
