@@ -154,11 +154,12 @@ e2e-hosts: build ## whole hosts that reboot, are drained, crash and are cut off,
 e2e-all: e2e e2e-hosts lab-test ## all tests against real nodes, also those that take long and rarely fail
 
 RUNS ?= 3
+LOAD ?= 0
 
 # The command line is passed as it is, with what it has of quotes and dollars. A program that is built keeps its exit code.
 bench: export BENCH_DRIVER = $(value DRIVER)
-bench: build ## measure the operations on the node: make bench RUNS=3 DRIVER='command line of a second driver'
-	cd test/e2e && go build -o ../../bin/bench ./cmd/bench && ../../bin/bench -runs $(RUNS) -driver "$$BENCH_DRIVER"
+bench: build ## measure the operations on the node: make bench RUNS=3 LOAD=2 DRIVER='command line of a second driver'
+	cd test/e2e && go build -o ../../bin/bench ./cmd/bench && ../../bin/bench -runs $(RUNS) -load $(LOAD) -driver "$$BENCH_DRIVER"
 
 KUBECTL ?= kubectl
 

@@ -22,10 +22,12 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/version"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/resident"
 )
 
 // Main runs the command line and returns the exit code.
 func Main(args []string, streams genericiooptions.IOStreams, env func(string) string) int {
+	resident.Starts()
 	quiet()
 	ctx, stop := interruptible(streams.ErrOut)
 	defer stop()

@@ -13,6 +13,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/observe"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/resident"
@@ -24,8 +25,10 @@ const (
 	Outage = 5 * time.Minute
 	// again is the pause between two attempts to drive the cluster again.
 	again = 2 * time.Second
-	// heapGrowth is by how many percent the heap may grow before the garbage collector runs: a run may wait for hours.
+	// heapGrowth is by how many percent the heap may grow before the garbage collector runs, in a run that takes longer
+	// than short. Such a run may wait for hours. In a short one it was a quarter of the processor time.
 	heapGrowth = 25
+	short      = 2 * time.Minute
 )
 
 // converge runs the engine until the engine has nothing left to do. Without the API server a run loses its lease. The
@@ -33,7 +36,7 @@ const (
 // drives the cluster, or follows the process that drives the cluster then. The run also goes on when a tidb-operator
 // begins to drive the cluster, and when a tidb-operator stops.
 func (r run) converge(ctx context.Context) (plan.Plan, error) {
-	defer resident.Waits(heapGrowth)()
+	defer resident.Waits(heapGrowth, short)()
 	p, err := r.attempt(ctx)
 	for ctx.Err() == nil {
 		came, isCame := errors.AsType[*operatorCame](err)
@@ -91,11 +94,23 @@ func (r run) attempt(ctx context.Context) (plan.Plan, error) {
 	}
 	defer func() { _ = held.Release() }()
 	engine.Lease = held
-	r.Drive(&engine, r.Observer, cluster, r.Intent)
+	own := &observe.OwnWrites{}
+	r.Drive(&engine, r.Observer, cluster, status{r.Intent, own})
 	r.Observer.ReadForUpkeep(observe.Fresh)
 	work, over := r.alert(held.Context())
 	defer over()
-	return r.engage(work, cluster, engine, nil)
+	return r.engage(work, cluster, engine, nil, own)
+}
+
+// status writes the status of a TidbCluster, and has no watch report that.
+type status struct {
+	*intent.Client
+	own *observe.OwnWrites
+}
+
+// PatchStatus implements act.StatusWriter.
+func (s status) PatchStatus(ctx context.Context, namespace, name string, patch []byte) (version string, err error) {
+	return s.own.Do(func() (string, error) { return s.Client.PatchStatus(ctx, namespace, name, patch) })
 }
 
 // alert returns the context of a run that drives. The context ends when a tidb-operator begins to drive.
@@ -122,7 +137,7 @@ func (r run) follow(ctx context.Context, c topology.Cluster, e reconcile.Engine,
 		}
 		vacancy <- held
 	}()
-	p, err := r.engage(look, c, e, nil)
+	p, err := r.engage(look, c, e, nil, &observe.OwnWrites{})
 	stop(nil)
 	held := <-vacancy
 	if held != nil && !errors.Is(err, errVacant) { // it came too late to be of use
@@ -143,19 +158,23 @@ func (r run) followOperator(ctx context.Context, c topology.Cluster, e reconcile
 			remedy.Say("see its log, if it does"),
 		},
 	}
-	return r.engage(look, c, e, watched)
+	return r.engage(look, c, e, watched, &observe.OwnWrites{})
 }
 
 // engage runs the engine until it has nothing left to do. If it follows a tidb-operator, watched
-// says whether that one acts.
-func (r run) engage(ctx context.Context, c topology.Cluster, e reconcile.Engine, watched *reaction) (plan.Plan, error) {
+// says whether that one acts. The engine's writes of the status are among own.
+func (r run) engage(
+	ctx context.Context, c topology.Cluster, e reconcile.Engine, watched *reaction, own *observe.OwnWrites,
+) (plan.Plan, error) {
 	meta, err := r.f.Metadata()
 	if err != nil {
 		return plan.Plan{}, err
 	}
 	watch, stop := context.WithCancel(ctx)
 	defer stop()
-	pacer := &reconcile.Pacer{Nudges: observe.Watch(watch, meta, c), Now: r.f.Clock.Now, Wake: r.Observer.ReadChanges().Wake}
+	unchanged := r.Observer.ReadChanges()
+	wake := func(same bool) { unchanged.Wake(!own.Took() && same) }
+	pacer := &reconcile.Pacer{Nudges: own.Watch(watch, meta, c), Now: r.f.Clock.Now, Wake: wake}
 	if watched == nil {
 		return reconcile.Run(ctx, e, pacer)
 	}

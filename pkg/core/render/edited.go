@@ -22,13 +22,22 @@ import (
 // edited returns the fields of the live pod template that are not as they were applied last. It returns none
 // where it is not known what was applied.
 func edited(live *appsv1.StatefulSet) []desired.Edit {
+	texts, known := comparedIn(live)
+	if _, same := unedited.Get(texts); known && same {
+		return nil
+	}
 	applied, ok := lastApplied[appsv1.StatefulSetSpec](live.ObjectMeta)
-	if !ok || equality.Semantic.DeepEqual(applied.Template, live.Spec.Template) {
+	if !ok {
 		return nil
 	}
 	var c comparison
-	c.walk(place{}, templateTree(applied.Template), templateTree(live.Spec.Template))
+	if !equality.Semantic.DeepEqual(applied.Template, live.Spec.Template) {
+		c.walk(place{}, templateTree(applied.Template), templateTree(live.Spec.Template))
+	}
 	if len(c.edits) == 0 {
+		if known {
+			unedited.Add(texts, nil)
+		}
 		return nil
 	}
 	managers := managersOf(live)

@@ -128,7 +128,8 @@ func (a *Actor) patchStatus(ctx context.Context, tc *v1alpha1.TidbCluster, chang
 	if err != nil {
 		return fmt.Errorf("encode status of %s: %w", tidbcluster(tc), err)
 	}
-	return a.intent.PatchStatus(ctx, tc.Namespace, tc.Name, patch)
+	_, err = a.intent.PatchStatus(ctx, tc.Namespace, tc.Name, patch)
+	return err
 }
 
 func tidbcluster(tc *v1alpha1.TidbCluster) string { return "tidbcluster " + tc.Name }

@@ -22,6 +22,10 @@ const Idle = 20 * time.Second
 // server each connection takes nearly a megabyte.
 const idleAtMost = 16
 
+// idleOfMember is how many of them are kept to one member. An observation asks PD's leader for so many things at a
+// time. Each connection beyond would be closed after it, and opened again for the next one.
+const idleOfMember = 8
+
 // maxHeader bounds the header of an answer. Those of members have a few hundred bytes.
 const maxHeader = 64 << 10
 
@@ -48,7 +52,7 @@ func Transport(connect Connect, with *tls.Config) *http.Transport {
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: maxHeader,
 		MaxIdleConns:           idleAtMost,
-		MaxIdleConnsPerHost:    4,
+		MaxIdleConnsPerHost:    idleOfMember,
 		IdleConnTimeout:        Idle,
 		TLSHandshakeTimeout:    10 * time.Second,
 	}

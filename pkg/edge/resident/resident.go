@@ -7,17 +7,32 @@ import (
 	"time"
 )
 
-// settled is when a process has done what is only done at the start. By then the process has read flags, asked
-// everything for the first time and opened connections.
-const settled = 10 * time.Second
+const (
+	// atStart is by how many percent the heap of a process may grow at its start before the garbage collector runs. Most
+	// commands end within a second, with less garbage than the program's file has bytes. To collect it took a fifth of
+	// their processor time.
+	atStart = 200
+	// settled is how much later free memory is returned. By then connections that are not used any more are closed.
+	settled = 10 * time.Second
+)
 
-// Waits has the garbage collector run more often than usual. The heap may then grow by percent of what is in use and
-// not by all of it. Free memory is returned to the operating system when the process has settled. over has the
-// return of memory not happen any more. A GOGC that the user sets is kept.
-func Waits(percent int) (over func()) {
+// Starts has the garbage collector run less often than usual. A GOGC that the user sets is kept.
+func Starts() { growth(atStart) }
+
+// Waits has the garbage collector run more often than at the start, from after on. The heap may then grow by percent
+// of what is in use. Free memory is returned to the operating system a moment later. Neither happens once over was
+// called. A GOGC that the user sets is kept.
+func Waits(percent int, after time.Duration) (over func()) {
+	more := time.AfterFunc(after, func() { growth(percent) })
+	free := time.AfterFunc(after+settled, debug.FreeOSMemory)
+	return func() {
+		more.Stop()
+		free.Stop()
+	}
+}
+
+func growth(percent int) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)
 	}
-	later := time.AfterFunc(settled, debug.FreeOSMemory)
-	return func() { later.Stop() }
 }

@@ -132,7 +132,7 @@ func workQueue(o *order, counted workqueue.MetricsProvider) workqueue.TypedRateL
 // step, and temporary changes in PD are taken back before the leases are released.
 func (d *Daemon) Run(ctx context.Context) error {
 	d.lifetime = ctx
-	defer resident.Waits(heapGrowth)()
+	defer resident.Waits(heapGrowth, 0)()
 	if err := d.mirror.start(ctx); err != nil {
 		return err
 	}

@@ -27,6 +27,8 @@ type Result struct {
 	Code           int
 	Stdout, Stderr string
 	Took           time.Duration
+	// Processor is the processor time of the process, in user and system mode.
+	Processor time.Duration
 }
 
 // Run runs the binary to its end.
@@ -43,6 +45,7 @@ func (p Plugin) Run(ctx context.Context, stdin io.Reader, args ...string) Result
 	} else if err != nil {
 		r.Code, r.Stderr = -1, r.Stderr+err.Error()
 	}
+	r.Processor = processor(cmd)
 	return r
 }
 
@@ -66,7 +69,15 @@ func (p Plugin) Events(ctx context.Context, args ...string) ([]event.Event, Resu
 		events = append(events, e)
 	}
 	code := run.Wait()
-	return events, Result{Code: code, Stderr: run.errOut.String(), Took: time.Since(begun)}, nil
+	return events, Result{Code: code, Stderr: run.errOut.String(), Took: time.Since(begun), Processor: processor(run.cmd)}, nil
+}
+
+// processor returns the processor time of a process that has ended, 0 for one that has not begun.
+func processor(cmd *exec.Cmd) time.Duration {
+	if cmd.ProcessState == nil {
+		return 0
+	}
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
 // Running is a run that has not ended.

@@ -80,7 +80,7 @@ func (c *Client) counts(ctx context.Context, host string) (Counts, error) {
 func linesOf(r io.Reader) ([]byte, error) {
 	var kept bytes.Buffer
 	lines := bufio.NewScanner(r)
-	lines.Buffer(make([]byte, 64<<10), maxLine)
+	lines.Buffer(nil, maxLine) // it begins small, and grows with the longest line
 	for lines.Scan() {
 		rest, ok := bytes.CutPrefix(lines.Bytes(), []byte(metric))
 		if ok && len(rest) > 0 && (rest[0] == '{' || rest[0] == ' ') {

@@ -57,6 +57,11 @@ func (b *bench) measurePlugin(ctx context.Context, run int) error {
 	if err := b.round(ctx, run, b.ours, byPlugin(b.ours.plugin), &b.results.plugin); err != nil {
 		return err
 	}
+	b.say("what changes nothing is measured …")
+	var err error
+	if b.results.asked, err = b.ours.ask(ctx, b.results.asked); err != nil {
+		return err
+	}
 	client := b.ours.pdClient()
 	defer client.Close()
 	b.say("PD's leader is moved, without the plugin …")

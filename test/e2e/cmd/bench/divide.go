@@ -7,10 +7,11 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 )
 
-// measured is one run of an operation. A second driver has no events.
+// measured is one run of an operation. A second driver has no events, and no processor time.
 type measured struct {
-	wall   time.Duration
-	events []event.Event
+	wall      time.Duration
+	events    []event.Event
+	processor time.Duration // of the plugin's process
 }
 
 // division is what the wall of an operation went into. What is neither waited for Kubernetes nor

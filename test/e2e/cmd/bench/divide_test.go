@@ -59,7 +59,7 @@ func upgrade() []event.Event {
 func TestDivide(t *testing.T) {
 	// Pods: 3.1 to 7.1 and 9 to 12. Database: the move, 7.1 to 8.1, and 12 to 13.
 	want := division{pods: 7 * s, database: 4 * s, own: 3 * s}
-	if got := divide(measured{14 * s, upgrade()}); got != want {
+	if got := divide(measured{wall: 14 * s, events: upgrade()}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	if got := divide(measured{wall: s}); got != (division{own: s}) {
@@ -70,10 +70,10 @@ func TestDivide(t *testing.T) {
 // A step is the database's by its action; a move that PD refuses takes time as well.
 func TestStepsInDatabase(t *testing.T) {
 	refused := []event.Event{{Time: at(2), Type: event.Failed, Action: "RemoveStore", Seconds: 2}}
-	if got := divide(measured{3 * s, refused}); got.database != 2*s {
+	if got := divide(measured{wall: 3 * s, events: refused}); got.database != 2*s {
 		t.Errorf("%+v, want 2 s in the database", got)
 	}
-	if got := divide(measured{3 * s, did(0, "Apply", "evict region leaders", 2)}); got.own != 3*s {
+	if got := divide(measured{wall: 3 * s, events: did(0, "Apply", "evict region leaders", 2)}); got.own != 3*s {
 		t.Errorf("%+v, want all of it our own", got)
 	}
 }

@@ -22,7 +22,7 @@ func byPlugin(p plugin.Plugin) drive {
 		if err == nil && result.Code != 0 {
 			err = fmt.Errorf("exit code %d: %s", result.Code, result.Stderr)
 		}
-		return measured{result.Took, events}, err
+		return measured{result.Took, events, result.Processor}, err
 	}
 }
 

@@ -26,6 +26,10 @@ const (
 )
 
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == spinFlag {
+		spin(os.Stdin)
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
@@ -36,6 +40,7 @@ func main() {
 type options struct {
 	runs   int
 	driver string
+	load   int
 }
 
 func parse(args []string, errOut io.Writer) (options, error) {
@@ -44,6 +49,7 @@ func parse(args []string, errOut io.Writer) (options, error) {
 	flags.SetOutput(errOut)
 	flags.IntVar(&o.runs, "runs", 3, "how often each operation is measured")
 	flags.StringVar(&o.driver, "driver", "", "a second driver, measured beside the plugin: a `command line` for sh -c, with "+placeholders)
+	flags.IntVar(&o.load, "load", 0, "how many processes use up a processor each while it is measured")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -53,6 +59,8 @@ func parse(args []string, errOut io.Writer) (options, error) {
 		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	case o.runs < 1:
 		err = fmt.Errorf("-runs %d: it has to be 1 at least", o.runs)
+	case o.load < 0:
+		err = fmt.Errorf("-load %d: it has to be 0 at least", o.load)
 	}
 	if err != nil {
 		fmt.Fprintln(errOut, "bench:", err)
@@ -114,7 +122,12 @@ func measureOn(ctx context.Context, n *node.Node, root string, o options, out, p
 		theirs: newTarget(n, pods, binary, "bench-driver"),
 		taken:  newTarget(n, pods, binary, "bench-taken-over"),
 	}
+	end, err := load(ctx, o.load)
+	if err != nil {
+		return err
+	}
 	err = b.measure(ctx)
+	_ = end() // an interrupt has ended them already
 	b.results.print(out, o)
 	return errors.Join(err, b.results.unwritten())
 }

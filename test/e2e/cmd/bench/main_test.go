@@ -17,6 +17,7 @@ func TestBadInput(t *testing.T) {
 		{"-runs 0", usage, "-runs 0: it has to be 1 at least"},
 		{"-runs -1", usage, "-runs -1"},
 		{"-runs many", usage, "invalid value"},
+		{"-load -1", usage, "-load -1: it has to be 0 at least"},
 		{"-twice", usage, "not defined: -twice"},
 		{"again", usage, `unexpected argument "again"`},
 		{"-h", passed, "{operation}"},

@@ -10,7 +10,7 @@ import (
 )
 
 func TestProfile(t *testing.T) {
-	p := profileOf(measured{14 * s, upgrade()})
+	p := profileOf(measured{wall: 14 * s, events: upgrade()})
 	want(t, "gates", p.gates, []part{
 		{"pd MemberServing ×1", 5 * s},
 		{"tikv MemberServing ×2", 3 * s},
@@ -40,7 +40,7 @@ func TestProfileOfManyKinds(t *testing.T) {
 		reason := fmt.Sprint("Reason", n)
 		events = append(events, gate(0, event.Waiting, "", "", reason, event.FromKubernetes), gate(float64(n), event.Passed, "", "", reason, event.FromKubernetes))
 	}
-	p := profileOf(measured{9 * s, events})
+	p := profileOf(measured{wall: 9 * s, events: events})
 	if len(p.gates) != kinds || p.gates[0] != (part{"cluster Reason9 ×1", 9 * s}) || p.gates[7] != (part{"cluster Reason2 ×1", 2 * s}) {
 		t.Errorf("%v, want the %d largest", p.gates, kinds)
 	}
@@ -48,7 +48,7 @@ func TestProfileOfManyKinds(t *testing.T) {
 
 // A run in which nothing takes longer than the limit has no long parts.
 func TestProfileOfShortRun(t *testing.T) {
-	p := profileOf(measured{500 * time.Millisecond, append(did(0, "Apply", "update", 0.2), event.Event{Time: at(0.4), Type: event.Done})})
+	p := profileOf(measured{wall: 500 * time.Millisecond, events: append(did(0, "Apply", "update", 0.2), event.Event{Time: at(0.4), Type: event.Done})})
 	if len(p.gates)+len(p.steps)+len(p.idle) > 0 {
 		t.Errorf("%+v, want nothing that is long", p)
 	}

@@ -17,6 +17,7 @@ type results struct {
 	// taken is what was measured with clusters like those of tidb-operator.
 	taken       side
 	takenFloors floors
+	asked       []times // processor times, by ask
 }
 
 // unwritten returns an error if a write failed, or is lost, that a client made while the plugin drove.
@@ -39,7 +40,11 @@ func (r results) print(out io.Writer, o options) {
 		return
 	}
 	fmt.Fprintf(out, "Walls and floors are of %d runs; what was waited for is of the run with the median wall.\n\n", len(r.plugin.runs[0]))
+	if o.load > 0 {
+		fmt.Fprintf(out, "Measured beside %d processes that each use up a processor, the floors as well.\n\n", o.load)
+	}
 	markdown(out, r.operations(o))
+	r.printProcessor(out, o.runs)
 	if o.driver != "" {
 		fmt.Fprintf(out, "\nThe second driver: %s\n", o.driver)
 	}

@@ -23,7 +23,7 @@ func example() results {
 		r.plugin.runs = append(r.plugin.runs, []measured{{wall: base + 2*s}, {wall: base}, {wall: base + s}})
 		r.driver.runs = append(r.driver.runs, nil)
 	}
-	r.plugin.runs[3] = []measured{{wall: 20 * s}, {14 * s, upgrade()}, {wall: 12 * s}}
+	r.plugin.runs[3] = []measured{{wall: 20 * s}, {wall: 14 * s, events: upgrade(), processor: 2900 * time.Millisecond}, {wall: 12 * s}}
 	r.driver.runs[0] = []measured{{wall: 50 * s}, {wall: 60 * s}, {wall: 40 * s}}
 	r.driver.runs[1] = []measured{{wall: 28 * s}}
 	r.floors.restarts = []restarts{
@@ -35,6 +35,7 @@ func example() results {
 		{{from: "pd-0", to: "pd-1", took: s, account: workload.Account{Longest: 1500 * time.Millisecond}}},
 		{{from: "pd-1", to: "pd-2", took: 2 * s, account: workload.Account{Longest: 900 * time.Millisecond, Failed: []error{errors.New("x")}}}},
 	}
+	r.asked = []times{{300 * time.Millisecond, 280 * time.Millisecond}, {90 * time.Millisecond}}
 	r.floors.removals = times{3 * s, 11 * s, 6 * s}
 	r.taken.runs = [][]measured{{{wall: 90 * s}, {wall: 95 * s}}}
 	r.takenFloors.restarts = []restarts{{{"pd", 6 * s}, {"tikv", 2 * s}, {"tidb", 72 * s}}}
@@ -51,7 +52,7 @@ func example() results {
 
 func TestPrint(t *testing.T) {
 	var out bytes.Buffer
-	example().print(&out, options{runs: 3, driver: "tool {operation}"})
+	example().print(&out, options{runs: 3, driver: "tool {operation}", load: 2})
 	const file = "testdata/results.txt"
 	if *update {
 		if err := os.WriteFile(file, out.Bytes(), 0o600); err != nil {
