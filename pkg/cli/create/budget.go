@@ -11,8 +11,8 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/budget"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/observe"
@@ -27,10 +27,10 @@ func makeBudgets(ctx context.Context, f *factory.Factory, kube kubernetes.Interf
 		if err != nil {
 			break
 		}
-		if len(render.BudgetsOf(have.Items, c.Labels(g.Kind))) > 0 {
+		if len(budget.Selecting(have.Items, c.Labels(g.Kind))) > 0 {
 			continue
 		}
-		wanted := render.Budget(c, g.Kind).Manifest.(*policyv1.PodDisruptionBudget)
+		wanted := budget.Of(c, g.Kind).Manifest.(*policyv1.PodDisruptionBudget)
 		_, err = kube.PolicyV1().PodDisruptionBudgets(c.Namespace).Create(ctx, wanted, metav1.CreateOptions{FieldManager: intent.FieldManager})
 		if apierrors.IsAlreadyExists(err) {
 			err = nil

@@ -6,9 +6,9 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/budget"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 )
 
@@ -16,12 +16,12 @@ import (
 func budgetsMissing(l Look) []Finding {
 	var all []Finding
 	for _, g := range l.Wanted.Groups {
-		if l.Budgets == nil || g.Suspend || g.Size() < 2 || len(render.BudgetsOf(l.Budgets.Items, podLabels(l, g))) > 0 {
+		if l.Budgets == nil || g.Suspend || g.Size() < 2 || len(budget.Selecting(l.Budgets.Items, podLabels(l, g))) > 0 {
 			continue
 		}
 		all = append(all, Finding{
 			Component: g.Kind, Seen: "no PodDisruptionBudget selects its pods",
-			Fix:    []step.Step{step.Apply{Component: g.Kind, Object: render.Budget(l.Wanted.Cluster, g.Kind)}},
+			Fix:    []step.Step{step.Apply{Component: g.Kind, Object: budget.Of(l.Wanted.Cluster, g.Kind)}},
 			Remedy: remedy.Remedy{remedy.Run("make one, so that one pod at a time is evicted", l.Wanted.Cluster.Plugin("doctor", "--fix"))},
 		})
 	}
@@ -35,7 +35,7 @@ func budgetsOverlap(l Look) []Finding {
 	}
 	var all []Finding
 	for _, g := range l.Wanted.Groups {
-		budgets := render.BudgetsOf(l.Budgets.Items, podLabels(l, g))
+		budgets := budget.Selecting(l.Budgets.Items, podLabels(l, g))
 		if len(budgets) < 2 {
 			continue
 		}

@@ -1,8 +1,9 @@
-package render
+package budget
 
 import (
 	"testing"
 
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -11,8 +12,8 @@ import (
 
 // TestBudget: a budget selects the pods of its component alone, and goes with the TidbCluster.
 func TestBudget(t *testing.T) {
-	c := load(t, "basic")
-	b := Budget(c, topology.TiKV).Manifest.(*policyv1.PodDisruptionBudget)
+	c := topology.New(&v1alpha1.TidbCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "basic", UID: "1"}})
+	b := Of(c, topology.TiKV).Manifest.(*policyv1.PodDisruptionBudget)
 	if got := b.Spec.MaxUnavailable.IntValue(); got != 1 {
 		t.Errorf("pods that may be evicted at a time: got %d, want 1", got)
 	}
@@ -20,7 +21,7 @@ func TestBudget(t *testing.T) {
 		t.Error("the budget stays when the TidbCluster is deleted")
 	}
 	for _, k := range topology.Kinds() {
-		if got, want := len(BudgetsOf([]policyv1.PodDisruptionBudget{*b}, c.Labels(k))), k == topology.TiKV; (got == 1) != want {
+		if got, want := len(Selecting([]policyv1.PodDisruptionBudget{*b}, c.Labels(k))), k == topology.TiKV; (got == 1) != want {
 			t.Errorf("pods of %s: selected by %d budgets", k, got)
 		}
 	}
@@ -41,7 +42,7 @@ func TestBudgetsOfOthers(t *testing.T) {
 		"not understood": {&metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Like"}}}, 0},
 	} {
 		b := policyv1.PodDisruptionBudget{Spec: policyv1.PodDisruptionBudgetSpec{Selector: tt.selector}}
-		if got := len(BudgetsOf([]policyv1.PodDisruptionBudget{b}, pods)); got != tt.want {
+		if got := len(Selecting([]policyv1.PodDisruptionBudget{b}, pods)); got != tt.want {
 			t.Errorf("%s: got %d, want %d", name, got, tt.want)
 		}
 	}
