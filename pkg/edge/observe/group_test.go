@@ -3,9 +3,11 @@ package observe
 import (
 	"context"
 	"errors"
+	"net/http"
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
@@ -50,9 +52,9 @@ func TestSinceWhen(t *testing.T) {
 		Pods: []*corev1.Pod{runningPod(topology.TiDB, "basic-tidb-0")},
 	}.sort(c)
 	want := topology.Group{Kind: topology.TiDB, Replicas: 3}
-	o.group(t.Context(), c, want, seen, database{})
+	o.groups(t.Context(), c, []topology.Group{want}, seen, database{})
 	now = noon.Add(time.Minute)
-	g := o.group(t.Context(), c, want, seen, database{})
+	g := o.groups(t.Context(), c, []topology.Group{want}, seen, database{})[0]
 	if len(g.Members) != 3 || !g.Set.Exists {
 		t.Fatalf("got %+v", g)
 	}
@@ -74,6 +76,35 @@ func TestSinceWhen(t *testing.T) {
 	}
 }
 
+// TestComponentsAreAskedTogether: members on a host that is lost answer nothing. They cost the time for one answer, and not
+// that time for each component.
+func TestComponentsAreAskedTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := basic
+		c.Source = &v1alpha1.TidbCluster{}
+		o := through(func(r *http.Request) (*http.Response, error) { <-r.Context().Done(); return nil, r.Context().Err() })
+		o.history = newHistory()
+		l := Objects{}
+		d := database{listed: map[topology.Kind]map[int]listed{}}
+		var wanted []topology.Group
+		for _, k := range []topology.Kind{topology.PD, topology.TiKV, topology.TiDB} {
+			wanted = append(wanted, topology.Group{Kind: k, Replicas: 1})
+			l.Pods = append(l.Pods, runningPod(k, c.PodName(k, 0)))
+			d.listed[k] = map[int]listed{0: {Database: state.Database{Presence: state.Present, State: state.StoreDown}}}
+		}
+		begun := time.Now()
+		all := o.groups(t.Context(), c, wanted, l.sort(c), d)
+		if took := time.Since(begun); took != readTimeout {
+			t.Errorf("took %s, want %s", took, readTimeout)
+		}
+		for i, g := range all {
+			if len(g.Members) != 1 || g.Members[0].Kind != wanted[i].Kind || g.Members[0].Up() {
+				t.Errorf("%s: got %+v", wanted[i].Kind, g.Members)
+			}
+		}
+	})
+}
+
 // TestMembersAreAsked: each component's members are asked in its own way.
 func TestMembersAreAsked(t *testing.T) {
 	c := basic
@@ -91,7 +122,7 @@ func TestMembersAreAsked(t *testing.T) {
 		name := c.PodName(k, 0)
 		seen := Objects{Pods: []*corev1.Pod{runningPod(k, name)}}.sort(c)
 		seen.claims[k][0] = []state.Claim{{Name: "data"}}
-		g := o.group(t.Context(), c, topology.Group{Kind: k}, seen, silent)
+		g := o.groups(t.Context(), c, []topology.Group{topology.Group{Kind: k}}, seen, silent)[0]
 		if len(g.Members) != size || g.Members[0].Database.Answer != state.Refused || g.Members[0].Claims[0].Name != "data" {
 			t.Errorf("%s: %+v", k, g.Members)
 		}
@@ -114,7 +145,7 @@ func TestNodeOfAMember(t *testing.T) {
 	o.kube = fake.NewClientset(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "up"}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{ready}}})
 	pod := runningPod(topology.TiDB, c.PodName(topology.TiDB, 0))
 	pod.Spec.NodeName, pod.Status.Phase = "up", corev1.PodFailed
-	g := o.group(t.Context(), c, topology.Group{Kind: topology.TiDB}, Objects{Pods: []*corev1.Pod{pod}}.sort(c), database{})
+	g := o.groups(t.Context(), c, []topology.Group{topology.Group{Kind: topology.TiDB}}, Objects{Pods: []*corev1.Pod{pod}}.sort(c), database{})[0]
 	if got := g.Members[0].Pod.NodeState; got != state.NodeReady {
 		t.Errorf("node state %d, want Ready", got)
 	}

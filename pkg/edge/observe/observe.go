@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -152,9 +153,9 @@ func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source)
 	book := ledger.Read(ledger.Of(seen.ledger, snap.PD.ClusterID))
 	snap.Evictions, snap.Removals, snap.Drains = book.Evictions, book.Removals, book.Drains
 	snap.Templates, snap.RulesEnabled = book.Templates, book.RulesEnabled
-	for _, g := range c.Groups {
-		snap.Groups[g.Kind] = o.group(ctx, c, g, seen, base)
-		o.explain(ctx, c, g.Kind, snap.Groups[g.Kind].Members)
+	for i, g := range o.groups(ctx, c, c.Groups, seen, base) {
+		snap.Groups[c.Groups[i].Kind] = g
+		o.explain(ctx, c, c.Groups[i].Kind, g.Members)
 	}
 	snap.PD.Healthy += base.servingByOwnAccount(snap.Groups[topology.PD].Members)
 	o.readNodes(ctx, c, &snap)
@@ -216,8 +217,29 @@ func ordinals(c topology.Cluster, want topology.Group, set state.Set, seen objec
 	return slices.Compact(all)
 }
 
-// group joins what Kubernetes and what the database says about a component's members.
-func (o *Observer) group(ctx context.Context, c topology.Cluster, want topology.Group, seen objects, base database) state.Group {
+// groups joins what Kubernetes, the database and the members themselves say about the members of components. The members
+// of all components are asked at the same time. Otherwise a host that is lost would cost the time that a member may take
+// to answer once for each component that has a member there.
+func (o *Observer) groups(ctx context.Context, c topology.Cluster, wanted []topology.Group, seen objects, base database) []state.Group {
+	all := make([]state.Group, len(wanted))
+	for i, want := range wanted {
+		all[i] = o.listed(c, want, seen, base)
+	}
+	var asked sync.WaitGroup
+	for i, want := range wanted {
+		if ask := readerOf(want.Kind).ask; ask != nil {
+			asked.Go(func() { ask(o, ctx, c, all[i].Members) })
+		}
+	}
+	asked.Wait()
+	for i, want := range wanted {
+		o.conclude(ctx, c, want.Kind, all[i].Members, base)
+	}
+	return all
+}
+
+// listed returns a component with what Kubernetes and PD say about its members.
+func (o *Observer) listed(c topology.Cluster, want topology.Group, seen objects, base database) state.Group {
 	k := want.Kind
 	g := state.Group{Set: set(seen.existing.Sets[k])}
 	written := render.WrittenConfig(c, k, seen.existing)
@@ -233,20 +255,20 @@ func (o *Observer) group(ctx context.Context, c topology.Cluster, want topology.
 		m.Database, m.StoreLabels = known.Database, known.labels
 		g.Members = append(g.Members, m)
 	}
-	reader := readerOf(k)
-	if reader.ask != nil {
-		reader.ask(o, ctx, c, g.Members)
-	}
-	base.heldByClaims(g.Members)
-	reader.fillInSince(c.Source.Status, g.Members)
-	o.nodes.read(ctx, o.kube, o.now(), g.Members)
-	for i := range g.Members {
-		m := &g.Members[i]
+	return g
+}
+
+// conclude adds what follows from all that was said about the members of a component, and since when that has been so.
+func (o *Observer) conclude(ctx context.Context, c topology.Cluster, k topology.Kind, members []state.Member, base database) {
+	base.heldByClaims(members)
+	readerOf(k).fillInSince(c.Source.Status, members)
+	o.nodes.read(ctx, o.kube, o.now(), members)
+	for i := range members {
+		m := &members[i]
 		m.NotServing = trueSince(o.history.notServing, m.Name, !m.Up(), o.now())
 		m.ReportedDown = trueSince(o.history.reportedDown, m.Name, m.Denied(), o.now())
 		m.Ended = o.history.endedSince(m.Name, m.Pod, o.now())
 		m.Refusing = trueSince(o.history.refusing, m.Name, m.Database.Answer == state.Refused, o.now())
 		m.Silent = trueSince(o.history.silent, m.Name, m.Database.Answer == state.NoAnswer, o.now())
 	}
-	return g
 }

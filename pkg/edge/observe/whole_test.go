@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -139,10 +140,10 @@ func TestWholeObservation(t *testing.T) {
 		t.Error("the connection was left open")
 	}
 	o.Close()
-	told := 0
-	dialer.onDial = func() { told = dialer.told }
-	if look(); told != 3 || dialer.told != 0 {
-		t.Errorf("while members were asked, %d pods were told to the dialer, %d afterwards", told, dialer.told)
+	var told atomic.Int64 // members of several components are dialed at the same time
+	dialer.onDial = func() { told.Store(int64(dialer.told)) }
+	if look(); told.Load() != 3 || dialer.told != 0 {
+		t.Errorf("while members were asked, %d pods were told to the dialer, %d afterwards", told.Load(), dialer.told)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
