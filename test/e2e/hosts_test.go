@@ -52,6 +52,7 @@ func TestHosts(t *testing.T) {
 		{"drain of two hosts", s.drainTwo},
 		{"crash during an upgrade", s.crashDuringUpgrade},
 		{"out of the plugin's reach", s.outOfReach},
+		{"given up, and back", s.givenUp},
 	} {
 		seen := s.watchMembers(t)
 		t.Run(part.name, part.test)
@@ -164,6 +165,41 @@ func (s environment) outOfReach(t *testing.T) {
 	s.host(t, "mend", "node1")
 	s.tidb(t, 0, "sync", cluster)
 	s.converges(t)
+}
+
+// givenUp: a host is lost, a person has its members replaced, and the host comes back. The replacements serve before that,
+// as far as the other hosts have room for them, and leave again when the person asks for that.
+func (s environment) givenUp(t *testing.T) {
+	version := s.look(t).Members[0].Version
+	s.host(t, "crash", "node2")
+	s.eventually(t, "Kubernetes notices that node2 is lost", func() bool { return !s.nodeReady(t, "node2") })
+	r := s.plugin.Run(t.Context(), nil, "failover", cluster, "run", "--now", "--yes", "--timeout", "2m")
+	t.Logf("exit %d\n%s\n%s", r.Code, r.Stdout, r.Stderr)
+	up := 0
+	for _, m := range s.look(t).Members {
+		if m.Component == "tikv" && m.Up {
+			up++
+		}
+	}
+	if up < 3 {
+		t.Errorf("%d stores serve while the host is lost, want 3", up)
+	}
+	s.host(t, "mend", "node2")
+	s.tidb(t, 0, "sync", cluster)
+	s.tidb(t, 0, "failover", cluster, "recover", "--yes")
+	s.tidb(t, 0, "sync", cluster)
+	s.wantMembers(t, map[string]int{"pd": 3, "tikv": 3, "tidb": 2}, release{all: version})
+}
+
+func (s environment) nodeReady(t *testing.T, name string) bool {
+	t.Helper()
+	node, err := s.Kube.CoreV1().Nodes().Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
 }
 
 // host has the node do something to a host.
