@@ -11,9 +11,8 @@ import (
 )
 
 // OwnWrites are the writes of a TidbCluster's status by this process. A watch reports each of them as a change of the
-// TidbCluster. Without OwnWrites every one would lead to another observation, of which nothing is learnt: in an upgrade
-// these were two of five. A write is known by the version that it has made, so a change by another process is never
-// taken for one. The zero value is ready to use. It is safe for concurrent use.
+// TidbCluster. Without OwnWrites each one would lead to another observation, of which nothing is learnt. A write is
+// known by the version that it has made, so a change by another process is never taken for one. The zero value is ready to use. It is safe for concurrent use.
 type OwnWrites struct {
 	mu      sync.Mutex
 	nudge   func()
