@@ -54,9 +54,11 @@ func TestHosts(t *testing.T) {
 		{"out of the plugin's reach", s.outOfReach},
 		{"given up, and back", s.givenUp},
 	} {
-		seen := s.watchMembers(t)
-		t.Run(part.name, part.test)
-		seen.check(t, part.name)
+		t.Run(part.name, func(t *testing.T) {
+			seen := s.watchMembers(t)
+			part.test(t)
+			seen.check(t)
+		})
 	}
 	account := writer.Stop()
 	t.Log("the client's account:", account, account.Stalls)
@@ -316,12 +318,12 @@ func (o *observed) note(pods []corev1.Pod) {
 }
 
 // check asserts that PD kept its quorum, and that no two stores were missing at the same time.
-func (o *observed) check(t *testing.T, during string) {
+func (o *observed) check(t *testing.T) {
 	t.Helper()
 	o.stop()
 	for _, component := range []string{"pd", "tikv"} {
 		if o.least[component] < 2 {
-			t.Errorf("%s: %d of 3 members of %s were Ready at %s", during, o.least[component], component, o.at[component])
+			t.Errorf("%d of 3 members of %s were Ready at %s", o.least[component], component, o.at[component])
 		}
 	}
 }

@@ -218,8 +218,8 @@ func ordinals(c topology.Cluster, want topology.Group, set state.Set, seen objec
 }
 
 // groups joins what Kubernetes, the database and the members themselves say about the members of components. The members
-// of all components are asked at the same time. Otherwise a host that is lost would cost the time that a member may take
-// to answer once for each component that has a member there.
+// of all components are asked at the same time. A member on a lost host costs the time of readTimeout, which would
+// otherwise be lost once for each component.
 func (o *Observer) groups(ctx context.Context, c topology.Cluster, wanted []topology.Group, seen objects, base database) []state.Group {
 	all := make([]state.Group, len(wanted))
 	for i, want := range wanted {
