@@ -16,7 +16,7 @@ import (
 // Random returns the model of the random run of a seed, at its beginning, without daemons.
 func Random(seed uint64) *Model {
 	o := drawn(seed, rand.New(rand.NewPCG(seed, 2)))
-	o.Daemons = 0
+	o.Daemons, o.Slots = 0, nil // the stand-ins of the database number members as the model does
 	return begun(o)
 }
 
