@@ -68,7 +68,8 @@ func (d *decision) leavesBefore(m state.Member, most int) (state.Member, bool) {
 	return state.Member{}, false
 }
 
-// turn returns how many of the members that are to be removed leave before a member.
+// turn returns how many of the members that are to be removed leave before a member. It returns -1 for a member that
+// stays.
 func turn(surplus []state.Member, m state.Member) int {
 	return slices.IndexFunc(surplus, func(o state.Member) bool { return o.Ordinal == m.Ordinal })
 }
