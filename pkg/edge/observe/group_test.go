@@ -122,7 +122,7 @@ func TestMembersAreAsked(t *testing.T) {
 		name := c.PodName(k, 0)
 		seen := Objects{Pods: []*corev1.Pod{runningPod(k, name)}}.sort(c)
 		seen.claims[k][0] = []state.Claim{{Name: "data"}}
-		g := o.groups(t.Context(), c, []topology.Group{topology.Group{Kind: k}}, seen, silent)[0]
+		g := o.groups(t.Context(), c, []topology.Group{{Kind: k}}, seen, silent)[0]
 		if len(g.Members) != size || g.Members[0].Database.Answer != state.Refused || g.Members[0].Claims[0].Name != "data" {
 			t.Errorf("%s: %+v", k, g.Members)
 		}
@@ -145,7 +145,7 @@ func TestNodeOfAMember(t *testing.T) {
 	o.kube = fake.NewClientset(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "up"}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{ready}}})
 	pod := runningPod(topology.TiDB, c.PodName(topology.TiDB, 0))
 	pod.Spec.NodeName, pod.Status.Phase = "up", corev1.PodFailed
-	g := o.groups(t.Context(), c, []topology.Group{topology.Group{Kind: topology.TiDB}}, Objects{Pods: []*corev1.Pod{pod}}.sort(c), database{})[0]
+	g := o.groups(t.Context(), c, []topology.Group{{Kind: topology.TiDB}}, Objects{Pods: []*corev1.Pod{pod}}.sort(c), database{})[0]
 	if got := g.Members[0].Pod.NodeState; got != state.NodeReady {
 		t.Errorf("node state %d, want Ready", got)
 	}

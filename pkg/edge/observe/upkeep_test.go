@@ -277,7 +277,7 @@ func TestClaimsOnly(t *testing.T) {
 			seen.existing.Sets = map[topology.Kind]*appsv1.StatefulSet{topology.PD: {}}
 		}
 		o := &Observer{now: func() time.Time { return noon }, history: newHistory()}
-		g := o.groups(t.Context(), c, []topology.Group{topology.Group{Kind: topology.PD, Replicas: 3}}, seen, database{})[0]
+		g := o.groups(t.Context(), c, []topology.Group{{Kind: topology.PD, Replicas: 3}}, seen, database{})[0]
 		if len(g.Members) != want || reclaims && !g.Members[4].Claims[0].Marked {
 			t.Errorf("reclaims %t: got %+v", reclaims, g.Members)
 		}
