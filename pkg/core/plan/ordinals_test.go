@@ -37,6 +37,16 @@ func TestOrdinalsStart(t *testing.T) {
 	}
 }
 
+// Servers of TiDB have no data, so that others may take their place.
+func TestOrdinalsStartOfServers(t *testing.T) {
+	c := plantest.New(3, 4, 2)
+	c.Set(topology.TiDB, func(s *state.Set) { s.Start = 1 })
+	c.Want(topology.TiDB).Start = 1
+	if p := c.Decide(); len(p.Gates) > 0 && p.Gates[0].Reason == plan.OrdinalsKept {
+		t.Errorf("got %s", plantest.Text(p))
+	}
+}
+
 // A suspension deletes the StatefulSet, which alone has the first ordinal. Members with data would not come back.
 func TestOrdinalsLostBySuspension(t *testing.T) {
 	c := plantest.New(3, 4, 2).Numbered(topology.Ordinals{Start: 2})

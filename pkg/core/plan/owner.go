@@ -8,6 +8,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // notDriven returns a gate for each component with pods that are not controlled by a StatefulSet of
@@ -41,7 +42,7 @@ func leftOut(w desired.State, s state.Snapshot) []Gate {
 	for _, g := range w.Groups {
 		got := s.Groups[g.Kind]
 		i := slices.IndexFunc(got.Members, func(m state.Member) bool { return m.Ordinal < got.Set.Start && m.CountedOn() })
-		if i < 0 {
+		if i < 0 || g.Kind.Data() == topology.None {
 			continue
 		}
 		m, name := got.Members[i], w.Cluster.SetName(g.Kind)
