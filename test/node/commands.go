@@ -78,7 +78,7 @@ func onNode(do func(context.Context, *cluster.Node, []string) error) func(contex
 	}
 }
 
-// drain does not keep other commands from the node: what it waits for may need one of them.
+// drain lets other commands use the node at the same time, because a drain may wait until a person runs such a command.
 func drain(ctx context.Context, layout cluster.Layout, operands []string) error {
 	node, err := cluster.Open(layout, os.Stderr)
 	if err != nil {

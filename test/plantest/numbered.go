@@ -60,8 +60,8 @@ func (to numbers) names(text string) string {
 	})
 }
 
-// copied returns a deep copy of a value in which all texts name the members anew. Values of fields that are not exported,
-// such as those of a time, are copied as they are.
+// copied returns a deep copy of a value in which all texts have the new names of the members. Fields that are not
+// exported, such as the fields of a time, keep their values.
 func (to numbers) copied(v reflect.Value) reflect.Value {
 	next := reflect.New(v.Type()).Elem()
 	next.Set(v)

@@ -13,7 +13,6 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/observe"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/resident"
@@ -94,23 +93,11 @@ func (r run) attempt(ctx context.Context) (plan.Plan, error) {
 	}
 	defer func() { _ = held.Release() }()
 	engine.Lease = held
-	own := &observe.OwnWrites{}
-	r.Drive(&engine, r.Observer, cluster, status{r.Intent, own})
+	r.Drive(&engine, r.Observer, cluster, r.Intent)
 	r.Observer.ReadForUpkeep(observe.Fresh)
 	work, over := r.alert(held.Context())
 	defer over()
-	return r.engage(work, cluster, engine, nil, own)
-}
-
-// status writes the status of a TidbCluster, and has no watch report that.
-type status struct {
-	*intent.Client
-	own *observe.OwnWrites
-}
-
-// PatchStatus implements act.StatusWriter.
-func (s status) PatchStatus(ctx context.Context, namespace, name string, patch []byte) (version string, err error) {
-	return s.own.Do(func() (string, error) { return s.Client.PatchStatus(ctx, namespace, name, patch) })
+	return r.engage(work, cluster, engine, nil)
 }
 
 // alert returns the context of a run that drives. The context ends when a tidb-operator begins to drive.
@@ -137,7 +124,7 @@ func (r run) follow(ctx context.Context, c topology.Cluster, e reconcile.Engine,
 		}
 		vacancy <- held
 	}()
-	p, err := r.engage(look, c, e, nil, &observe.OwnWrites{})
+	p, err := r.engage(look, c, e, nil)
 	stop(nil)
 	held := <-vacancy
 	if held != nil && !errors.Is(err, errVacant) { // it came too late to be of use
@@ -158,23 +145,19 @@ func (r run) followOperator(ctx context.Context, c topology.Cluster, e reconcile
 			remedy.Say("see its log, if it does"),
 		},
 	}
-	return r.engage(look, c, e, watched, &observe.OwnWrites{})
+	return r.engage(look, c, e, watched)
 }
 
 // engage runs the engine until it has nothing left to do. If it follows a tidb-operator, watched
-// says whether that one acts. The engine's writes of the status are among own.
-func (r run) engage(
-	ctx context.Context, c topology.Cluster, e reconcile.Engine, watched *reaction, own *observe.OwnWrites,
-) (plan.Plan, error) {
+// says whether that one acts.
+func (r run) engage(ctx context.Context, c topology.Cluster, e reconcile.Engine, watched *reaction) (plan.Plan, error) {
 	meta, err := r.f.Metadata()
 	if err != nil {
 		return plan.Plan{}, err
 	}
 	watch, stop := context.WithCancel(ctx)
 	defer stop()
-	unchanged := r.Observer.ReadChanges()
-	wake := func(same bool) { unchanged.Wake(!own.Took() && same) }
-	pacer := &reconcile.Pacer{Nudges: own.Watch(watch, meta, c), Now: r.f.Clock.Now, Wake: wake}
+	pacer := &reconcile.Pacer{Nudges: observe.Watch(watch, meta, c), Now: r.f.Clock.Now, Wake: r.Observer.ReadChanges().Wake}
 	if watched == nil {
 		return reconcile.Run(ctx, e, pacer)
 	}

@@ -37,7 +37,7 @@ type Set struct {
 	// below Partition.
 	UpdateRevision  string
 	CurrentRevision string
-	// Start is spec.ordinals.start: the ordinal of its first pod. The plugin leaves it as it is.
+	// Start is spec.ordinals.start, the ordinal of the first pod. The plugin does not change the field.
 	Start int
 	// Slots are ordinals without a pod, the lowest first.
 	Slots []int

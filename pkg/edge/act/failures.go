@@ -128,8 +128,7 @@ func (a *Actor) patchStatus(ctx context.Context, tc *v1alpha1.TidbCluster, chang
 	if err != nil {
 		return fmt.Errorf("encode status of %s: %w", tidbcluster(tc), err)
 	}
-	_, err = a.intent.PatchStatus(ctx, tc.Namespace, tc.Name, patch)
-	return err
+	return a.intent.PatchStatus(ctx, tc.Namespace, tc.Name, patch)
 }
 
 func tidbcluster(tc *v1alpha1.TidbCluster) string { return "tidbcluster " + tc.Name }

@@ -61,21 +61,21 @@ func (f *fakeIntent) ForgetDDLPause(context.Context, *v1alpha1.TidbCluster) erro
 	return nil
 }
 
-func (f *fakeIntent) PatchStatus(_ context.Context, _, _ string, patch []byte) (string, error) {
+func (f *fakeIntent) PatchStatus(_ context.Context, _, _ string, patch []byte) error {
 	if f.fails != nil {
-		return "", f.fails
+		return f.fails
 	}
 	f.patches++
 	before, err := json.Marshal(f.tc)
 	if err != nil {
-		return "", err
+		return err
 	}
 	after, err := jsonpatch.MergePatch(before, patch)
 	if err != nil {
-		return "", err
+		return err
 	}
 	f.tc = v1alpha1.TidbCluster{}
-	return f.tc.ResourceVersion, json.Unmarshal(after, &f.tc)
+	return json.Unmarshal(after, &f.tc)
 }
 
 func newFailing(t *testing.T) *fixture {

@@ -18,9 +18,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// StatusWriter merges a patch into a TidbCluster, and returns the version that this makes; *intent.Client implements it.
+// StatusWriter merges a patch into a TidbCluster; *intent.Client implements it.
 type StatusWriter interface {
-	PatchStatus(ctx context.Context, namespace, name string, patch []byte) (version string, err error)
+	PatchStatus(ctx context.Context, namespace, name string, patch []byte) error
 }
 
 // Recorder writes what was observed into the status of the TidbCluster. It
@@ -61,7 +61,7 @@ func (r *Recorder) Record(ctx context.Context, o state.Observation, w desired.St
 		if r.version == tc.ResourceVersion && bytes.Equal(r.written, patch) {
 			return nil
 		}
-		_, err = r.intent.PatchStatus(ctx, tc.Namespace, tc.Name, patch)
+		err = r.intent.PatchStatus(ctx, tc.Namespace, tc.Name, patch)
 		if err == nil {
 			r.version, r.written = tc.ResourceVersion, patch
 			return nil

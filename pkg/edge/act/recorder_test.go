@@ -35,7 +35,7 @@ type stored struct {
 	clash   func() // another write, just before the next patch
 }
 
-func (o *stored) PatchStatus(_ context.Context, namespace, name string, patch []byte) (string, error) {
+func (o *stored) PatchStatus(_ context.Context, namespace, name string, patch []byte) error {
 	if clash := o.clash; clash != nil {
 		o.clash = nil
 		clash()
@@ -43,13 +43,13 @@ func (o *stored) PatchStatus(_ context.Context, namespace, name string, patch []
 	o.patches = append(o.patches, string(patch))
 	var p struct{ Metadata metav1.ObjectMeta }
 	if err := json.Unmarshal(patch, &p); err != nil {
-		return "", err
+		return err
 	}
 	if meta := o.u["metadata"].(map[string]any); p.Metadata.ResourceVersion != meta["resourceVersion"] {
-		return "", fmt.Errorf("patch status: %w", apierrors.NewConflict(schema.GroupResource{Resource: "tidbclusters"}, name, errors.New("modified")))
+		return fmt.Errorf("patch status: %w", apierrors.NewConflict(schema.GroupResource{Resource: "tidbclusters"}, name, errors.New("modified")))
 	}
 	o.merge(string(patch))
-	return o.u["metadata"].(map[string]any)["resourceVersion"].(string), nil
+	return nil
 }
 
 // merge merges a patch as the API server does.

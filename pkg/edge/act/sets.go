@@ -228,12 +228,7 @@ func (a *Actor) keepsClaims(ctx context.Context, k topology.Kind, member string,
 	return nil
 }
 
-func replicas(set *appsv1.StatefulSet) int {
-	if set.Spec.Replicas == nil {
-		return 1 // the default of the API server
-	}
-	return int(*set.Spec.Replicas)
-}
+func replicas(set *appsv1.StatefulSet) int { return state.OrdinalsOf(set).Count }
 
 // count returns a number of replicas in words.
 func count(n int) string { return remedy.Count(n, "replica", "replicas") }

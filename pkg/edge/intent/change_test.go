@@ -132,13 +132,13 @@ func TestChangeDryRun(t *testing.T) {
 
 func TestPatchStatus(t *testing.T) {
 	c, dyn := client(t, object(t, stored))
-	if _, err := c.PatchStatus(t.Context(), "db", "basic", []byte(`{"status":{"clusterID":"42"}}`)); err != nil {
+	if err := c.PatchStatus(t.Context(), "db", "basic", []byte(`{"status":{"clusterID":"42"}}`)); err != nil {
 		t.Fatal(err)
 	}
 	if tc := load(t, c); tc.Status.ClusterID != "42" || tc.Spec.Version != "v8.1.0" {
 		t.Errorf("status %v", tc.Status.ClusterID)
 	}
-	if _, err := c.PatchStatus(t.Context(), "db", "other", []byte(`{"status":{}}`)); !apierrors.IsNotFound(err) {
+	if err := c.PatchStatus(t.Context(), "db", "other", []byte(`{"status":{}}`)); !apierrors.IsNotFound(err) {
 		t.Errorf("got %v", err)
 	}
 	if sent := patched(dyn); len(sent) != 2 {

@@ -105,15 +105,15 @@ func (c *Client) Delete(ctx context.Context, tc *v1alpha1.TidbCluster, w Write) 
 
 // PatchStatus merges a patch of the form {"status": …} into a TidbCluster. The API server silently
 // drops fields that its definition does not have. The user gets no warning about that: definitions
-// of tidb-operator have no observedGeneration. PatchStatus returns the version that the patch has made.
-func (c *Client) PatchStatus(ctx context.Context, namespace, name string, patch []byte) (version string, err error) {
-	u, err := c.resourceIn(namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{
+// of tidb-operator have no observedGeneration.
+func (c *Client) PatchStatus(ctx context.Context, namespace, name string, patch []byte) error {
+	_, err := c.resourceIn(namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{
 		FieldManager: FieldManager, FieldValidation: metav1.FieldValidationIgnore,
 	})
 	if err != nil {
-		return "", fmt.Errorf("patch status of tidbcluster %s/%s: %w", namespace, name, err)
+		return fmt.Errorf("patch status of tidbcluster %s/%s: %w", namespace, name, err)
 	}
-	return u.GetResourceVersion(), nil
+	return nil
 }
 
 func (c *Client) result(ctx context.Context, verb, namespace, name string, u *unstructured.Unstructured, err error) (*v1alpha1.TidbCluster, error) {

@@ -27,10 +27,6 @@ var watched = []schema.GroupVersionResource{
 // more, as when a watch begins again, has not changed. Without that rule a wait of hours would read everything each
 // time that the API server ends a watch. The API server does that every few minutes.
 func Watch(ctx context.Context, client metadata.Interface, c topology.Cluster) <-chan struct{} {
-	return watch(ctx, client, c, new(OwnWrites))
-}
-
-func watch(ctx context.Context, client metadata.Interface, c topology.Cluster, writes *OwnWrites) <-chan struct{} {
 	nudges := make(chan struct{}, 1)
 	nudge := func() {
 		select {
@@ -38,17 +34,16 @@ func watch(ctx context.Context, client metadata.Interface, c topology.Cluster, w
 		default:
 		}
 	}
-	writes.reportTo(nudge)
-	start := func(r schema.GroupVersionResource, changed func(version string), tweak func(*metav1.ListOptions)) {
-		handler := cache.ResourceEventHandlerFuncs{
-			AddFunc: func(o any) { changed(o.(*metav1.PartialObjectMetadata).ResourceVersion) },
-			UpdateFunc: func(before, after any) {
-				if v := after.(*metav1.PartialObjectMetadata).ResourceVersion; v != before.(*metav1.PartialObjectMetadata).ResourceVersion {
-					changed(v)
-				}
-			},
-			DeleteFunc: func(any) { nudge() },
-		}
+	handler := cache.ResourceEventHandlerFuncs{
+		AddFunc: func(any) { nudge() },
+		UpdateFunc: func(before, after any) {
+			if before.(*metav1.PartialObjectMetadata).ResourceVersion != after.(*metav1.PartialObjectMetadata).ResourceVersion {
+				nudge()
+			}
+		},
+		DeleteFunc: func(any) { nudge() },
+	}
+	start := func(r schema.GroupVersionResource, tweak func(*metav1.ListOptions)) {
 		factory := metadatainformer.NewFilteredSharedInformerFactory(client, 0, c.Namespace, tweak)
 		// It fails only for an informer that has stopped.
 		_, _ = factory.ForResource(r).Informer().AddEventHandler(handler)
@@ -56,9 +51,9 @@ func watch(ctx context.Context, client metadata.Interface, c topology.Cluster, w
 	}
 	own := labels.SelectorFromSet(c.Selector()).String()
 	for _, r := range watched {
-		start(r, func(string) { nudge() }, func(o *metav1.ListOptions) { o.LabelSelector = own })
+		start(r, func(o *metav1.ListOptions) { o.LabelSelector = own })
 	}
-	start(intent.Resource, writes.report, func(o *metav1.ListOptions) {
+	start(intent.Resource, func(o *metav1.ListOptions) {
 		o.FieldSelector = fields.OneTermEqualSelector("metadata.name", c.Name).String()
 	})
 	return nudges

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/metadata/fake"
 	clienttesting "k8s.io/client-go/testing"
 
@@ -35,14 +34,6 @@ type opened struct {
 // watching starts the watches, and returns the channel of changes and the watches by resource.
 func watching(ctx context.Context, t *testing.T, c topology.Cluster) (nudges <-chan struct{}, watches map[schema.GroupVersionResource]opened) {
 	t.Helper()
-	return watchingBy(ctx, t, c, Watch)
-}
-
-// watchingBy is watching with another function than Watch.
-func watchingBy(
-	ctx context.Context, t *testing.T, c topology.Cluster, watch func(context.Context, metadata.Interface, topology.Cluster) <-chan struct{},
-) (nudges <-chan struct{}, watches map[schema.GroupVersionResource]opened) {
-	t.Helper()
 	scheme := fake.NewTestScheme()
 	if err := metav1.AddMetaToScheme(scheme); err != nil {
 		t.Fatal(err)
@@ -61,7 +52,7 @@ func watchingBy(
 		}
 		return true, w, nil
 	})
-	nudges = watch(ctx, client, c)
+	nudges = Watch(ctx, client, c)
 	watches = map[schema.GroupVersionResource]opened{}
 	for range resources {
 		select {

@@ -154,19 +154,19 @@ func (o driverStatus) Load(ctx context.Context, namespace, name string) (*v1alph
 }
 
 // PatchStatus implements act.StatusWriter.
-func (o driverStatus) PatchStatus(ctx context.Context, namespace, name string, patch []byte) (version string, err error) {
+func (o driverStatus) PatchStatus(ctx context.Context, namespace, name string, patch []byte) error {
 	if _, err := o.d.loop.Own(ctx); isHeld(err) {
-		return "", nil
+		return nil
 	} else if err != nil {
-		return "", err
+		return err
 	}
 	o.d.ownWrite.begin(o.d.seen, o.d.daemon.now()) // before the watch can report it
-	version, err = o.d.daemon.Intent.PatchStatus(ctx, namespace, name, patch)
+	err := o.d.daemon.Intent.PatchStatus(ctx, namespace, name, patch)
 	if err != nil {
 		o.d.ownWrite.begin("", time.Time{})
 		o.d.daemon.queue.AddAfter(o.d.key, o.d.daemon.gathering()) // a change by another process may have been mistaken for this write
 	}
-	return version, err
+	return err
 }
 
 func isHeld(err error) bool {

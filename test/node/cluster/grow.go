@@ -17,7 +17,7 @@ import (
 var errOlder = errors.New("the running node was started by an older version, and its addresses have no room for a second " +
 	"host; start it again: make node-down, then make node-up HOSTS=3")
 
-// grow adds hosts until there are as many as wanted. Those that are there go on as they are.
+// grow adds hosts until there are as many as wanted. The hosts that run already are not restarted.
 func (n *Node) grow(ctx context.Context) error {
 	have := len(n.hosts())
 	switch {
@@ -175,7 +175,7 @@ func (n *Node) awaitHost(ctx context.Context, client *kubeapi.Client, h Host, si
 	})
 }
 
-// labelFirst gives the first host its zone, which it does not have as long as it is alone.
+// labelFirst gives the first host a zone. A host that is alone has no zone.
 func (n *Node) labelFirst(ctx context.Context, client *kubeapi.Client) error {
 	first := n.Layout.host(0)
 	labels := map[string]any{"metadata": map[string]any{"labels": map[string]string{zoneLabel: first.Zone()}}}

@@ -31,7 +31,7 @@ type Node struct {
 	namespace netns.Namespace
 	group     process.Group
 	state     State
-	// wanted is the network that a node is to have that starts anew.
+	// wanted is the network of a node that is started for the first time, or again after down.
 	wanted int
 }
 

@@ -14,7 +14,7 @@ import (
 
 func TestHosts(t *testing.T) {
 	if *state == "" {
-		t.Skip("it starts a node of three hosts: make lab-test")
+		t.Skip("SKIPPED: it starts a node of three hosts: make lab-test")
 	}
 	program := compile(t)
 	l := newLab(t, program, *state, "")
