@@ -22,6 +22,8 @@ type Component struct {
 	Want    *desired.Group
 	Got     *state.Group
 	All     *state.Snapshot
+	// Batching is nil where members are restarted one at a time.
+	Batching *Batching
 }
 
 // Of returns all components, in dependency order.

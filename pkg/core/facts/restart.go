@@ -25,14 +25,14 @@ func (c Component) Rolling() bool {
 	return ok || c.Want.PutBack.Drift != desired.None || c.Want.Set.Drift != desired.None || !c.Got.Set.Observed
 }
 
-// Candidate returns the member to restart next. The highest ordinal without the update revision comes first, since a
-// partition can only be lowered, unless a canary holds that member. Then come the members that a user has named. Of
-// these, a store whose leaders have begun to leave comes first. Otherwise a member that is named later would make a
-// second store without leaders. With OnDelete named members come first, since only a person restarts the others.
+// Candidate returns the member to restart next. A rollout comes first, in the order of its batches, unless a canary
+// holds the member. Then come the members that a user has named. Of these, a store whose leaders have begun to leave
+// comes first. Otherwise a member that is named later would make a second store without leaders. With OnDelete named
+// members come first, since only a person restarts the others.
 func (c Component) Candidate() (state.Member, bool) {
-	inOrder := c.rolloutRestarts
-	if m, ok := c.Highest(inOrder); ok && !c.Got.Set.Manual {
-		return m, true
+	inOrder, ok := c.nextInRollout()
+	if ok && !c.Got.Set.Manual {
+		return inOrder, true
 	}
 	begun := func(m state.Member) bool {
 		_, leave := c.All.OpenEviction(m.Database.ID)
@@ -43,7 +43,7 @@ func (c Component) Candidate() (state.Member, bool) {
 			return m, true
 		}
 	}
-	return c.Highest(inOrder)
+	return inOrder, ok
 }
 
 // The predicates about a restart, each of which needs more than the one before. Group.Outdated: the pod has an old
@@ -74,13 +74,6 @@ func (c Component) Highest(is func(state.Member) bool) (state.Member, bool) {
 		}
 	}
 	return state.Member{}, false
-}
-
-// NextToRestart returns the member to restart next if it serves: an eviction that was begun for its restart
-// must continue.
-func (c Component) NextToRestart() (state.Member, bool) {
-	m, ok := c.Candidate()
-	return m, ok && m.Up() && !c.LeftToUser(m)
 }
 
 // IsToRestart reports whether a member's pod is to be replaced. Either the pod does not have the update revision, or a

@@ -230,9 +230,9 @@ func (d *decision) needs() verdict {
 // that it was for, and a removal that the user has cancelled.
 func (d *decision) cancelObsolete() verdict {
 	var v verdict
-	next, restarts := d.NextToRestart()
+	restarts := d.RestartsNow()
 	for _, m := range d.Got.InSet() {
-		if !d.Kept(m) || restarts && m.Ordinal == next.Ordinal || d.gaveUp(m) || m.DataBeingDeleted() {
+		if !d.Kept(m) || state.Has(restarts, m) || d.gaveUp(m) || m.DataBeingDeleted() {
 			continue
 		}
 		got := d.pursue(d.profile.Standing, m)

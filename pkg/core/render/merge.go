@@ -120,6 +120,8 @@ func mergeSet(live, wanted *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
 	// hand stays until the spec asks for another strategy than before. Additions of others stay.
 	if byHand(live, applied) && strategyType(applied) == strategyType(wanted.Spec) {
 		spec.UpdateStrategy = *live.Spec.UpdateStrategy.DeepCopy()
+	} else {
+		delete(result.Annotations, annInBatches)
 	}
 	old := applied.Template
 	spec.Template.Labels = union(foreign(live.Spec.Template.Labels, old.Labels), spec.Template.Labels)

@@ -31,6 +31,7 @@ func WithPartition(live *appsv1.StatefulSet, to int) *appsv1.StatefulSet {
 	}
 	n := int32(max(to-state.OrdinalsOf(live).Start, 0))
 	strategy.RollingUpdate.Partition = &n
+	delete(result.Annotations, annInBatches) // a later OnDelete is not ours
 	return recorded(result)
 }
 

@@ -27,6 +27,9 @@ type Set struct {
 	// Manual is true if the live update strategy leaves restarts to the user
 	// (OnDelete).
 	Manual bool
+	// InBatches is true if the live update strategy is OnDelete because a run of ours restarts members of one failure
+	// domain together. An annotation says so, which is written together with the strategy.
+	InBatches bool
 	// Ordered is true if pods are created and deleted one by one (OrderedReady). No pod is created before all
 	// pods with a lower ordinal are Ready. A pod that is stuck is then not replaced.
 	Ordered bool
@@ -90,6 +93,9 @@ func (s Set) Ordinals() topology.Ordinals {
 // Has reports whether Kubernetes makes a pod of an ordinal for the StatefulSet.
 func (s Set) Has(ordinal int) bool { return s.Ordinals().Has(ordinal) }
 
+// OnDelete reports whether Kubernetes replaces no pod of an old revision by itself, whoever has asked for that.
+func (s Set) OnDelete() bool { return s.Manual || s.InBatches }
+
 // Closed reports whether the partition holds back the updates of all pods.
 func (s Set) Closed() bool { return s.Partition >= s.Ordinals().End() }
 
@@ -119,6 +125,11 @@ func (g Group) At(ordinal int) (Member, bool) {
 		}
 	}
 	return Member{}, false
+}
+
+// Has reports whether a member is one of some members of its component.
+func Has(members []Member, m Member) bool {
+	return slices.ContainsFunc(members, func(o Member) bool { return o.Ordinal == m.Ordinal })
 }
 
 // Up returns how many of these members serve.

@@ -97,6 +97,8 @@ type PD struct {
 	RulesDisabled bool
 	// Placement is what the removal of a store is checked against.
 	Placement Placement
+	// Isolation is where the copies of regions are. It is read only for a run that restarts stores together.
+	Isolation Isolation
 	// MaxStoreDown is after how long without a heartbeat PD calls a store Down (schedule.max-store-down-time).
 	// PD then makes new copies of its regions. MaxStoreDown is zero where it was not read, because all stores
 	// are Up.

@@ -80,7 +80,7 @@ func (s Resize) String() string {
 }
 
 // Restart lets a member's pod be replaced by a pod of the update revision. It lowers the partition
-// to the member's ordinal. The pod of a member that a user has named is deleted instead.
+// to the member's ordinal. The pod of a member that a user has named, or of a batch, is deleted instead.
 type Restart struct {
 	Component topology.Kind
 	Member    string
@@ -100,8 +100,8 @@ type Restart struct {
 	StoreID uint64
 	// NotUp is as in RemoveStore, where leaders were evicted.
 	NotUp []uint64
-	// Revision is set for a member that a user has named: the revision that Kubernetes gives its next
-	// pod. The partition stays as it is.
+	// Revision is set where the pod is deleted instead of the partition being lowered: the revision that Kubernetes
+	// gives the next pod. That is so for a member that a user has named, and in a rollout in batches.
 	Revision string
 	// Leaderless: PD has no leader, or the member of PD follows none, so that its restart takes nothing away. Otherwise
 	// PD must have a quorum without the member. Committed is how far PD's log was committed then. If the log has
@@ -127,6 +127,44 @@ func (s Restart) String() string {
 		return "restart " + s.Member + " without: " + s.Without
 	}
 	return "restart " + s.Member
+}
+
+// BeginBatches has Kubernetes leave the order of restarts to the run (OnDelete), so that members of one failure domain
+// restart together. A new pod has the update revision, whichever its ordinal is.
+type BeginBatches struct {
+	Component topology.Kind
+	Basis     Basis
+}
+
+func (BeginBatches) Action() string { return "BeginBatches" }
+
+func (s BeginBatches) Target() (topology.Kind, string) { return s.Component, "" }
+
+func (BeginBatches) Disruptive() bool { return false }
+
+func (BeginBatches) Quiet() bool { return false }
+
+func (s BeginBatches) String() string {
+	return fmt.Sprintf("restart members of %s in batches (OnDelete)", s.Component.Title())
+}
+
+// EndBatches gives the StatefulSet back the update strategy RollingUpdate when all pods have the update revision. The
+// partition is open, so that a pod that is lost now comes back with that revision. Close comes next.
+type EndBatches struct {
+	Component topology.Kind
+	Basis     Basis
+}
+
+func (EndBatches) Action() string { return "EndBatches" }
+
+func (s EndBatches) Target() (topology.Kind, string) { return s.Component, "" }
+
+func (EndBatches) Disruptive() bool { return false }
+
+func (EndBatches) Quiet() bool { return false }
+
+func (s EndBatches) String() string {
+	return fmt.Sprintf("finish the batches of %s (RollingUpdate)", s.Component.Title())
 }
 
 // Close ends a rollout. The partition goes back to Partition, so that the next change of the

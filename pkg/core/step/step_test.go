@@ -35,6 +35,8 @@ var steps = []struct {
 	{step.Resize{Component: pd, From: 3, To: 2}, pd, "", true, false},
 	{step.Restart{Component: tidb, Member: "m"}, tidb, "m", true, false},
 	{step.Close{Component: tidb}, tidb, "", false, false},
+	{step.BeginBatches{Component: tikv}, tikv, "", false, false},
+	{step.EndBatches{Component: tikv}, tikv, "", false, false},
 	{step.MoveLeader{From: "m", To: "n"}, pd, "m", true, false},
 	{step.RemoveMember{Member: "m"}, pd, "m", true, false},
 	{step.EvictLeaders{Member: "m"}, tikv, "m", false, false},

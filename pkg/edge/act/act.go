@@ -70,6 +70,10 @@ func (a *Actor) take(ctx context.Context, next step.Step) error {
 		return a.restart(ctx, s)
 	case step.Close:
 		return a.close(ctx, s)
+	case step.BeginBatches:
+		return a.beginBatches(ctx, s)
+	case step.EndBatches:
+		return a.endBatches(ctx, s)
 	case step.MoveLeader:
 		return a.moveLeader(ctx, s)
 	case step.RemoveMember:

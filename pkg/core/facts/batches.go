@@ -1,0 +1,98 @@
+package facts
+
+import (
+	"slices"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+)
+
+// Batching says how the members of a component are divided into batches. The members of a batch may be restarted
+// together.
+type Batching struct {
+	// Most is how many members a batch has at most.
+	Most int
+	// Domain returns the failure domain of a member, "" where it is not known. All members of a batch are in the same
+	// domain.
+	Domain func(Component, state.Member) string
+}
+
+// Batches returns the members of a StatefulSet in the order in which a rollout restarts them. The first batch is the
+// highest ordinal alone, so that a template that fails takes one member down. Then one domain comes after the other,
+// because leaders that have left a domain need not be back before the next batch of the same domain. Without Batching
+// each batch has one member, from the highest ordinal down, because a partition can only be lowered.
+//
+// The batches follow from the members and from where the members are, and not from how far a rollout is. So a run that
+// continues the rollout of another run has the same batches.
+func (c Component) Batches() [][]state.Member {
+	var all [][]state.Member
+	members := c.Got.InSet()
+	slices.Reverse(members)
+	if c.Batching == nil || len(members) == 0 {
+		for _, m := range members {
+			all = append(all, []state.Member{m})
+		}
+		return all
+	}
+	all = append(all, members[:1])
+	for _, domain := range c.byDomain(members) {
+		if domain[0].Ordinal == members[0].Ordinal {
+			domain = domain[1:]
+		}
+		all = slices.AppendSeq(all, slices.Chunk(domain, c.Batching.Most))
+	}
+	return all
+}
+
+// byDomain groups members by their failure domains. A member whose domain is not known is in a group of its own.
+func (c Component) byDomain(members []state.Member) [][]state.Member {
+	var all [][]state.Member
+	index := map[string]int{}
+	for _, m := range members {
+		at := c.Batching.Domain(c, m)
+		i, is := index[at]
+		if !is || at == "" {
+			index[at], all = len(all), append(all, []state.Member{m})
+			continue
+		}
+		all[i] = append(all[i], m)
+	}
+	return all
+}
+
+// nextInRollout returns the first member, in the order of the batches, that a rollout is to restart.
+func (c Component) nextInRollout() (state.Member, bool) {
+	if c.Batching == nil {
+		return c.Highest(c.rolloutRestarts)
+	}
+	for _, b := range c.Batches() {
+		if i := slices.IndexFunc(b, c.rolloutRestarts); i >= 0 {
+			return b[i], true
+		}
+	}
+	return state.Member{}, false
+}
+
+// BatchOf returns the members of the batch of a member. A member that a user has named is restarted alone.
+func (c Component) BatchOf(m state.Member) []state.Member {
+	if c.Batching == nil || !c.rolloutRestarts(m) {
+		return []state.Member{m}
+	}
+	for _, b := range c.Batches() {
+		if state.Has(b, m) {
+			return b
+		}
+	}
+	return []state.Member{m}
+}
+
+// RestartsNow returns the members that are restarted together now, of those that serve: an eviction that was begun for
+// such a restart continues.
+func (c Component) RestartsNow() []state.Member {
+	next, ok := c.Candidate()
+	if !ok {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(c.BatchOf(next)), func(m state.Member) bool {
+		return !c.WaitsForRestart(m) || !m.Up() || c.LeftToUser(m)
+	})
+}
