@@ -119,7 +119,7 @@ func identities(g state.Group, m state.Member, s step.Step) said {
 		}
 	}
 	switch s.(type) {
-	case step.Apply, step.Resize, step.Close, step.AllowLeaders, step.ForgetRecord, step.RetireFailure, step.ForgetFailure,
+	case step.Apply, step.Resize, step.Close, step.BeginBatches, step.EndBatches, step.AllowLeaders, step.ForgetRecord, step.RetireFailure, step.ForgetFailure,
 		step.EnableRules, step.LimitLeaderMoves:
 		return nil
 	}

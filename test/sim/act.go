@@ -153,6 +153,10 @@ func (w *Model) takeOnVolumes(next step.Step) error {
 	switch s := next.(type) {
 	case step.EndPause:
 		return w.endPause()
+	case step.BeginBatches:
+		return w.beginBatches(s)
+	case step.EndBatches:
+		return w.endBatches(s)
 	case step.ClosePump:
 		return w.closePump(s)
 	case step.AdoptDrain:
@@ -241,16 +245,18 @@ func (w *Model) apply(s step.Apply) error {
 		if w.moved(k) {
 			return errConflict
 		}
-		manual := intent.Manual[k]
+		spec := set.spec
 		if len(s.Object.Edits) > 0 {
-			template, manual = set.applied(), set.spec.manual
+			template = set.applied()
 		} else {
 			w.judgeTemplate(k, template)
+			spec.batches = spec.batches && !intent.Manual[k]
+			spec.manual = spec.batches || intent.Manual[k]
 		}
-		w.change(set, setSpec{
-			replicas: set.spec.replicas, partition: set.spec.replicas, size: set.spec.size,
-			template: w.admitted(set, template), manual: manual,
-		})
+		if spec.template = w.admitted(set, template); !spec.batches {
+			spec.partition = spec.replicas
+		}
+		w.change(set, spec)
 	}
 	return nil
 }
@@ -294,7 +300,7 @@ func (w *Model) restart(s step.Restart) error {
 		return err
 	}
 	// What follows is asked of the very object that is written.
-	if set.spec.partition != w.numberOf(s.From) || !w.is(k, s.Basis) {
+	if !set.spec.manual && set.spec.partition != w.numberOf(s.From) || !w.is(k, s.Basis) {
 		return errConflict
 	}
 	if err := w.spared(s, p); err != nil {

@@ -45,6 +45,7 @@ type sighting struct {
 	inSight  [components][limit]bool
 	leaders  [limit]int               // on the store of an ordinal
 	owner    [limit]uint64            // the store of an ordinal
+	zones    [limit]int               // by the label of its store
 	lastUp   [components][limit]int64 // when a member served last
 	gone     [components][limit]bool  // the database has removed it
 	spoiled  [components]bool         // its certificate is not accepted
@@ -101,7 +102,7 @@ func (w *Model) sight() sighting {
 	w.sightCaptures(&s)
 	s.pumps = w.onlineInPD()
 	for i := range limit {
-		s.unread[i] = w.unread(i)
+		s.unread[i], s.zones[i] = w.unread(i), w.zone(i)
 		s.members[i] = w.pd.memberAt(i) != nil
 		for _, k := range storeKinds {
 			s.open[k][i], s.stores[k][i] = w.open(k, i), w.storeOf(k, i) != nil
@@ -289,7 +290,7 @@ func (w *Model) judgeRestart(s step.Restart, say sayer) {
 	k, i := kindOf(s.Component), w.numberOf(s.Ordinal)
 	p, set := w.pods[k][i], &w.sets[k]
 	w.judgeCertificate(k, i, say)
-	if s.Revision != "" {
+	if s.Revision != "" && (!set.spec.batches || w.isNamed(k, i)) {
 		w.judgeNamed(s, say)
 	} else {
 		w.judgeCanary(k, i, say)

@@ -68,7 +68,7 @@ func (w *Model) launch() {
 func (w *Model) serve(life context.Context, d *driver, t *daemon.Loop) {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[int](firstPause, lastPause)
 	for life.Err() == nil {
-		t.Engine.Policy = w.policy()
+		t.Engine.Policy = w.policyOfDaemon()
 		p, pause, err := t.Turn(life)
 		seconds := max(int64(pause/time.Second), 0)
 		if err == nil {
@@ -163,7 +163,7 @@ func (w *Model) command(asks bool) {
 		}
 		w.took(d, held)
 		engine := reconcile.Engine{
-			Profiles: component.Profiles(), Policy: w.policy(), Observer: w, Want: w.want, Actor: w, Recorder: w, Lease: held,
+			Profiles: component.Profiles(), Policy: w.policyOfDaemon(), Observer: w, Want: w.want, Actor: w, Recorder: w, Lease: held,
 			Progress: reconcile.NewProgress(w.cluster.Namespace, w.cluster.Name, w.Now, w.reporter()),
 		}
 		d.plan, d.err = reconcile.Run(held.Context(), engine, pacer{w})

@@ -19,9 +19,16 @@ const maxFailures = 3
 // which the store still counts as up for a while.
 var failoverAfter = [...]int64{pd: 300, tikv: downAfter + 300 - disconnected, tiflash: downAfter + 300 - disconnected, pump: 300, tidb: 300, tiproxy: 300, ticdc: 300}
 
+// policyOfDaemon is what a daemon may do by itself.
+func (w *Model) policyOfDaemon() plan.Policy {
+	p := w.policy()
+	p.Concurrency = plan.Concurrency{}
+	return p
+}
+
 // policy is what the engine may do by itself.
 func (w *Model) policy() plan.Policy {
-	return plan.Policy{Failover: plan.Failing{Members: w.Failover, Now: w.AtOnce, Discard: w.discard}, Eviction: w.Eviction}
+	return plan.Policy{Failover: plan.Failing{Members: w.Failover, Now: w.AtOnce, Discard: w.discard}, Eviction: w.Eviction, Concurrency: w.Concurrency}
 }
 
 // tickUp records which members are up, as far as that can be known. To do that every second would
@@ -203,7 +210,7 @@ func (w *Model) rolls(k kind) bool {
 			return true
 		}
 	}
-	return !set.spec.manual && set.current != set.update
+	return !set.byHand() && set.current != set.update
 }
 
 // judgeRemoval checks why a member leaves the database. Either the user does not want the member, while no peer is

@@ -56,7 +56,7 @@ func (w *Model) wanted() desired.State {
 		switch s := &w.sets[k]; {
 		case !s.exists:
 			g.Set.Drift = desired.Missing
-		case s.applied() != g.Template || s.spec.manual != g.Manual:
+		case s.applied() != g.Template || s.byHand() != g.Manual:
 			g.Set.Drift = desired.Differs
 		}
 		g.PutBack = w.putBack(k)

@@ -156,6 +156,8 @@ type Options struct {
 	Failover bool
 	AtOnce   bool // and need not wait until they are due
 	Eviction plan.Eviction
+	// Concurrency is how many members of a component a command restarts at the same time. Daemons restart one.
+	Concurrency plan.Concurrency
 	// Daemons is how many replicas of a daemon drive; 0 for commands only.
 	Daemons int
 	Faults  Faults

@@ -160,6 +160,7 @@ func (w *Model) observePD() state.PD {
 		return out
 	}
 	out.Bootstrapped, out.Placement, out.Elsewhere = len(w.stores) > 0, w.placed(), w.notUpElsewhere()
+	w.places(&out)
 	for _, s := range w.stores {
 		if !s.k.leads() {
 			continue
@@ -179,7 +180,7 @@ func (w *Model) observePD() state.PD {
 func (w *Model) observeGroup(k kind) state.Group {
 	s := &w.sets[k]
 	g := state.Group{Set: state.Set{
-		Exists: s.exists, UID: s.uid, Generation: int64(s.generation), Made: w.at(s.made), Terminating: s.leaving, Replicas: s.spec.replicas, Slots: w.Slots, Partition: w.ordinal(s.spec.partition), Manual: s.spec.manual, Ordered: w.Ordered[k],
+		Exists: s.exists, UID: s.uid, Generation: int64(s.generation), Made: w.at(s.made), Terminating: s.leaving, Replicas: s.spec.replicas, Slots: w.Slots, Partition: w.ordinal(s.spec.partition), Manual: s.byHand(), InBatches: s.spec.batches, Ordered: w.Ordered[k],
 		Observed: s.observed == s.generation, UpdateRevision: s.update, CurrentRevision: s.current,
 		Template: s.applied(),
 	}}
@@ -196,6 +197,9 @@ func (w *Model) observeGroup(k kind) state.Group {
 		m := &g.Members[i]
 		m.Kind, m.Ordinal, m.Name = kinds[k], w.ordinal(i), w.names[k][i]
 		m.Database = w.observeDatabase(k, i)
+		if w.Concurrency.Batches() && k.data() == topology.Store && m.Database.Presence == state.Present {
+			m.StoreLabels = labelsOf(w.zone(i), w.tier(i))
+		}
 		labels := w.likeness[k].labels(i, m.Name, w.tellsID(), w.knownAs(k, i, m.Database.ID))
 		if p := w.pods[k][i]; p != nil {
 			m.Pod = &pods[i]

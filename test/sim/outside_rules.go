@@ -53,7 +53,7 @@ func (w *Model) judgePodDeleted(uid string) {
 	for k, name := range kinds {
 		for i, p := range w.pods[k] {
 			set := &w.sets[k]
-			allowed := p != nil && i >= set.spec.partition && p.revision != set.spec.template
+			allowed := p != nil && !set.spec.manual && i >= set.spec.partition && p.revision != set.spec.template
 			switch {
 			case p == nil || p.uid != uid || p.terminating():
 			case p.ended && !allowed:

@@ -26,6 +26,7 @@ func (w *Model) obey(p plan.Plan) {
 		w.stopFeeds(g)
 		w.keepPump(g)
 		w.promote(g)
+		w.restartOneByOne(g)
 		w.wakePump(g)
 		w.deleteRemoved(g)
 		if g.Blocked && (g.Reason == plan.ClaimBeingDeleted || g.Reason == plan.ClaimsUnmarked) {

@@ -50,7 +50,7 @@ func labelsOf(zone, tier int) map[string]string {
 // placed returns PD's rules and stores where a store is leaving PD or will leave. At other times
 // the engine does not read them.
 func (w *Model) placed() state.Placement {
-	if !w.rules.isolated && w.rules.copies == nil && w.TiFlash == 0 || !w.removes() {
+	if !w.rules.isolated && w.rules.copies == nil && w.TiFlash == 0 && !w.Concurrency.Batches() || !w.removes() && !w.Concurrency.Batches() {
 		return state.Placement{}
 	}
 	var out state.Placement

@@ -34,6 +34,7 @@ type setSpec struct {
 	size                int // of the claims of new pods
 	template            string
 	manual              bool // OnDelete
+	batches             bool // because a run of the engine restarts the pods in batches
 }
 
 // change is a write of the StatefulSet's spec.

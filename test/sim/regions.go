@@ -154,7 +154,7 @@ func (w *Model) repairRegions() {
 			continue
 		}
 		for j, s := range r.replicas {
-			if w.leaves(s) && s.moved < perTick && w.t >= s.stays && !w.replicasStay(s) {
+			if (w.leaves(s) || w.misplaced(r, s)) && s.moved < perTick && w.t >= s.stays && !w.replicasStay(s) {
 				if to := w.taker(r, s); to != nil {
 					s.moved++
 					w.replace(r, j, to)
@@ -173,6 +173,11 @@ func (w *Model) repairRegions() {
 			}
 		}
 	}
+}
+
+// misplaced reports whether a replica is in a zone with another one, although PD is to keep replicas in different zones.
+func (w *Model) misplaced(r *region, s *store) bool {
+	return w.rules.isolated && w.Concurrency.Batches() && !w.apart(r, s, s)
 }
 
 // leaves reports whether PD takes replicas off a store.

@@ -23,6 +23,8 @@ type memory struct {
 	refusing    [components][limit]int64
 	silent      [components][limit]int64
 	ended       [components][limit]endedPod
+	labels      string // of all stores
+	labelsSince int64
 }
 
 // remember adds to a snapshot what only a process can know that has observed before.
@@ -34,6 +36,7 @@ func (w *Model) remember(s *state.Snapshot) {
 	if m.leader != "" {
 		s.PD.LeaderSince = w.at(m.leaderSince)
 	}
+	w.rememberLabels(s)
 	w.withoutLeader(s)
 	for k, name := range kinds {
 		g := s.Groups[name]

@@ -35,8 +35,8 @@ func (w *Model) restOfSet(k kind) {
 	if s.spec.replicas != want || asked(s.spec.template) != w.Intent.Template[k] {
 		w.broke("rest", "%s has %d replicas of %s", kinds[k], s.spec.replicas, s.spec.template)
 	}
-	if s.spec.manual != w.Intent.Manual[k] {
-		w.broke("rest", "%s: OnDelete %t", kinds[k], s.spec.manual)
+	if s.byHand() != w.Intent.Manual[k] || s.spec.batches {
+		w.broke("rest", "%s: OnDelete %t, in batches %t", kinds[k], s.spec.manual, s.spec.batches)
 	}
 	if s.spec.manual {
 		return // Kubernetes does not look at the rest

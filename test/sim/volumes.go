@@ -86,7 +86,7 @@ func (w *Model) recreate(s step.RecreateSet) error {
 	if !old.exists || old.leaving || !w.is(k, s.Basis) || old.spec.replicas != s.Replicas || old.observed != old.generation {
 		return errConflict
 	}
-	if !old.spec.manual && (old.current != old.update || old.spec.partition < old.spec.replicas) {
+	if !old.byHand() && (old.current != old.update || old.spec.partition < old.spec.replicas) {
 		return errConflict
 	}
 	for i := range min(s.Replicas, limit) {
@@ -152,7 +152,7 @@ func (w *Model) judgeRecreate(s step.RecreateSet, say sayer) {
 	}
 	for i := range min(set.spec.replicas, limit) {
 		p := w.pods[k][i]
-		if p != nil && !set.spec.manual && p.revision != set.update && w.seen.revision[k][i] == p.revision {
+		if p != nil && !set.byHand() && p.revision != set.update && w.seen.revision[k][i] == p.revision {
 			say("recreate", "%s has yet to be restarted", w.names[k][i])
 		}
 	}

@@ -86,6 +86,7 @@ Volumes never shrink, and their class cannot be changed.`,
 	o.Options.Bind(cmd)
 	o.BindFieldManager(cmd)
 	o.BindEviction(cmd)
+	o.BindConcurrency(cmd)
 	o.BindStop(cmd)
 	o.Files.Bind(cmd)
 	cmd.Flags().BoolVar(&o.forceConflicts, "force-conflicts", false, "Take over fields that another manager has set to another value.")

@@ -104,6 +104,9 @@ func (p proposal) compare(ctx context.Context, s *target.Session) (Prospect, err
 	if err := p.checkRequest(); err != nil {
 		return Prospect{}, err
 	}
+	if p.Policy.Concurrency.Batches() {
+		s.Observer.ReadIsolation()
+	}
 	var found findings
 	var seen state.Observation
 	var both errgroup.Group
@@ -205,10 +208,16 @@ func (p Prospect) Preview(context string) preview.Preview {
 	if p.Ends.Recorded {
 		notes = append(notes, fmt.Sprintf("%s; that time is over, and the pause would end", p.Ends))
 	}
+	batches := map[topology.Kind][][]state.Member{}
+	if p.request.Policy.Concurrency.Batches() {
+		for _, g := range p.Wanted.Groups {
+			batches[g.Kind] = plan.Batches(component.Profiles(), p.request.Policy, p.Wanted, p.Snapshot, g.Kind)
+		}
+	}
 	return preview.Preview{
 		Context: context, Action: p.request.Action, Now: p.request.existing, Wanted: p.Wanted, Seen: p.Snapshot, Notes: notes,
-		Differences: p.differences,
-		Forecast:    forecast.Of(component.Profiles(), p.request.Policy, p.Wanted, p.Snapshot),
+		Differences: p.differences, Batches: batches,
+		Forecast: forecast.Of(component.Profiles(), p.request.Policy, p.Wanted, p.Snapshot),
 	}
 }
 

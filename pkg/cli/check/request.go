@@ -55,7 +55,7 @@ type Request struct {
 
 // WithFlags adds to a request what the flags of a run say.
 func (r Request) WithFlags(o flags.Options) Request {
-	r.Policy.Eviction, r.WithoutPD = o.Eviction, r.WithoutPD || o.Force
+	r.Policy.Eviction, r.Policy.Concurrency, r.WithoutPD = o.Eviction, o.Concurrency, r.WithoutPD || o.Force
 	if o.Canary == "" || r.Want == nil {
 		return r
 	}
@@ -130,6 +130,9 @@ func Paused(c topology.Cluster, done string) error {
 func (p proposal) allow(w desired.State, snap state.Snapshot) error {
 	var problems []error
 	for _, g := range plan.Refusals(component.Profiles(), w, snap) {
+		problems = append(problems, remedy.For(errors.New(g.String()), g.Remedy...))
+	}
+	for _, g := range plan.Unbatchable(component.Profiles(), p.Policy, w, snap) {
 		problems = append(problems, remedy.For(errors.New(g.String()), g.Remedy...))
 	}
 	problems = append(problems, p.uncertified(w)...)

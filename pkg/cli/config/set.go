@@ -76,6 +76,7 @@ have, or that is of another type there, is refused.`,
 	o.Bind(cmd)
 	o.BindFieldManager(cmd)
 	o.BindEviction(cmd)
+	o.BindConcurrency(cmd)
 	o.BindCanary(cmd)
 	cmd.Flags().BoolVar(&o.force, "force", false, "Write settings that the members do not have, or that are of another type there.")
 	return cmd

@@ -71,7 +71,7 @@ func (r run) hold(ctx context.Context, c topology.Cluster) (*lease.Held, *other,
 
 // demanding reports whether a policy differs from the default.
 func demanding(p plan.Policy) bool {
-	return p.Failover.Members || p.Failover.Now || len(p.Failover.Discard) > 0 || p.Eviction != plan.Eviction{}
+	return p.Failover.Members || p.Failover.Now || len(p.Failover.Discard) > 0 || p.Eviction != plan.Eviction{} || p.Concurrency.Batches()
 }
 
 // await makes this process the cluster's driver as soon as there is no other driver. It returns nil when end comes

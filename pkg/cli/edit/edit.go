@@ -68,6 +68,7 @@ that drives it.`,
 	o.Bind(cmd)
 	o.BindFieldManager(cmd)
 	o.BindEviction(cmd)
+	o.BindConcurrency(cmd)
 	o.BindStop(cmd)
 	o.BindForce(cmd, "the change")
 	return cmd

@@ -37,6 +37,9 @@ type Options struct {
 	// Eviction has the values of the flags of BindEviction and BindStop; zero for verbs without them.
 	Eviction plan.Eviction
 
+	// Concurrency is the value of the flag of BindConcurrency; zero for verbs without it.
+	Concurrency plan.Concurrency
+
 	table Table          // the rows of all flags that the command has
 	set   *pflag.FlagSet // the flags of the command line; nil for options that no command line has given
 }
@@ -87,6 +90,15 @@ func (o *Options) eviction() Table {
 	}
 }
 
+// concurrency is the table of the flag for verbs that restart members.
+func (o *Options) concurrency() Table {
+	return Table{{
+		Name: "concurrency", Not: []*Setting{leavesToOthers}, Add: Value((*concurrency)(&o.Concurrency)), Values: []string{"1", "10", "25%"},
+		Usage: "How many members of a component to restart at the same time, e.g. 10 or 25%: stores of TiKV that are in one failure domain, " +
+			"if PD keeps the copies of each region in different ones, and up to half of the servers of TiDB and TiProxy. The first member restarts alone. The default is 1.",
+	}}
+}
+
 // stop is the table of the flag for verbs that remove members.
 func (o *Options) stop() Table {
 	return Table{{
@@ -130,6 +142,9 @@ func (o *Options) Bind(cmd *cobra.Command) { o.bind(cmd, o.run()) }
 // BindEviction adds the flags of verbs that take stores down for a while or for good. The flags say how long region
 // leaders may take to leave a store, and what happens then.
 func (o *Options) BindEviction(cmd *cobra.Command) { o.bind(cmd, o.eviction()) }
+
+// BindConcurrency adds the flag of verbs that restart members: how many at the same time.
+func (o *Options) BindConcurrency(cmd *cobra.Command) { o.bind(cmd, o.concurrency()) }
 
 // BindStop adds the flag of verbs that remove members: whether changefeeds may stop with the last capture
 // of TiCDC.

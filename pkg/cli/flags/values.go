@@ -97,3 +97,26 @@ func (c *canary) String() string { return string(*c) }
 
 // Type implements pflag.Value.
 func (c *canary) Type() string { return "string" }
+
+// concurrency is a number of members, or a share of the members of a component.
+type concurrency plan.Concurrency
+
+// Set implements pflag.Value.
+func (c *concurrency) Set(s string) error {
+	number, percent := strings.CutSuffix(s, "%")
+	n, err := strconv.Atoi(number)
+	switch {
+	case err != nil || n < 1:
+		return errors.New("it has to be a number from 1 on, such as 10, or a share of the members, such as 25%")
+	case percent && n > 100:
+		return errors.New("it has to be 100% or less")
+	}
+	*c = concurrency{Number: n, Percent: percent}
+	return nil
+}
+
+// String implements pflag.Value.
+func (c *concurrency) String() string { return plan.Concurrency(*c).String() }
+
+// Type implements pflag.Value.
+func (c *concurrency) Type() string { return "number or percent" }

@@ -78,6 +78,7 @@ NAME may be left out where there is only one cluster in the namespace.`,
 	o.files.Bind(cmd)
 	o.format.Bind(cmd)
 	o.BindEviction(cmd)
+	o.BindConcurrency(cmd)
 	o.BindStop(cmd)
 	cmd.Flags().BoolVar(&o.ExitCode, "exit-code", false, "Exit with 10 when there is something to do.")
 	flags.BindTimeout(cmd, &o.Timeout, time.Minute, "Give up reading the cluster after this long. Zero waits for ever.")

@@ -35,6 +35,9 @@ type changed struct {
 	Wants     int    `json:"wantedMembers"`
 	Restarts  int    `json:"restarts"`
 	Suspended bool   `json:"suspended,omitempty"`
+	// Batches are the members that restart at the same time, list by list. It is missing where they restart one at a
+	// time.
+	Batches [][]string `json:"batches,omitempty"`
 	// Pods and Config are the fields that change.
 	Pods   []fieldDoc `json:"podTemplate,omitempty"`
 	Config []fieldDoc `json:"configuration,omitempty"`
@@ -96,7 +99,7 @@ func (p Preview) Object() (runtime.Object, error) {
 		Changes: []changed{}, Phases: []phaseDoc{}, Gates: output.Gates(f.First, p.Context), EndGates: output.Gates(f.Last, p.Context), Lasting: list(f.Totals.Lasting),
 	}
 	for _, c := range p.changes() {
-		d.Changes = append(d.Changes, changed{string(c.Component), c.String(), c.From, c.To, c.Has, c.Wants, c.Restarts, c.Suspended, fieldDocs(c.Pods), fieldDocs(c.Config)})
+		d.Changes = append(d.Changes, changed{string(c.Component), c.String(), c.From, c.To, c.Has, c.Wants, c.Restarts, c.Suspended, c.Batches, fieldDocs(c.Pods), fieldDocs(c.Config)})
 	}
 	for _, ph := range phases(f.Steps) {
 		one := phaseDoc{Component: string(ph.Component), Phase: string(ph.Name), With: ph.With}

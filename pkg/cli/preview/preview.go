@@ -26,6 +26,9 @@ type Preview struct {
 	Forecast forecast.Forecast
 	// Differences are what changes in the pods of components that exist.
 	Differences []render.Difference
+	// Batches are the members of components in the order in which they restart. The members of each list may be down at
+	// the same time. It is empty where they restart one at a time.
+	Batches map[topology.Kind][][]state.Member
 	// Notes are said first.
 	Notes []string
 }
@@ -39,6 +42,8 @@ type change struct {
 	Has, Wants int
 	Suspended  bool
 	Restarts   int
+	// Batches are the members that restart together, list by list; none where they restart one at a time.
+	Batches [][]string
 	// Promoted is how many of these members a canary holds back until the canary is promoted.
 	Promoted int
 	Volumes  []string
@@ -87,6 +92,7 @@ func (p Preview) change(g desired.Group) (change, bool) {
 	}
 	c.Volumes = volumes(g, got)
 	c.Restarts = Restarts(g, got)
+	c.Batches = p.batches(g, got)
 	if g.Held {
 		c.Promoted = min(c.Restarts, max(g.Size()-g.Canary, 1))
 	}
@@ -102,6 +108,27 @@ func (p Preview) change(g desired.Group) (change, bool) {
 		}
 	}
 	return c, c.To != "" || c.Has != c.Wants || len(c.Volumes) > 0 || c.Restarts > 0 || c.Effect != ""
+}
+
+// batches returns the names of the members that restart, batch by batch; nil where they restart one at a time.
+func (p Preview) batches(g desired.Group, got state.Group) [][]string {
+	var all [][]string
+	restarting, several := Restarting(g, got), false
+	for _, batch := range p.Batches[g.Kind] {
+		var members []string
+		for _, m := range batch {
+			if state.Has(restarting, m) {
+				members = append(members, m.Name)
+			}
+		}
+		if len(members) > 0 {
+			all, several = append(all, members), several || len(members) > 1
+		}
+	}
+	if !several {
+		return nil
+	}
+	return all
 }
 
 // volumes says which volumes of a component grow.
@@ -135,6 +162,8 @@ func (c change) String() string {
 	switch n := c.Restarts; {
 	case n > 0 && c.Manual:
 		parts = append(parts, fmt.Sprintf("%d to restart only when you ask for it", n))
+	case len(c.Batches) > 0:
+		parts = append(parts, fmt.Sprintf("%d to restart, in %s", n, remedy.Count(len(c.Batches), "batch", "batches")))
 	case n > 1:
 		parts = append(parts, fmt.Sprintf("%d to restart, one at a time", n))
 	case n > 0:

@@ -42,6 +42,9 @@ func (p Preview) Print(out io.Writer, width int) {
 	}
 	for _, c := range p.changes() {
 		w.line("  ", "%s: %s", c.Component.Title(), c)
+		for i, batch := range c.Batches {
+			w.line("    ", "batch %d: %s", i+1, names(batch))
+		}
 		w.fields("pods", c.Pods)
 		w.fields("configuration", c.Config)
 	}

@@ -65,6 +65,7 @@ by others while the command was looking at it, nothing is changed.`,
 	o.Bind(cmd)
 	o.BindFieldManager(cmd)
 	o.BindEviction(cmd)
+	o.BindConcurrency(cmd)
 	o.BindCanary(cmd)
 	o.BindForce(cmd, "the change")
 	return cmd

@@ -76,6 +76,7 @@ member that is named is restarted by this command.`,
 	o.Bind(cmd)
 	o.BindFieldManager(cmd)
 	o.BindEviction(cmd)
+	o.BindConcurrency(cmd)
 	cmd.Flags().BoolVar(&o.cancel, "cancel", false, "Do not restart members that were named and have not restarted yet.")
 	o.BindCanary(cmd)
 	return cmd

@@ -76,6 +76,7 @@ func (o *options) bind(cmd *cobra.Command) {
 	o.Bind(cmd)
 	o.BindFieldManager(cmd)
 	o.BindEviction(cmd)
+	o.BindConcurrency(cmd)
 	o.BindForce(cmd, "going back")
 }
 

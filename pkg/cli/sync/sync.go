@@ -76,6 +76,7 @@ signal ends it at a safe point, with exit code 0.`,
 	}
 	o.Bind(cmd)
 	o.BindEviction(cmd)
+	o.BindConcurrency(cmd)
 	o.BindStop(cmd)
 	o.table().Bind(cmd)
 	cmd.Flags().BoolVar(&o.restricted, "restricted", false, "Refuse clusters whose pods are privileged, use the host (network, processes, folders, ports), or have a service account of their own.")

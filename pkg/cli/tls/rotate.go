@@ -72,6 +72,7 @@ it is interrupted, the same command goes on with the stage that it has reached.`
 	o.Bind(cmd)
 	o.BindFieldManager(cmd)
 	o.BindEviction(cmd)
+	o.BindConcurrency(cmd)
 	cmd.Flags().BoolVar(&o.ca, "ca", false, "Replace the authorities, too.")
 	cmd.Flags().DurationVar(&o.life, "valid-for", issue.Life, "How long the certificates are valid.")
 	return cmd

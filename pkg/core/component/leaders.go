@@ -229,10 +229,14 @@ var leadersBack = plan.Hook{
 	Timeout: func(plan.Scope) (time.Duration, bool) { return returnTimeout, true },
 }
 
-// returning returns another store whose leaders are coming back.
+// returning returns another store whose leaders are coming back. Stores of the same failure domain do not count in a
+// rollout in batches. The other domains lead its regions until the domain has been restarted.
 func returning(sc plan.Scope, except state.Member) (state.Member, state.Eviction, bool) {
 	for _, m := range sc.Got.InSet() {
-		if e, ours := sc.All.Eviction(m.Database.ID); ours && m.Ordinal != except.Ordinal && !leadersAreBack(sc, m, e) {
+		if m.Ordinal == except.Ordinal || sc.SameDomain(m, except) {
+			continue
+		}
+		if e, ours := sc.All.Eviction(m.Database.ID); ours && !leadersAreBack(sc, m, e) {
 			return m, e, true
 		}
 	}

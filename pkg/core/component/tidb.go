@@ -20,6 +20,7 @@ func TiDB() plan.Profile {
 		Needs:         []plan.Need{pdServes, tikvServes, pumpServes},
 		Standing:      []plan.Hook{firstPasswordSet},
 		BeforeRestart: []plan.Hook{plan.DDLPaused},
+		Together:      &serversTogether,
 		BeforeRemove:  []plan.Hook{plan.LeftoverMarked},
 		Failover: &plan.Failover{
 			Period: func(plan.Scope) time.Duration { return failoverPeriod },

@@ -22,6 +22,7 @@ func TiKV() plan.Profile {
 		Standing:      []plan.Hook{storeRestored, leadersAllowed, evictionForgotten},
 		BeforeRestart: []plan.Hook{leadersBack, leadersEvicted},
 		BeforeHold:    []plan.Hook{leadersBack},
+		Together:      &storesTogether,
 		BeforeRemove: []plan.Hook{
 			notJoining, newStoresHeard, enoughStores, othersRun, rulesRead, rulesKept, storesElsewhereUp, regionsMayMove, leadersLeft, storeOffline,
 			storeTombstone, evictionEnded, plan.LeftoverMarked,

@@ -96,3 +96,17 @@ func (c Component) RestartsNow() []state.Member {
 		return !c.WaitsForRestart(m) || !m.Up() || c.LeftToUser(m)
 	})
 }
+
+// Away returns the members of the batch of a member that are down, or that are still to be restarted.
+func (c Component) Away(m state.Member) []state.Member {
+	return slices.DeleteFunc(slices.Clone(c.BatchOf(m)), func(o state.Member) bool { return o.Up() && !c.WaitsForRestart(o) })
+}
+
+// SameDomain reports whether two members may be restarted in the same batch, for all that their places mean.
+func (c Component) SameDomain(a, b state.Member) bool {
+	if c.Batching == nil {
+		return false
+	}
+	domain := c.Batching.Domain(c, a)
+	return domain != "" && domain == c.Batching.Domain(c, b)
+}

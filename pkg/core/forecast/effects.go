@@ -22,6 +22,8 @@ var effects = map[string]effect{
 	"Resize":           row(resize, phaseOfResize),
 	"Restart":          row(restart, ofMember),
 	"Close":            row(closeRollout, always(Rollout)),
+	"BeginBatches":     row(beginBatches, always(Rollout)),
+	"EndBatches":       row(endBatches, always(Rollout)),
 	"MoveLeader":       row(moveLeader, ofMember),
 	"RemoveMember":     row(removeMember, ofMember),
 	"EvictLeaders":     row(evictLeaders, ofMember),
@@ -148,7 +150,10 @@ func (w *world) applySet(s step.Apply, g *desired.Group) {
 		} else if set.Template != g.Template {
 			set.UpdateRevision = w.uid()
 		}
-		set.Partition, set.Template, set.Manual, set.Observed = set.Ordinals().End(), g.Template, g.Manual, true
+		set.Template, set.Manual, set.Observed = g.Template, g.Manual, true
+		if set.InBatches = set.InBatches && !g.Manual; !set.InBatches {
+			set.Partition = set.Ordinals().End()
+		}
 	})
 	g.Set.Drift = desired.None
 	w.extend(s.Component)
@@ -216,6 +221,14 @@ func restart(w *world, s step.Restart) {
 
 func closeRollout(w *world, s step.Close) {
 	w.set(s.Component, func(set *state.Set) { set.Partition = s.Partition })
+}
+
+func beginBatches(w *world, s step.BeginBatches) {
+	w.set(s.Component, func(set *state.Set) { set.InBatches, set.Partition = true, set.Start })
+}
+
+func endBatches(w *world, s step.EndBatches) {
+	w.set(s.Component, func(set *state.Set) { set.InBatches = false })
 }
 
 func deleteSet(w *world, s step.DeleteSet) {

@@ -117,7 +117,7 @@ func (w *world) stop(m *state.Member) {
 // roll replaces the next pod of an earlier revision, when all before it are back.
 func (w *world) roll(k topology.Kind) {
 	g := w.snap.Groups[k]
-	if !g.Set.Exists || g.Set.Manual || g.Set.Terminating {
+	if !g.Set.Exists || g.Set.OnDelete() || g.Set.Terminating {
 		return
 	}
 	running := g.InSet()

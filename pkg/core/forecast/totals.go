@@ -5,7 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -18,7 +20,7 @@ type Totals struct {
 	// for good.
 	Leaders, Regions Amount
 	PDLeaderMoves    int
-	// Starting is how long the pods that restart took to be Ready the last time, one after the other. Of
+	// Starting is how long the pods that restart took to be Ready the last time, one batch after the other. Of
 	// those in StartingUnknown it is not known.
 	Starting        time.Duration
 	StartingUnknown int
@@ -123,6 +125,28 @@ func restarted(t *Totals, s Step, now state.Snapshot) {
 		t.StartingUnknown++
 	}
 	t.Starting += took
+}
+
+// together returns how much less time pods take that start at the same time than one after the other. Of each batch the
+// slowest pod counts.
+func together(steps []Step, policy plan.Policy, profiles []plan.Profile, want desired.State, now state.Snapshot) time.Duration {
+	var saved time.Duration
+	for _, g := range want.Groups {
+		for _, batch := range plan.Batches(profiles, policy, want, now, g.Kind) {
+			var sum, slowest time.Duration
+			for _, m := range batch {
+				restarts := slices.ContainsFunc(steps, func(s Step) bool {
+					r, is := s.Step.(step.Restart)
+					return is && r.Member == m.Name
+				})
+				if took, _ := started(m.Pod); restarts {
+					sum, slowest = sum+took, max(slowest, took)
+				}
+			}
+			saved += sum - slowest
+		}
+	}
+	return saved
 }
 
 // started returns how long a pod took to be Ready. It is not known of a pod whose process has ended since,

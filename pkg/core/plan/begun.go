@@ -62,7 +62,7 @@ func begunInKubernetes(w desired.State, s state.Snapshot) []desired.Notice {
 				w.Cluster.SetName(g.Kind), strings.Join(names, ", "))))
 		}
 		for _, m := range got.InSet() {
-			if got.Set.Exists && !got.Set.Manual && m.Ordinal >= got.Set.Partition && m.Pod != nil && !m.Pod.Terminating && got.Outdated(m) {
+			if got.Set.Exists && !got.Set.OnDelete() && m.Ordinal >= got.Set.Partition && m.Pod != nil && !m.Pod.Terminating && got.Outdated(m) {
 				all = append(all, begun(w.Cluster, g.Kind, m.Name, fmt.Sprintf(
 					"Kubernetes restarts the pod during the pause: the partition of StatefulSet %s is open for it, and it has an older template",
 					w.Cluster.SetName(g.Kind))))

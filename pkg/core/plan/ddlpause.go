@@ -31,7 +31,7 @@ var DDLPaused = Hook{
 // member, only Kubernetes is waited for. If Kubernetes did nothing, a pause would end and begin again for ever.
 func (sc Scope) pausesDDL(m state.Member) bool {
 	set := sc.Got.Set
-	return sc.Want.PausesDDL && !sc.Want.Held && !set.Manual && m.Up() && sc.Got.Outdated(m) && m.Ordinal < set.Partition &&
+	return sc.Want.PausesDDL && !sc.Want.Held && !set.Manual && m.Up() && sc.Got.Outdated(m) && (m.Ordinal < set.Partition || set.InBatches) &&
 		sc.Policy.DDLAsked != set.UpdateRevision && topology.PausesDDL(m.Version(), sc.Want.Version)
 }
 

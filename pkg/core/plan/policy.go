@@ -11,6 +11,8 @@ import (
 type Policy struct {
 	Failover Failing
 	Eviction Eviction
+	// Concurrency is how many members of a component a rollout restarts at the same time.
+	Concurrency Concurrency
 	// Later are the components whose last step failed in this run, the one that failed longest ago
 	// first. Steps of these components are tried after all others, and hold nothing else back.
 	Later []topology.Kind

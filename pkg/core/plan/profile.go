@@ -29,6 +29,8 @@ type Profile struct {
 	Standing []Hook
 	// BeforeRestart must hold of a healthy member before its pod is replaced.
 	BeforeRestart []Hook
+	// Together is nil for a component whose members always restart one at a time.
+	Together *Together
 	// BeforeHold must hold of a member that waits for the promotion of a canary, before the rollout counts as held.
 	// What is watched then are members that serve as before.
 	BeforeHold []Hook
@@ -166,7 +168,9 @@ type decision struct {
 func decisionsOf(profiles []Profile, policy *Policy, w *desired.State, s *state.Snapshot) []decision {
 	all := make([]decision, len(w.Groups))
 	for i, c := range facts.Of(w, s) {
-		all[i] = decision{Scope: Scope{c, policy}, profile: profileOf(profiles, c.Want.Kind)}
+		profile := profileOf(profiles, c.Want.Kind)
+		c.Batching = profile.Together.batching(c, policy.Concurrency)
+		all[i] = decision{Scope: Scope{c, policy}, profile: profile}
 	}
 	return all
 }

@@ -43,6 +43,7 @@ const (
 	RolloutRecorded Reason = "RolloutRecorded"
 	VersionReported Reason = "VersionReported"
 	CanaryPromoted  Reason = "CanaryPromoted"
+	BatchSafe       Reason = "BatchSafe"
 
 	MemberServing       Reason = "MemberServing"
 	MemberJoined        Reason = "MemberJoined"
@@ -183,6 +184,7 @@ var meanings = []Meaning{
 	{MinReadyTime, "a restarted pod has to be Ready for spec.minReadySeconds", "not ready for spec.minReadySeconds yet", direct},
 	{RolloutRecorded, "the StatefulSet's status has to show the finished rollout", "StatefulSet status does not show the finished rollout", apart},
 	{VersionReported, "a member has to report the version that is asked for", "another version reported", apart},
+	{BatchSafe, "PD has to show that several members may be down together", "batch not proven safe", apart},
 	{CanaryPromoted, "a canary was rolled out, and a person has to promote it", "canary not promoted", apart},
 	{MemberServing, "a member has to serve", "not serving", direct},
 	{MemberJoined, "PD has to know a new member", "not registered in PD", direct},

@@ -83,7 +83,7 @@ func (d *decision) repair() verdict {
 	case objection(beforeRepair, s) != "" || objection(worthTrying(), s) != "":
 		return verdict{}
 	case d.RestartIsHarmless(m):
-		return act(d.restart(m))
+		return act(d.restart(m, ""))
 	case objection(beforeHarmfulRepair, s) != "":
 		return verdict{}
 	}

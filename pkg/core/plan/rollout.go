@@ -20,6 +20,8 @@ var beforeRollout = []condition{
 	{want: "StatefulSet shows the finished rollout", because: "members that a user has named come after the rollout", by: ByKubernetes, waits: (*subject).rolloutEnded},
 	{want: "canary promoted", because: "a person decides whether the other members follow", by: ByPerson, waits: (*subject).canary},
 	{want: "restart not left to a person", because: "with OnDelete only a person restarts members", by: ByPerson, waits: (*subject).manual},
+	{want: "members of the batch may be down together", because: "no data may have two copies among them", by: ByDatabase, waits: (*subject).together},
+	{want: "order of restarts left to the run", because: "a partition reaches the highest ordinals only", by: ByTool, waits: (*subject).ordered},
 }
 
 // isWritten is asked before a rollout and before a repair.
@@ -35,14 +37,14 @@ var beforeRestart = []condition{
 	{want: "pod not being replaced already", because: "Kubernetes replaces the pod, because the partition is lowered", by: ByKubernetes, waits: (*subject).underReplacement},
 }
 
-// rollout replaces pods one by one, from the highest ordinal down.
+// rollout replaces pods, batch by batch. Without concurrency that is one by one, from the highest ordinal down.
 func (d *decision) rollout() verdict {
 	next, _ := d.Candidate()
 	s := d.about(next)
 	if v := firstUnmet(beforeRollout, s); !v.idle() || !s.due {
 		return v
 	}
-	return d.replace(next)
+	return d.replaceBatch(next)
 }
 
 // queued waits for an earlier component, where there is anything to roll out.
@@ -107,7 +109,7 @@ func (s *subject) manual() verdict {
 // underReplacement waits for the pod of a member that Kubernetes may replace already.
 func (s *subject) underReplacement() verdict {
 	m := s.member
-	if s.Got.Set.Partition > m.Ordinal || !m.Up() || s.RestartsOutsideRollout(m) {
+	if s.Got.Set.Partition > m.Ordinal || s.Got.Set.InBatches || !m.Up() || s.RestartsOutsideRollout(m) {
 		return verdict{}
 	}
 	return wait(Gate{Component: m.Kind, Member: m.Name, Reason: PodReplaced, Want: "pod replaced", Observed: "it has the old revision"})
@@ -130,7 +132,7 @@ func (d *decision) peersDown(next state.Member) verdict {
 	if !next.Up() && (d.LeftToUser(next) || !d.restartsInOrder(next)) {
 		return all
 	}
-	peers := d.awaitServing(d.PeersMissing(next))
+	peers := d.awaitServing(d.missingBeside(next))
 	if peers.idle() || next.Up() {
 		return peers
 	}
@@ -143,9 +145,7 @@ func (d *decision) replace(m state.Member) verdict {
 	if !ready.idle() {
 		return ready
 	}
-	r := d.restart(m)
-	r.Without = strings.Join(ready.notes, ", ")
-	return act(r)
+	return act(d.restart(m, strings.Join(ready.notes, ", ")))
 }
 
 // manualRestartGate returns the gate of a pod that is replaced only when a user asks for it. Either the spec says so,
@@ -172,6 +172,8 @@ func (sc Scope) manualRestartGate(m state.Member) Gate {
 func (sc Scope) finish() verdict {
 	set := sc.Got.Set
 	switch {
+	case set.InBatches:
+		return act(step.EndBatches{Component: sc.Want.Kind, Basis: sc.basis()})
 	case !set.Completed():
 		return wait(Gate{Component: sc.Want.Kind, Reason: RolloutRecorded, Want: "StatefulSet status shows the finished rollout"})
 	case !set.Closed() && !set.Manual:
@@ -180,14 +182,18 @@ func (sc Scope) finish() verdict {
 	return verdict{}
 }
 
-func (sc Scope) restart(m state.Member) step.Restart {
-	r := step.Restart{Component: m.Kind, Member: m.Name, Ordinal: m.Ordinal, Basis: sc.basis(), From: sc.Got.Set.Partition}
+// restart returns the step that restarts a member, or the step before that. Without names goals that do not hold.
+func (sc Scope) restart(m state.Member, without string) step.Step {
+	if s, first := sc.inBatches(m); first {
+		return s
+	}
+	r := step.Restart{Component: m.Kind, Member: m.Name, Ordinal: m.Ordinal, Basis: sc.basis(), From: sc.Got.Set.Partition, Without: without}
 	r.Leaderless, r.Committed = sc.Unled(m), sc.All.PD.Committed
 	if m.Pod != nil {
 		r.PodUID, r.Stuck, r.Ready = m.Pod.UID, !m.Up(), m.Pod.Ready
 		r.FlushLog = sc.Want.FlushesLog && m.Up()
 	}
-	if sc.RestartsOutsideRollout(m) {
+	if sc.RestartsOutsideRollout(m) || sc.Got.Set.InBatches {
 		r.Revision = sc.Got.Set.UpdateRevision
 	}
 	if _, leave := sc.All.OpenEviction(m.Database.ID); leave && m.Up() && m.Database.Evicting {
@@ -208,8 +214,10 @@ func (sc Scope) upload() verdict {
 
 // minReadyPassed waits until restarted pods have been Ready for as long as the user asks.
 func (sc Scope) minReadyPassed() verdict {
+	next, _ := sc.Candidate()
+	batch := sc.BatchOf(next)
 	for _, m := range sc.Got.InSet() {
-		if sc.Want.MinReady == 0 || m.Pod == nil || sc.Got.Outdated(m) {
+		if sc.Want.MinReady == 0 || m.Pod == nil || sc.Got.Outdated(m) || state.Has(batch, m) {
 			continue
 		}
 		ready := m.Pod.Since.Add(sc.Want.MinReady)

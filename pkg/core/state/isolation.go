@@ -25,15 +25,15 @@ type Isolation struct {
 func (i Isolation) NotApart(locations []string, label string) int {
 	n := 0
 	for at, regions := range i.Apart {
-		if !within(locations, at, label) {
+		if !IsWithin(locations, at, label) {
 			n += regions
 		}
 	}
 	return n
 }
 
-// within reports whether one location label is another one or a wider one.
-func within(locations []string, label, of string) bool {
+// IsWithin reports whether one location label is another one or a wider one.
+func IsWithin(locations []string, label, of string) bool {
 	for _, l := range locations {
 		switch l {
 		case label:

@@ -6,6 +6,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
@@ -39,6 +40,7 @@ func (b *Bridge) specOf(k topology.Kind, set *appsv1.StatefulSet) sim.WrittenSet
 	out := sim.WrittenSet{
 		UID: string(set.UID), Generation: set.Generation, Replicas: 1, Template: b.templates[k].name(k, set),
 		Manual:  set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType,
+		InBatches: render.RestartsInBatches(set),
 		Ordered: set.Spec.PodManagementPolicy != appsv1.ParallelPodManagement,
 	}
 	if set.Spec.Replicas != nil {

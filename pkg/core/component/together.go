@@ -1,0 +1,272 @@
+package component
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+)
+
+// storesTogether: stores in one place may be down together where no region has two copies there, and the copies
+// elsewhere are a quorum. PD must promise the first, its counts must show it, and it must have been so for a while.
+var storesTogether = plan.Together{
+	Domain: placeOf,
+	Before: []plan.Hook{copiesApart, placesRead, placesSteady, regionsCounted, copiesWhole, roomForLeaders},
+}
+
+// serversTogether: servers without data may be down together as long as others serve the same clients.
+var serversTogether = plan.Together{
+	Domain: func(facts.Component, state.Member) string { return "all" },
+	Most:   func(members int) int { return members / 2 },
+}
+
+const (
+	// votersNeeded is the lowest number of copies of which one can be down.
+	votersNeeded = 3
+	// steadyLeast is how long labels of stores must have been the same at least.
+	steadyLeast = time.Minute
+	// passesNeeded is how many times PD must have gone through all regions with the same labels. The first pass may have
+	// begun before they changed.
+	passesNeeded = 2
+	// countsShown is how long PD takes to show counts that it has.
+	countsShown = 15 * time.Second
+	// mostLoad is how many times the average of leaders a store may lead while a batch is down.
+	mostLoad = 2
+)
+
+// placeOf returns where a store is, by PD's location labels down to its isolation level; "" where PD promises nothing
+// about that place, or the store lacks a label.
+func placeOf(c facts.Component, m state.Member) string {
+	var place []string
+	for _, key := range c.All.PD.LocationLabels {
+		value := labelOf(m.StoreLabels, key)
+		if value == "" || m.Database.Presence != state.Present {
+			return ""
+		}
+		place = append(place, key+"="+value)
+		if key == c.All.PD.IsolationLevel {
+			return strings.Join(place, ",")
+		}
+	}
+	return ""
+}
+
+// labelOf returns the value of a label. PD does not distinguish keys that differ in case only.
+func labelOf(labels map[string]string, key string) string {
+	for k, v := range labels {
+		if strings.EqualFold(k, key) {
+			return v
+		}
+	}
+	return ""
+}
+
+// copiesApart holds where PD itself keeps the copies of each region in different places.
+var copiesApart = plan.Hook{
+	Reason: plan.BatchSafe, Want: "PD keeps copies of a region apart",
+	Because: "otherwise PD may put two copies of a region into one batch at any time",
+	Refuse:  func(sc plan.Scope, _ state.Member) string { return notPromised(sc.All.PD) },
+	Help: func(sc plan.Scope, _ state.Member) remedy.Remedy {
+		return append(isolationHelp(sc), oneAtATime(sc)...)
+	},
+}
+
+// notPromised returns why PD does not promise that no two copies of a region are in one place, "" where PD does. A rule
+// counts its own copies only, so that copies of two rules may be in the same place.
+func notPromised(pd state.PD) string {
+	switch {
+	case len(pd.LocationLabels) == 0:
+		return "PD has no location-labels, so that nobody knows which stores are in one place"
+	case pd.IsolationLevel == "":
+		return "PD has no isolation-level, so that it may put two copies of a region into one place"
+	case !slices.Contains(pd.LocationLabels, pd.IsolationLevel):
+		return fmt.Sprintf("PD's isolation-level %s is none of its location-labels", pd.IsolationLevel)
+	case pd.MaxReplicas < votersNeeded:
+		return fmt.Sprintf("max-replicas is %d, and without one of %d copies the others are no quorum", pd.MaxReplicas, pd.MaxReplicas)
+	case pd.Placement.Unread != "" || pd.Isolation.Unread != "":
+		return "" // the next condition waits for that
+	case len(pd.Placement.Rules) == 0:
+		return "PD has not returned its placement rules"
+	}
+	for _, rules := range pd.Placement.Rules {
+		if why := rulesPromise(pd, rules); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// rulesPromise returns why the rules for some regions do not promise that.
+func rulesPromise(pd state.PD, rules []state.PlacementRule) string {
+	var voting []state.PlacementRule
+	for _, r := range rules {
+		if r.Role != "learner" {
+			voting = append(voting, r)
+		}
+	}
+	switch {
+	case len(voting) == 0:
+		return ""
+	case len(voting) > 1:
+		return fmt.Sprintf("placement rules %s and %s place copies of the same regions, each without the other", voting[0].Name(), voting[1].Name())
+	case voting[0].Count < votersNeeded:
+		return fmt.Sprintf("placement rule %s asks for %s, and without one of them the others are no quorum", voting[0].Name(), remedy.Count(voting[0].Count, "copy", "copies"))
+	case !state.IsWithin(pd.LocationLabels, voting[0].IsolationLevel, pd.IsolationLevel):
+		return fmt.Sprintf("placement rule %s does not keep copies apart by %s", voting[0].Name(), pd.IsolationLevel)
+	}
+	return ""
+}
+
+// placesRead holds when PD has answered what the later conditions need.
+var placesRead = plan.Hook{
+	Reason: plan.BatchSafe, Want: "places of copies known", Because: "without an answer of PD nobody knows where copies are",
+	Done:     func(sc plan.Scope, _ state.Member) bool { return unread(sc) == "" },
+	Observed: func(sc plan.Scope, _ state.Member) string { return unread(sc) },
+	Help:     func(sc plan.Scope, _ state.Member) remedy.Remedy { return oneAtATime(sc) },
+}
+
+func unread(sc plan.Scope) string {
+	pd := sc.All.PD
+	for _, why := range []string{pd.Problem, pd.Placement.Unread, pd.Isolation.Unread} {
+		if why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// placesSteady holds when PD's counts are about the labels that stores have now. PD goes through its regions again and
+// again, and a new leader of PD counts from the beginning.
+var placesSteady = plan.Hook{
+	Reason: plan.BatchSafe, Want: "PD has counted all regions with these labels",
+	Because: "counts from before a change of labels or of PD's leader say nothing",
+	Done: func(sc plan.Scope, _ state.Member) bool {
+		return !sc.All.At.Before(placesSince(sc).Add(passesTime(sc)))
+	},
+	Observed: func(plan.Scope, state.Member) string {
+		return "labels and the leader of PD have to stay the same until then"
+	},
+	Since:   func(sc plan.Scope, _ state.Member) time.Time { return placesSince(sc) },
+	Timeout: func(sc plan.Scope) (time.Duration, bool) { return passesTime(sc), true },
+	Help:    func(sc plan.Scope, _ state.Member) remedy.Remedy { return oneAtATime(sc) },
+}
+
+// placesSince returns since when this process has observed the same labels and the same leader of PD.
+func placesSince(sc plan.Scope) time.Time {
+	return facts.Later(sc.All.PD.Isolation.LabelsSince, sc.All.PD.LeaderSince)
+}
+
+// passesTime returns how long PD takes to count all regions anew and to show the counts.
+func passesTime(sc plan.Scope) time.Duration {
+	return max(steadyLeast, passesNeeded*sc.All.PD.Isolation.Pass+countsShown)
+}
+
+// regionsCounted holds when PD's counts show that no region has two copies in one place. A few regions may not be
+// counted yet, because regions split all the time. They have their copies where the region before the split has.
+var regionsCounted = plan.Hook{
+	Reason: plan.BatchSafe, Want: "no region with two copies in one place", Because: "such a region would have no quorum",
+	Done: func(sc plan.Scope, _ state.Member) bool {
+		at := sc.All.PD.Isolation
+		return at.NotApart(sc.All.PD.LocationLabels, sc.All.PD.IsolationLevel) == 0 && at.Regions > 0 && 100*at.Counted() >= 99*at.Regions &&
+			!sc.All.PD.Scheduling.Halted
+	},
+	Observed: func(sc plan.Scope, _ state.Member) string {
+		pd := sc.All.PD
+		switch n := pd.Isolation.NotApart(pd.LocationLabels, pd.IsolationLevel); {
+		case pd.Scheduling.Halted:
+			return "PD counts nothing while halt-scheduling is set"
+		case n > 0:
+			return fmt.Sprintf("%d of %d regions have two copies in one %s", n, pd.Isolation.Regions, pd.IsolationLevel)
+		}
+		return fmt.Sprintf("PD has counted %d of %d regions", pd.Isolation.Counted(), pd.Isolation.Regions)
+	},
+	Left: func(sc plan.Scope, _ state.Member) plan.Quantity {
+		pd := sc.All.PD
+		n := pd.Isolation.NotApart(pd.LocationLabels, pd.IsolationLevel)
+		return plan.Quantity{Number: int64(n), Unit: plan.Regions}
+	},
+	Patience: plan.Moving,
+	Help:     func(sc plan.Scope, _ state.Member) remedy.Remedy { return oneAtATime(sc) },
+}
+
+// copiesWhole holds when each region has all of its copies, and none of them is behind. Once a member of the batch is
+// down, its own copies are behind, so that only the peers are asked then.
+var copiesWhole = plan.Hook{
+	Reason: plan.BatchSafe, Want: "all copies there and up to date", Because: "a region that lacks a copy would have no quorum without another one",
+	Done: func(sc plan.Scope, m state.Member) bool { return unsound(sc) == "" || batchBegun(sc, m) },
+	Observed: func(sc plan.Scope, _ state.Member) string {
+		return "regions with a copy that is missing, down, behind or leaving, by PD: " + unsound(sc)
+	},
+	Help: func(sc plan.Scope, _ state.Member) remedy.Remedy {
+		return append(remedy.Remedy{remedy.Run("see which regions", sc.PDCtl("region check pending-peer"))}, oneAtATime(sc)...)
+	},
+}
+
+// unsound lists the counts of regions that are not whole, "" where there are none.
+func unsound(sc plan.Scope) string {
+	var all []string
+	for what, n := range sc.All.PD.Isolation.Unsound {
+		if n > 0 {
+			all = append(all, fmt.Sprintf("%d %s", n, what))
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+func batchBegun(sc plan.Scope, m state.Member) bool {
+	return slices.ContainsFunc(sc.BatchOf(m), func(o state.Member) bool { return !o.Up() })
+}
+
+// roomForLeaders holds where the stores elsewhere can take the leaders of the batch without one of them doing most of
+// the work.
+var roomForLeaders = plan.Hook{
+	Reason: plan.BatchSafe, Want: "room for leaders elsewhere", Because: "the stores elsewhere do the work of the batch",
+	Refuse: func(sc plan.Scope, m state.Member) string {
+		batch, all, leaders, elsewhere, takers := sc.BatchOf(m), 0, 0, 0, 0
+		for _, o := range sc.Got.InSet() {
+			if o.Database.State != state.StoreUp {
+				continue
+			}
+			all++
+			leaders += max(o.Database.Leaders, 0)
+			switch {
+			case state.Has(batch, o):
+				elsewhere += max(o.Database.Leaders, 0)
+			case !sc.SameDomain(o, m) && !o.Database.Evicting:
+				elsewhere += max(o.Database.Leaders, 0)
+				takers++
+			}
+		}
+		if takers == 0 {
+			return "no store in another place takes leaders"
+		}
+		if have, most := elsewhere/takers, mostLoad*leaders/max(all, 1); have > most && leaders > 0 {
+			return fmt.Sprintf("the stores elsewhere would lead %d regions each, and a store leads %d now", have, leaders/all)
+		}
+		return ""
+	},
+	Help: func(sc plan.Scope, _ state.Member) remedy.Remedy { return oneAtATime(sc) },
+}
+
+// isolationHelp returns what has PD keep copies apart.
+func isolationHelp(sc plan.Scope) remedy.Remedy {
+	pd := sc.All.PD
+	switch {
+	case len(pd.LocationLabels) == 0:
+		return remedy.Remedy{remedy.Run("have PD know the zones of stores", sc.PDCtl("config set location-labels zone"))}
+	case pd.IsolationLevel == "":
+		return remedy.Remedy{remedy.Run("have PD keep copies apart, for which it moves regions", sc.PDCtl("config set isolation-level "+pd.LocationLabels[0]))}
+	}
+	return remedy.Remedy{remedy.Run("see the placement rules", sc.PDCtl("config placement-rules show"))}
+}
+
+// oneAtATime returns what goes on without batches.
+func oneAtATime(sc plan.Scope) remedy.Remedy {
+	return remedy.Remedy{remedy.Run("go on with one member at a time", sc.Cluster.Plugin("sync"))}
+}

@@ -1,0 +1,136 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// Rollouts in batches. PD keeps the replicas of each region in different zones, or a person believes that it does: the
+// stores may have other labels since, or PD has yet to move regions. The truth is where the replicas are.
+
+// byHand reports whether a person has set OnDelete.
+func (s *set) byHand() bool { return s.spec.manual && !s.spec.batches }
+
+// drawBatches has the commands of one simulated cluster in six restart several members at the same time. In most of
+// these clusters PD keeps replicas in different zones. That is drawn separately, so that the other runs stay as they
+// are.
+func drawBatches(o *Options) {
+	rng := rand.New(rand.NewPCG(o.Seed, 38))
+	if rng.IntN(6) > 0 {
+		return
+	}
+	o.Concurrency = plan.Concurrency{Number: pick(rng, 2, 2, 3, 5, 50), Percent: false}
+	if o.Concurrency.Number == 50 {
+		o.Concurrency.Percent = true
+	}
+	if o.TiKV = pick(rng, 6, 7, 9, 9, 11); rng.IntN(5) == 0 {
+		return
+	}
+	o.Many = true
+	o.Zones, o.Isolated, o.Tiers, o.Copies = pick(rng, []int{0, 1, 2}, []int{0, 1, 2}, []int{0, 1, 2, 2, 1}, []int{2, 1, 0, 3}), rng.IntN(5) > 0, nil, nil
+	o.Zones = slices.Clone(o.Zones)
+	o.Faults.Relabel = pick(rng, 0, 0, 1./300)
+	o.Faults.Isolate = pick(rng, 0, 1./200)
+}
+
+func (w *Model) beginBatches(s step.BeginBatches) error {
+	return w.restrategize(s.Component, s.Basis, true)
+}
+
+func (w *Model) endBatches(s step.EndBatches) error {
+	k := kindOf(s.Component)
+	set := &w.sets[k]
+	for i := range min(set.spec.replicas, limit) {
+		if p := w.pods[k][i]; p == nil || p.revision != set.update || set.observed != set.generation {
+			return errConflict
+		}
+	}
+	return w.restrategize(s.Component, s.Basis, false)
+}
+
+// restrategize begins or ends that the pods of a StatefulSet are restarted in batches. The partition is open after both.
+func (w *Model) restrategize(component topology.Kind, on step.Basis, batches bool) error {
+	k := kindOf(component)
+	set := &w.sets[k]
+	if !w.is(k, on) || set.byHand() {
+		return errConflict
+	}
+	spec := set.spec
+	spec.manual, spec.batches, spec.partition = batches, batches, 0
+	w.change(set, spec)
+	return nil
+}
+
+// together reports whether a member may be missing although another one is restarted. Both are of one batch: stores in
+// one zone, of which judgeRegions judges that no region loses its quorum, or servers of which half serve.
+func (w *Model) together(k kind, i, victim int) bool {
+	if !w.sets[k].spec.batches || !w.Concurrency.Batches() {
+		return false
+	}
+	if k.leads() {
+		return w.zone(i) == w.zone(victim) || w.seen.zones[i] == w.seen.zones[victim]
+	}
+	down := 1 // the victim
+	for o := range min(w.sets[k].spec.replicas, limit) {
+		if o != victim && w.missing(k, o) {
+			down++
+		}
+	}
+	return k.data() == topology.None && !drains[k] && down <= max(w.sets[k].spec.replicas/2, 1)
+}
+
+// places returns what a run in batches reads of PD. A process remembers since when the stores have the same labels.
+func (w *Model) places(out *state.PD) {
+	if !w.Concurrency.Batches() {
+		return
+	}
+	if own := w.rules.asPD(w.MaxCopy)[0]; own.IsolationLevel != "" {
+		out.LocationLabels, out.IsolationLevel = own.LocationLabels, own.IsolationLevel
+	}
+	out.Isolation = w.Isolation()
+}
+
+// rememberLabels notes since when the stores have the labels that they have now.
+func (w *Model) rememberLabels(s *state.Snapshot) {
+	m := &w.memory
+	labels := ""
+	for _, o := range s.PD.Placement.Stores {
+		labels += fmt.Sprintln(o.ID, o.Labels)
+	}
+	if labels != m.labels {
+		m.labels, m.labelsSince = labels, w.t
+	}
+	s.PD.Isolation.LabelsSince = w.at(m.labelsSince)
+}
+
+// relabel is a person who gives a store the label of another zone. The replicas are where they were.
+func (w *Model) relabel() {
+	i := w.rng.IntN(limit)
+	zones := make([]int, limit)
+	for n := range zones {
+		zones[n] = w.zone(n)
+	}
+	zones[i] = zones[w.rng.IntN(limit)]
+	w.Zones, w.short = zones, true
+	w.note("fault: the store of ordinal %d has the label of zone %d", i, w.Zones[i])
+}
+
+// isolate is a person who sets or removes PD's isolation level. PD moves no replica at once because of that.
+func (w *Model) isolate() {
+	w.rules.isolated, w.short = !w.rules.isolated, true
+	w.note("fault: PD keeps replicas in different zones: %t", w.rules.isolated)
+}
+
+// restartOneByOne goes on with one member at a time, as a gate offers.
+func (w *Model) restartOneByOne(g plan.Gate) {
+	if g.Blocked && g.Reason == plan.BatchSafe {
+		w.note("user: goes on with one member at a time")
+		w.Concurrency = plan.Concurrency{}
+	}
+}
