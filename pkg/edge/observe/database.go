@@ -165,6 +165,7 @@ func (o *Observer) base(ctx context.Context, c topology.Cluster, seen objects) d
 	return d
 }
 
+// askPD returns what PD answers, without what this process knows from before.
 func (o *Observer) askPD(ctx context.Context, c topology.Cluster, seen objects) database {
 	if c.TLS.Members && o.credentials.config == nil {
 		o.history.ledAgain()

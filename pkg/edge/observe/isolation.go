@@ -38,8 +38,8 @@ func (o *Observer) needsIsolation(c topology.Cluster) bool {
 	})
 }
 
-// readCopies reads where the copies of regions are. A value that was read a moment ago counts again, unless PD's leader has
-// changed since then: a new leader counts from the beginning.
+// readCopies reads where the copies of regions are. A value that was read a moment ago counts again, unless PD's leader
+// has changed since then: a new leader counts from the beginning.
 func (o *Observer) readCopies(ctx context.Context, client pd.Client, c topology.Cluster, a *answers) {
 	if !o.needsIsolation(c) {
 		return
