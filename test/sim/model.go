@@ -325,6 +325,7 @@ func (w *Model) tick() {
 	}
 	w.tickPD()
 	w.tickStores()
+	w.tickPatrol()
 	w.tickCaptures()
 	w.tickPumps()
 	w.tickUp()

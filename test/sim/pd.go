@@ -22,6 +22,7 @@ type pdCluster struct {
 	loadedAt    int64  // when the leader has loaded its schedulers
 	elsewhere   int64  // until when the members in the other Kubernetes cluster are away
 	committed   uint64 // how far its log is committed
+	patrol      patrol
 }
 
 type pdMember struct {

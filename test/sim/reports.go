@@ -166,6 +166,7 @@ func (w *Model) unanswered(p *pod) bool {
 // led records that PD has another leader. The new leader knows heartbeats as they were last saved. They are saved once
 // for each leader and then every five minutes. The new leader knows no schedulers before it has loaded them.
 func (w *Model) led() {
+	w.patrolAgain()
 	if !w.Faults.Saved {
 		return
 	}

@@ -31,6 +31,8 @@ type database struct {
 	unplaced map[topology.Kind][]unplaced
 	// heartbeats are the last ones of all stores, as PD dates them.
 	heartbeats map[uint64]time.Time
+	// labels are those of all stores that are no tombstones; nil where PD does not answer.
+	labels map[uint64]map[string]string
 }
 
 // unplaced is a store that PD lists under an address that is the address of no pod.
@@ -148,6 +150,7 @@ type answers struct {
 	replication *pd.ReplicationConfig
 	storeDown   time.Duration
 	placement   state.Placement
+	isolation   state.Isolation
 	binlog      []pd.BinlogNode
 	binlogAt    time.Time     // when PD answered with them
 	pumpsSilent time.Duration // after which a Pump counts as silent
@@ -157,6 +160,13 @@ type answers struct {
 
 // base asks PD. Where PD does not answer everything is unknown.
 func (o *Observer) base(ctx context.Context, c topology.Cluster, seen objects) database {
+	d := o.askPD(ctx, c, seen)
+	o.noteCopies(c, &d)
+	return d
+}
+
+// askPD returns what PD answers, without what this process knows from before.
+func (o *Observer) askPD(ctx context.Context, c topology.Cluster, seen objects) database {
 	if c.TLS.Members && o.credentials.config == nil {
 		o.history.ledAgain()
 		return database{state: state.PD{Problem: "there is no valid certificate to ask it with"}}
@@ -183,6 +193,7 @@ func (o *Observer) base(ctx context.Context, c topology.Cluster, seen objects) d
 	o.readPumps(short, client, c, &got)
 	o.placement(ctx, client, c, seen, &got)
 	o.denials(short, client, c, seen, &got)
+	o.readCopies(ctx, client, c, &got)
 	return got.sort(c)
 }
 
@@ -243,11 +254,13 @@ func (a answers) sort(c topology.Cluster) database {
 			RulesDisabled:  !a.replication.EnablePlacementRules,
 			MaxStoreDown:   a.storeDown,
 			Placement:      a.placement,
+			Isolation:      a.isolation,
 		},
 		gaps:       a.gaps,
 		listed:     map[topology.Kind]map[int]listed{},
 		unplaced:   map[topology.Kind][]unplaced{},
-		heartbeats: make(map[uint64]time.Time, len(a.stores)),
+		heartbeats: a.heartbeats(),
+		labels:     a.storeLabels(),
 	}
 	if c.Source != nil {
 		d.storesNotLoaded = !d.state.Bootstrapped && c.Source.Status.TiKV.BootStrapped
@@ -297,7 +310,6 @@ func (a answers) sortMember(c topology.Cluster, d *database, m pd.Member) {
 
 func (a answers) sortStore(c topology.Cluster, d *database, s *pd.Store) {
 	up := s.Healthy()
-	d.heartbeats[s.ID] = s.LastHeartbeat
 	if s.State != pd.StoreTombstone && !s.Columnar() {
 		d.state.Stores++
 		if up {

@@ -176,14 +176,14 @@ func TestSort(t *testing.T) {
 		},
 		scheduling: pd.Scheduling{Evicting: []uint64{5}, Halted: true, NoAdding: []uint64{6}, KeepsOffline: true, Paused: true}, denied: []string{"import/1"}, unloaded: true,
 		replication: &pd.ReplicationConfig{MaxReplicas: 3, LocationLabels: []string{"zone"}, IsolationLevel: "zone", EnablePlacementRules: true},
-		storeDown:   time.Hour, placement: state.Placement{Unread: "why"}, gaps: []state.Gap{{What: "rules"}},
+		storeDown:   time.Hour, placement: state.Placement{Unread: "why"}, isolation: state.Isolation{Regions: 9}, gaps: []state.Gap{{What: "rules"}},
 	}
 	want := database{
 		state: state.PD{
 			ClusterID: 77, Members: 4, Healthy: 1, Leader: "basic-pd-0", Stores: 3, UpStores: 2, MaxReplicas: 3,
 			Elsewhere:      []state.StoreElsewhere{{ID: 6, Address: "10.0.0.2:20160", State: state.StoreDisconnected}},
 			LocationLabels: []string{"zone"}, IsolationLevel: "zone", Placement: state.Placement{Unread: "why"}, MaxStoreDown: time.Hour,
-			SchedulersUnknown: true, Bootstrapped: true,
+			SchedulersUnknown: true, Bootstrapped: true, Isolation: state.Isolation{Regions: 9},
 			Scheduling: state.Scheduling{
 				Halted: true, NoLeaders: true, NoReplicas: true, KeepsOffline: true, Evicting: []uint64{5}, NoBatch: true, EvictionPaused: true,
 				Denied: []string{"import/1"}, NoAdding: []uint64{6},
@@ -204,6 +204,7 @@ func TestSort(t *testing.T) {
 		gaps:       []state.Gap{{What: "rules"}},
 		unplaced:   map[topology.Kind][]unplaced{topology.TiKV: {{6, "10.0.0.2:20160"}, {9, "10.0.0.5:20160"}}, topology.TiFlash: {{7, "10.0.0.3:3930"}, {10, "10.0.0.5:3930"}}},
 		heartbeats: map[uint64]time.Time{5: noon, 6: {}, 7: {}, 8: {}, 9: {}, 10: {}},
+		labels:     map[uint64]map[string]string{5: {"zone": "a"}, 6: nil, 7: {"engine": "tiflash"}, 9: nil, 10: {"engine": "tiflash_compute"}},
 	}
 	if got := a.sort(basic); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -27,6 +28,10 @@ type history struct {
 	askedAt time.Time // when PD was asked last
 	// heartbeats are the last ones of stores when PD was asked last, as PD dates them.
 	heartbeats map[uint64]time.Time
+	// labels are those of stores when PD was asked for them last, which was at labelsAt. labelsSince is since when PD has
+	// answered with the same ones.
+	labels                map[uint64]map[string]string
+	labelsAt, labelsSince time.Time
 	// leaderless is since when PD has had no leader by the word of its members, unled since when members
 	// have said that they follow none.
 	leaderless time.Time
@@ -83,14 +88,36 @@ const unobservedAfter = 45 * time.Second
 // has loaded heartbeats that were saved minutes ago. So the leader counts as new, though the name may be the same. A
 // member that resigns is often elected again before PD is asked.
 func (m *history) noteHeartbeats(heartbeats map[uint64]time.Time) {
-	for id, at := range heartbeats {
-		if at.Before(m.heartbeats[id]) {
-			m.leader = ""
-		}
+	if m.electedAgain(heartbeats) {
+		m.leader = ""
 	}
 	if len(heartbeats) > 0 {
 		m.heartbeats = heartbeats
 	}
+}
+
+// electedAgain reports whether one of the last heartbeats of stores is earlier than before.
+func (m *history) electedAgain(heartbeats map[uint64]time.Time) bool {
+	for id, at := range heartbeats {
+		if at.Before(m.heartbeats[id]) {
+			return true
+		}
+	}
+	return false
+}
+
+// labelledSince returns since when all stores have been observed with the same labels. The time begins again where PD
+// did not list stores in between, or was not asked for long: labels may have changed and changed back.
+func (m *history) labelledSince(labels map[uint64]map[string]string, now time.Time) time.Time {
+	if now.Sub(m.labelsAt) > unobservedAfter || !maps.EqualFunc(labels, m.labels, maps.Equal) {
+		m.labelsSince = now
+	}
+	m.labels, m.labelsAt = labels, now
+	if len(labels) == 0 {
+		m.labels = nil
+		return time.Time{}
+	}
+	return m.labelsSince
 }
 
 // leading notes the leader of PD. Where PD did not answer in between, or was not asked for long, its leader may have

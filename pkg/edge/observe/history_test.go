@@ -174,3 +174,37 @@ func TestSettled(t *testing.T) {
 		t.Error("not settled at the right time")
 	}
 }
+
+// TestLabelledSince: the time begins again when a store or a label of it changes, and when PD did not list stores, or
+// was not asked for long.
+func TestLabelledSince(t *testing.T) {
+	one := map[uint64]map[string]string{1: {"zone": "a"}, 2: nil}
+	same := map[uint64]map[string]string{1: {"zone": "a"}, 2: {}}
+	for name, c := range map[string]struct {
+		second map[uint64]map[string]string
+		pause  time.Duration // before the third
+		want   time.Duration // of the third; the second comes after a second
+	}{
+		"nothing changes":        {same, time.Second, 0},
+		"a long pause":           {same, unobservedAfter, 0},
+		"nobody asks for longer": {same, unobservedAfter + 1, time.Second + unobservedAfter + 1},
+		"another zone":           {map[uint64]map[string]string{1: {"zone": "b"}, 2: nil}, time.Second, 2 * time.Second},
+		"a label more":           {map[uint64]map[string]string{1: {"zone": "a"}, 2: {"host": "x"}}, time.Second, 2 * time.Second},
+		"a store more":           {map[uint64]map[string]string{1: {"zone": "a"}, 2: nil, 3: nil}, time.Second, 2 * time.Second},
+		"a store less":           {map[uint64]map[string]string{1: {"zone": "a"}}, time.Second, 2 * time.Second},
+		"another store":          {map[uint64]map[string]string{1: {"zone": "a"}, 3: nil}, time.Second, 2 * time.Second},
+		"no answer":              {nil, time.Second, 2 * time.Second},
+		"no stores":              {map[uint64]map[string]string{}, time.Second, 2 * time.Second},
+	} {
+		h := newHistory()
+		if got := h.labelledSince(one, noon); !got.Equal(noon) {
+			t.Errorf("%s: at first %s", name, got)
+		}
+		if got := h.labelledSince(c.second, noon.Add(time.Second)); got.IsZero() != (len(c.second) == 0) {
+			t.Errorf("%s: then %s", name, got)
+		}
+		if got := h.labelledSince(one, noon.Add(time.Second+c.pause)); got.Sub(noon) != c.want {
+			t.Errorf("%s: since %s, want %s", name, got.Sub(noon), c.want)
+		}
+	}
+}

@@ -66,6 +66,9 @@ type Observer struct {
 	patience    patience
 	rules       rules
 	denied      denied
+
+	readsIsolation bool
+	isolation      isolation
 }
 
 // New returns an observer. The intent function loads the TidbCluster.

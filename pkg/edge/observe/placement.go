@@ -31,10 +31,11 @@ type rules struct {
 }
 
 // placement reads what the removal of a store is checked against, where a removal
-// is wanted or has begun. Rules that PD refuses to return are a gap. Where PD does
-// not answer now they are unknown, and only removals wait for them.
+// is wanted or has begun. A run that restarts stores together needs the same. Rules
+// that PD refuses to return are a gap. Where PD does not answer now they are unknown,
+// and only what needs them waits.
 func (o *Observer) placement(ctx context.Context, client pd.Client, c topology.Cluster, seen objects, a *answers) {
-	if !a.removes(c, seen) {
+	if together := o.needsIsolation(c) && len(a.stores) > 0; !together && !a.removes(c, seen) {
 		return
 	}
 	for _, s := range a.stores {

@@ -50,6 +50,9 @@ func All() []Answer {
 			"stores/store/status_address:text stores/store/start_timestamp:number stores/store/state_name:text " +
 			"stores/status/capacity:text stores/status/leader_count:number stores/status/start_ts:text stores/status/last_heartbeat_ts:text"},
 		{Of: topology.PD, Request: "GET /pd/api/v1/store/{store}", Keys: "store/id:number status/region_count:number"},
+		{Of: topology.PD, Request: "GET /pd/api/v1/regions/count", Keys: "count:number"},
+		{Of: topology.PD, Request: "GET /metrics", Says: `pd_regions_status{type="miss-peer-region-count"} `},
+		{Of: topology.PD, Request: "GET /metrics", Says: "\npd_checker_patrol_regions_time "},
 		{Of: topology.PD, Request: "GET /pd/api/v1/schedulers", Keys: "/:text"},
 		{Of: topology.PD, Request: "GET /pd/api/v1/scheduler-config/evict-leader-scheduler/list", Keys: "store-id-ranges/*/start-key:text"},
 		{Of: topology.PD, Request: "POST /v3/maintenance/status", Keys: "header/member_id:text leader:text raftIndex:text raftAppliedIndex:text"},

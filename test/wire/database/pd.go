@@ -51,6 +51,8 @@ func (d *Database) voter(id uint64, ordinal int) http.Handler {
 			text(w, http.StatusInternalServerError, notStarted)
 		case r.URL.Path == "/pd/api/v1/ping":
 			w.WriteHeader(http.StatusOK)
+		case r.URL.Path == "/metrics":
+			d.metrics(w, id != 0 && id == leader)
 		case leader == 0 && r.URL.Path == "/pd/api/v1/leader":
 			text(w, http.StatusServiceUnavailable, noLeader)
 		case leader == 0:
@@ -87,6 +89,7 @@ func (d *Database) leaderRoutes() routes {
 		"GET /cluster/status":          d.getClusterStatus,
 
 		"GET /stores":            d.getStores,
+		"GET /regions/count":     d.bootstrapped(d.getRegionCount),
 		"GET /store/{id}":        d.ofStore(d.getStore),
 		"DELETE /store/{id}":     d.ofStore(d.deleteStore),
 		"POST /store/{id}/state": d.ofStore(d.setStoreState),

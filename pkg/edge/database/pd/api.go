@@ -22,8 +22,10 @@ const (
 	pathRuleBundle      = "/pd/api/v1/config/placement-rule"
 	pathRegionLabels    = "/pd/api/v1/config/region-label/rules"
 	pathStores          = "/pd/api/v1/stores"
+	pathRegionCount     = "/pd/api/v1/regions/count"
 	pathSchedulers      = "/pd/api/v1/schedulers"
 	pathSchedulerConfig = "/pd/api/v1/scheduler-config"
+	pathMetrics         = "/metrics" // of the member that is asked
 )
 
 // pathStore returns the path of a store.

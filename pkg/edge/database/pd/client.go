@@ -63,6 +63,10 @@ type Client interface {
 	// SetReplicationConfig changes the given keys ("max-replicas", "location-labels", …) in one write.
 	SetReplicationConfig(ctx context.Context, patch map[string]any) error
 
+	// Isolation returns where the copies of regions are, as PD's leader counted when it last went through all regions.
+	// Apart is empty after a leader change until the new leader has begun to count.
+	Isolation(ctx context.Context) (*Isolation, error)
+
 	// BinlogNodes lists the Pumps and drainers that have registered in PD's etcd, in any state.
 	BinlogNodes(ctx context.Context) ([]BinlogNode, error)
 

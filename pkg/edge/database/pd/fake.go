@@ -50,6 +50,8 @@ type FakeState struct {
 	Replication ReplicationConfig
 	// Rules are groups of placement rules besides the group of the default rule, which follows Replication.
 	Rules []RuleGroup
+	// Isolation is where the copies of regions are.
+	Isolation Isolation
 	// Binlog are the Pumps and drainers.
 	Binlog []BinlogNode
 	// LogBackups are the tasks of log backup.

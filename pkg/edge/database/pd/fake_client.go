@@ -311,6 +311,18 @@ func (f *Fake) PlacementRules(ctx context.Context) (out []RuleGroup, err error) 
 	return out, err
 }
 
+// Isolation implements Client.
+func (f *Fake) Isolation(ctx context.Context) (out *Isolation, err error) {
+	err = f.do(ctx, "Isolation()", func(s *FakeState) error {
+		out = s.Isolation.clone()
+		return s.bootstrapped()
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // BinlogNodes implements Client.
 func (f *Fake) BinlogNodes(ctx context.Context) (out []BinlogNode, err error) {
 	err = f.do(ctx, "BinlogNodes()", func(s *FakeState) error {

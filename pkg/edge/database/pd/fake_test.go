@@ -46,7 +46,18 @@ func TestFake(t *testing.T) {
 	if err := f.RemoveEvictLeader(ctx, 1); !errors.Is(err, ErrSchedulersNotLoaded) {
 		t.Error(err)
 	}
+	f.Update(func(s *FakeState) { s.Isolation = Isolation{Regions: 5, Apart: map[string]int{"zone": 5}} })
+	for range 2 { // what a caller does with an answer changes no other
+		got, err := f.Isolation(ctx)
+		if err != nil || got.Regions != 5 || got.Apart["zone"] != 5 {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		got.Apart["zone"] = 0
+	}
 	f.Update(func(s *FakeState) { s.NotBootstrapped = true })
+	if _, err := f.Isolation(ctx); !errors.Is(err, ErrNotBootstrapped) {
+		t.Error(err)
+	}
 	if _, err := f.Stores(ctx); !errors.Is(err, ErrNotBootstrapped) {
 		t.Error(err)
 	}

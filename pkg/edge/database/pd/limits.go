@@ -20,6 +20,7 @@ var limits = map[string]ask.Limits{
 	pathStores:         {Bytes: 64 << 20, Elements: 20 * maxStores, Keys: 200 * maxStores},
 	pathRuleBundle:     {Bytes: 16 << 20, Elements: 20 * maxRules, Keys: 50 * maxRules},
 	pathScheduleConfig: {Bytes: 4 << 20, Elements: 1000, Keys: 5 * maxStores}, // a limit for each store
+	pathMetrics:        {Bytes: ask.PageBytes},
 	etcdRange[0]:       {Bytes: 4 << 20, Elements: 10_000, Keys: 100_000},
 	etcdRange[1]:       {Bytes: 4 << 20, Elements: 10_000, Keys: 100_000},
 }

@@ -104,6 +104,10 @@ func (t reportingClient) PlacementRules(ctx context.Context) ([]RuleGroup, error
 	return timed(t, "PlacementRules", func() ([]RuleGroup, error) { return t.to.PlacementRules(ctx) })
 }
 
+func (t reportingClient) Isolation(ctx context.Context) (*Isolation, error) {
+	return timed(t, "Isolation", func() (*Isolation, error) { return t.to.Isolation(ctx) })
+}
+
 func (t reportingClient) BinlogNodes(ctx context.Context) ([]BinlogNode, error) {
 	return timed(t, "BinlogNodes", func() ([]BinlogNode, error) { return t.to.BinlogNodes(ctx) })
 }

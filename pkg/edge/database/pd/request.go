@@ -21,7 +21,7 @@ const maxError = 64 << 10
 type request struct {
 	method, path string
 	body         any // encoded as JSON; nil sends none
-	out          any // decoded from JSON; nil drops the answer
+	out          any // decoded from JSON, unless it is one of texts; nil drops the answer
 	// date, if it is not nil, becomes the date of the answer by the member's clock; zero if the answer has none.
 	date *time.Time
 	// local asks the member itself; without it a follower forwards to the leader.
@@ -64,6 +64,11 @@ type streamed interface {
 	decode(from *json.Decoder) error
 }
 
+// texts is an answer that is no JSON, and is read in parts.
+type texts interface {
+	readText(from io.Reader) error
+}
+
 // readResponse decodes an answer. It reads the whole body of an answer that can be used. Otherwise the connection
 // cannot be reused, and over a port-forward other streams of the pod would block.
 func readResponse(resp *http.Response, out any) error {
@@ -90,6 +95,11 @@ func readResponse(resp *http.Response, out any) error {
 		from := json.NewDecoder(ask.Within(whole, limits))
 		if err = out.decode(from); err == nil {
 			err = endOfJSON(from)
+		}
+	case texts:
+		in := &io.LimitedReader{R: whole, N: limits.Bytes + 1}
+		if err = out.readText(in); err == nil && in.N <= 0 {
+			err = fmt.Errorf("%w in bytes", ask.ErrTooLarge)
 		}
 	default:
 		err = ask.Decode(resp.Request.Context(), whole, limits, out)

@@ -20,14 +20,16 @@ var answered = map[string]string{
 	"/pd/api/v1/members": `{"header":{"cluster_id":7},"members":[{"name":"pd-0","member_id":11,"peer_urls":["http://pd-0:2380"],"client_urls":["URL"],` +
 		`"leader_priority":3,"deploy_path":"/","binary_version":"v8.1.0","git_hash":"x"}],"leader":{"name":"pd-0","member_id":11,"client_urls":["URL"]},` +
 		`"etcd_leader":{"name":"pd-0","member_id":11}}`,
-	"/pd/api/v1/health":                                       `[{"name":"pd-0","member_id":11,"client_urls":["URL"],"health":true}]`,
-	"/pd/api/v1/cluster":                                      `{"id":7,"max_peer_count":3}`,
-	"/pd/api/v1/cluster/status":                               `{"raft_bootstrap_time":"2026-01-02T03:04:05Z","is_initialized":true}`,
-	"/pd/api/v1/version":                                      `{"version":"v8.1.0"}`,
-	"/pd/api/v1/config/cluster-version":                       `"8.1.0"`,
-	"/pd/api/v1/config/replicate":                             `{"max-replicas":3,"location-labels":"zone,host","isolation-level":"zone","enable-placement-rules":"true"}`,
-	"/pd/api/v1/config/schedule":                              `{"max-store-down-time":"30m0s","schedulers-v2":[{"type":"evict-leader"}],"leader-schedule-limit":4}`,
-	"/pd/api/v1/schedulers":                                   `["evict-leader-scheduler"]`,
+	"/pd/api/v1/health":                 `[{"name":"pd-0","member_id":11,"client_urls":["URL"],"health":true}]`,
+	"/pd/api/v1/cluster":                `{"id":7,"max_peer_count":3}`,
+	"/pd/api/v1/cluster/status":         `{"raft_bootstrap_time":"2026-01-02T03:04:05Z","is_initialized":true}`,
+	"/pd/api/v1/version":                `{"version":"v8.1.0"}`,
+	"/pd/api/v1/config/cluster-version": `"8.1.0"`,
+	"/pd/api/v1/config/replicate":       `{"max-replicas":3,"location-labels":"zone,host","isolation-level":"zone","enable-placement-rules":"true"}`,
+	"/pd/api/v1/config/schedule":        `{"max-store-down-time":"30m0s","schedulers-v2":[{"type":"evict-leader"}],"leader-schedule-limit":4}`,
+	"/pd/api/v1/regions/count":          `{"count":12,"regions":null}`,
+	"/metrics":                          "pd_regions_label_level{type=\"zone\"} 12\n",
+	"/pd/api/v1/schedulers":             `["evict-leader-scheduler"]`,
 	"/pd/api/v1/scheduler-config/evict-leader-scheduler/list": `{"store-id-ranges":{"4":[{"start-key":"","end-key":""}]},"batch":3}`,
 	"/pd/api/v1/store/4": `{"store":{"id":4,"address":"tikv-0:20160","version":"8.1.0","status_address":"tikv-0:20180","start_timestamp":1767323045,"state_name":"Up",` +
 		`"labels":[{"key":"zone","value":"a"}]},"status":{"capacity":"10GiB","available":"4GiB","leader_count":5,"region_count":6,"start_ts":"2026-01-02T03:04:05Z","last_heartbeat_ts":"2026-01-02T03:04:06Z"}}`,
@@ -58,6 +60,8 @@ func TestRequests(t *testing.T) {
 			return nil, c.SetReplicationConfig(ctx, map[string]any{"max-replicas": 5})
 		},
 			`POST /pd/api/v1/config/replicate {"max-replicas":5}`, "<nil>"},
+		"isolation": {func(ctx context.Context, c Client) (any, error) { return c.Isolation(ctx) }, "GET /pd/api/v1/regions/count; GET /metrics",
+			"&{Regions:12 Apart:map[zone:12] Unsound:map[] Pass:0s}"},
 		"store": {func(ctx context.Context, c Client) (any, error) {
 			s, err := c.Store(ctx, 4)
 			return fmt.Sprint(s.ID, s.Address, s.StatusAddress, s.StateName, s.Version, s.Labels, s.Capacity, s.Available, s.LeaderCount, s.RegionCount, s.StartTime.Unix(), s.LastHeartbeat.Unix()), err

@@ -6,17 +6,9 @@
 package tikv
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"fmt"
-	"io"
-	"math"
 	"net/http"
-
-	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/ask"
 )
@@ -27,11 +19,8 @@ const StatusPort = 20180
 // metric has the labels type="leader" and type="region".
 const metric = "tikv_raftstore_region_count"
 
-const (
-	maxBody = 64 << 20
-	maxLine = 1 << 20
-	maxKept = 64 << 10 // of the one metric
-)
+// body is read of a page: the lines of the one metric.
+var body = ask.Body{Max: ask.PageBytes, Keep: ask.Metrics{metric}.Lines}
 
 // Client asks TiKV stores. Scheme "" means http.
 type Client struct {
@@ -64,7 +53,7 @@ func (c *Client) Counts(ctx context.Context, host string) (Counts, error) {
 }
 
 func (c *Client) counts(ctx context.Context, host string) (Counts, error) {
-	port := ask.Port{HTTP: c.HTTP, Scheme: c.Scheme, Number: StatusPort, Body: ask.Body{Max: maxBody, Keep: linesOf}}
+	port := ask.Port{HTTP: c.HTTP, Scheme: c.Scheme, Number: StatusPort, Body: body}
 	page, err := port.Get(ctx, host, "/metrics")
 	if err != nil {
 		return Counts{}, err
@@ -75,53 +64,25 @@ func (c *Client) counts(ctx context.Context, host string) (Counts, error) {
 	return parse(page.Body)
 }
 
-// linesOf keeps the lines of the one metric. TiKV's page has some megabytes of others, which would cost more to parse
-// than everything else in a turn of the loop.
-func linesOf(r io.Reader) ([]byte, error) {
-	var kept bytes.Buffer
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, maxLine) // it begins small, and grows with the longest line
-	for lines.Scan() {
-		rest, ok := bytes.CutPrefix(lines.Bytes(), []byte(metric))
-		if ok && len(rest) > 0 && (rest[0] == '{' || rest[0] == ' ') {
-			kept.Write(lines.Bytes())
-			kept.WriteByte('\n')
-			if kept.Len() > maxKept {
-				return nil, fmt.Errorf("%w: metric %s", ask.ErrTooLarge, metric)
-			}
-		}
-	}
-	return kept.Bytes(), lines.Err()
-}
-
 func parse(lines []byte) (Counts, error) {
-	parser := expfmt.NewTextParser(model.LegacyValidation)
-	families, err := parser.TextToMetricFamilies(bytes.NewReader(lines))
+	values, err := ask.Parse(lines)
 	if err != nil {
-		return Counts{}, fmt.Errorf("parse metrics: %w", err)
-	}
-	var n Counts
-	if n.Leaders, err = value(families[metric], "leader"); err != nil {
 		return Counts{}, err
 	}
-	if n.Regions, err = value(families[metric], "region"); err != nil {
+	var n Counts
+	if n.Leaders, err = value(values, "leader"); err != nil {
+		return Counts{}, err
+	}
+	if n.Regions, err = value(values, "region"); err != nil {
 		return Counts{}, err
 	}
 	return n, nil
 }
 
-func value(family *dto.MetricFamily, kind string) (int, error) {
-	for _, m := range family.GetMetric() {
-		for _, l := range m.GetLabel() {
-			if l.GetName() != "type" || l.GetValue() != kind {
-				continue
-			}
-			v := m.GetUntyped().GetValue()
-			if v < 0 || v > math.MaxInt32 || v != math.Trunc(v) { // NaN differs from itself
-				return 0, fmt.Errorf("%s{type=%q} is %v", metric, kind, v)
-			}
-			return int(v), nil
-		}
+func value(values ask.Values, kind string) (int, error) {
+	n, ok, err := values.Count(metric, kind)
+	if err == nil && !ok {
+		err = fmt.Errorf("metrics page has no %s{type=%q}", metric, kind)
 	}
-	return 0, fmt.Errorf("metrics page has no %s{type=%q}", metric, kind)
+	return n, err
 }
