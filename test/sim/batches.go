@@ -85,6 +85,36 @@ func (w *Model) together(k kind, i, victim int) bool {
 	return k.data() == topology.None && !drains[k] && down <= max(w.sets[k].spec.replicas/2, 1)
 }
 
+// batchDown reports whether another member of a component is down while one is restarted in a batch.
+func (w *Model) batchDown(k kind, victim int) bool {
+	for i := range min(w.sets[k].spec.replicas, limit) {
+		if i != victim && w.missing(k, i) {
+			return true
+		}
+	}
+	return false
+}
+
+// inBatch reports whether the store of an ordinal may be one of a batch that is to be restarted: all such stores that
+// give their leaders up are in one zone, and they are no more than the user allows.
+func (w *Model) inBatch(i int) bool {
+	due := func(i int) bool {
+		p, s := w.pods[tikv][i], w.ownStore(i)
+		return p != nil && p.revision != w.sets[tikv].spec.template && s != nil && w.evicts[s.id] != nil && w.evicts[s.id].ours
+	}
+	n := 0
+	for o := range min(w.sets[tikv].spec.replicas, limit) {
+		switch {
+		case !due(o):
+		case w.zone(o) != w.zone(i) && w.seen.zones[o] != w.seen.zones[i]:
+			return false
+		default:
+			n++
+		}
+	}
+	return due(i) && n <= w.Concurrency.Of(w.sets[tikv].spec.replicas)
+}
+
 // places returns what a run in batches reads of PD. A process remembers since when the stores have the same labels.
 func (w *Model) places(out *state.PD) {
 	if !w.Concurrency.Batches() {
@@ -93,7 +123,11 @@ func (w *Model) places(out *state.PD) {
 	if own := w.rules.asPD(w.MaxCopy)[0]; own.IsolationLevel != "" {
 		out.LocationLabels, out.IsolationLevel = own.LocationLabels, own.IsolationLevel
 	}
-	out.Isolation = w.Isolation()
+	found := w.Isolation()
+	out.Isolation = state.Isolation{
+		Regions: w.RegionCount(), Apart: found.Apart, Pass: found.Pass,
+		Unsound: map[string]int{"miss-peer": found.Missing, "pending-peer": found.Pending, "down-peer": found.Down, "offline-peer": found.Offline},
+	}
 }
 
 // rememberLabels notes since when the stores have the labels that they have now.

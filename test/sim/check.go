@@ -22,6 +22,7 @@ func (v Violation) String() string { return fmt.Sprintf("%s %s: %s", v.At, v.Rul
 type Soft struct {
 	Steps           int
 	Restarts        int // of members that were up
+	Together        int // of these, while another member of the batch was down
 	WithLeaders     int // stores restarted with leaders, and no time that somebody has set for that was over
 	LeaderMoves     int
 	LeaderMovesOver int // more than there were restarts and removals of PD leaders
@@ -308,6 +309,9 @@ func (w *Model) judgeRestart(s step.Restart, say sayer) {
 	}
 	w.Soft.Restarts++
 	w.judgeLoss(k, i, say)
+	if set.spec.batches && w.batchDown(k, i) {
+		w.Soft.Together++
+	}
 	for _, e := range rollouts[:slices.Index(rollouts[:], k)] {
 		if w.seen.outdated[e] && !w.seen.refused[e] && w.seen.intent.Template[e] == w.Intent.Template[e] {
 			say("order", "%s has pods to replace first", kinds[e].Title())

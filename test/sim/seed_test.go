@@ -155,6 +155,7 @@ func (r *results) report(t *testing.T) {
 func (s *Soft) add(o Soft) {
 	s.Steps += o.Steps
 	s.Restarts += o.Restarts
+	s.Together += o.Together
 	s.WithLeaders += o.WithLeaders
 	s.LeaderMoves += o.LeaderMoves
 	s.LeaderMovesOver += max(0, o.LeaderMoves-o.LeadersTaken)

@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -79,9 +80,13 @@ func (a answers) heartbeats() map[uint64]time.Time {
 	return all
 }
 
-// storeLabels returns the labels of the stores that are no tombstones, also of TiFlash.
+// storeLabels returns the labels of the stores that are no tombstones, also of TiFlash. What PD counts by is with them,
+// under an id that no store has.
 func (a answers) storeLabels() map[uint64]map[string]string {
-	all := make(map[uint64]map[string]string, len(a.stores))
+	all := make(map[uint64]map[string]string, len(a.stores)+1)
+	if len(a.stores) > 0 {
+		all[0] = map[string]string{"location-labels": strings.Join(a.replication.LocationLabels, ","), "isolation-level": a.replication.IsolationLevel}
+	}
 	for i := range a.stores {
 		if s := &a.stores[i]; s.State != pd.StoreTombstone {
 			all[s.ID] = s.Labels
