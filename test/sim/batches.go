@@ -35,8 +35,8 @@ func drawBatches(o *Options) {
 	o.Many = true
 	o.Zones, o.Isolated, o.Tiers, o.Copies = pick(rng, []int{0, 1, 2}, []int{0, 1, 2}, []int{0, 1, 2, 2, 1}, []int{2, 1, 0, 3}), rng.IntN(5) > 0, nil, nil
 	o.Zones = slices.Clone(o.Zones)
-	o.Faults.Relabel = pick(rng, 0, 0, 1./300)
-	o.Faults.Isolate = pick(rng, 0, 1./200)
+	o.Faults.Relabel = pick(rng, 0, 1./100, 1./300)
+	o.Faults.Isolate = pick(rng, 0, 1./100)
 }
 
 func (w *Model) beginBatches(s step.BeginBatches) error {
@@ -85,14 +85,14 @@ func (w *Model) together(k kind, i, victim int) bool {
 	return k.data() == topology.None && !drains[k] && down <= max(w.sets[k].spec.replicas/2, 1)
 }
 
-// batchDown reports whether another member of a component is down while one is restarted in a batch.
-func (w *Model) batchDown(k kind, victim int) bool {
+// countTogether counts a restart while another member of the batch is down.
+func (w *Model) countTogether(k kind, victim int) {
 	for i := range min(w.sets[k].spec.replicas, limit) {
-		if i != victim && w.missing(k, i) {
-			return true
+		if w.sets[k].spec.batches && i != victim && w.missing(k, i) {
+			w.Soft.Together++
+			return
 		}
 	}
-	return false
 }
 
 // inBatch reports whether the store of an ordinal may be one of a batch that is to be restarted: all such stores that
@@ -145,14 +145,18 @@ func (w *Model) rememberLabels(s *state.Snapshot) {
 
 // relabel is a person who gives a store the label of another zone. The replicas are where they were.
 func (w *Model) relabel() {
-	i := w.rng.IntN(limit)
+	w.label(w.rng.IntN(limit), w.zone(w.rng.IntN(limit)))
+}
+
+// label gives the store of an ordinal the label of a zone.
+func (w *Model) label(i, zone int) {
 	zones := make([]int, limit)
 	for n := range zones {
 		zones[n] = w.zone(n)
 	}
-	zones[i] = zones[w.rng.IntN(limit)]
+	zones[i] = zone
 	w.Zones, w.short = zones, true
-	w.note("fault: the store of ordinal %d has the label of zone %d", i, w.Zones[i])
+	w.note("fault: the store of ordinal %d has the label of zone %d", i, zone)
 }
 
 // isolate is a person who sets or removes PD's isolation level. PD moves no replica at once because of that.

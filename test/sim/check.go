@@ -287,19 +287,26 @@ func (w *Model) judgeQuorum(i, size int, say sayer) {
 	}
 }
 
-func (w *Model) judgeRestart(s step.Restart, say sayer) {
+// judgeReason checks that a rollout restarts the member, or that the user has named it.
+func (w *Model) judgeReason(s step.Restart, say sayer) {
 	k, i := kindOf(s.Component), w.numberOf(s.Ordinal)
 	p, set := w.pods[k][i], &w.sets[k]
-	w.judgeCertificate(k, i, say)
 	if s.Revision != "" && (!set.spec.batches || w.isNamed(k, i)) {
 		w.judgeNamed(s, say)
-	} else {
-		w.judgeCanary(k, i, say)
-		w.judgeAsked(k, i, say)
-		if p != nil && p.revision == set.update && set.observed == set.generation {
-			w.Soft.Needless++
-		}
+		return
 	}
+	w.judgeCanary(k, i, say)
+	w.judgeAsked(k, i, say)
+	if p != nil && p.revision == set.update && set.observed == set.generation {
+		w.Soft.Needless++
+	}
+}
+
+func (w *Model) judgeRestart(s step.Restart, say sayer) {
+	k, i := kindOf(s.Component), w.numberOf(s.Ordinal)
+	p := w.pods[k][i]
+	w.judgeCertificate(k, i, say)
+	w.judgeReason(s, say)
 	if w.dataBeingDeleted(k, i) && p != nil {
 		say("data", "%s loses its data with its pod, and PD counts on it", w.names[k][i])
 	}
@@ -309,9 +316,7 @@ func (w *Model) judgeRestart(s step.Restart, say sayer) {
 	}
 	w.Soft.Restarts++
 	w.judgeLoss(k, i, say)
-	if set.spec.batches && w.batchDown(k, i) {
-		w.Soft.Together++
-	}
+	w.countTogether(k, i)
 	for _, e := range rollouts[:slices.Index(rollouts[:], k)] {
 		if w.seen.outdated[e] && !w.seen.refused[e] && w.seen.intent.Template[e] == w.Intent.Template[e] {
 			say("order", "%s has pods to replace first", kinds[e].Title())

@@ -35,8 +35,8 @@ type changed struct {
 	Wants     int    `json:"wantedMembers"`
 	Restarts  int    `json:"restarts"`
 	Suspended bool   `json:"suspended,omitempty"`
-	// Batches are the members that restart at the same time, list by list. It is missing where they restart one at a
-	// time.
+	// Batches are the members that restart at the same time, list by list. The field is missing where
+	// all restart one at a time.
 	Batches [][]string `json:"batches,omitempty"`
 	// Pods and Config are the fields that change.
 	Pods   []fieldDoc `json:"podTemplate,omitempty"`

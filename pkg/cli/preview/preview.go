@@ -27,7 +27,7 @@ type Preview struct {
 	// Differences are what changes in the pods of components that exist.
 	Differences []render.Difference
 	// Batches are the members of components in the order in which they restart. The members of each list may be down at
-	// the same time. It is empty where they restart one at a time.
+	// the same time. The map is empty where members restart one at a time.
 	Batches map[topology.Kind][][]state.Member
 	// Notes are said first.
 	Notes []string

@@ -13,7 +13,7 @@ import (
 )
 
 // storesTogether: stores in one place may be down together where no region has two copies there, and the copies
-// elsewhere are a quorum. PD must promise the first, its counts must show it, and it must have been so for a while.
+// elsewhere are a quorum. PD must promise that, and the counts of PD must have shown it for a while.
 var storesTogether = plan.Together{
 	Domain: placeOf,
 	Before: []plan.Hook{copiesApart, placesRead, placesSteady, regionsCounted, copiesWhole, roomForLeaders},
@@ -39,8 +39,8 @@ const (
 	mostLoad = 2
 )
 
-// placeOf returns where a store is, by PD's location labels down to its isolation level; "" where PD promises nothing
-// about that place, or the store lacks a label.
+// placeOf returns where a store is, by PD's location labels down to PD's isolation level. It returns "" where PD promises
+// nothing about that place, or the store lacks a label.
 func placeOf(c facts.Component, m state.Member) string {
 	var place []string
 	for _, key := range c.All.PD.LocationLabels {

@@ -17,8 +17,8 @@ type Batching struct {
 }
 
 // Batches returns the members of a StatefulSet in the order in which a rollout restarts them. The first batch is the
-// highest ordinal alone, so that a template that fails takes one member down. Then one domain comes after the other,
-// because leaders that have left a domain need not be back before the next batch of the same domain. Without Batching
+// highest ordinal alone, so that a template that fails takes one member down. Then one domain comes after the other. Within
+// a domain the next batch need not wait for the leaders of the batch before. Without Batching
 // each batch has one member, from the highest ordinal down, because a partition can only be lowered.
 //
 // The batches follow from the members and from where the members are, and not from how far a rollout is. So a run that

@@ -71,7 +71,7 @@ func Of(profiles []plan.Profile, policy plan.Policy, want desired.State, now sta
 	var f Forecast
 	w.run(&f)
 	f.Totals = total(f.Steps, w, now)
-	f.Totals.Starting -= together(f.Steps, policy, profiles, want, now)
+	f.Totals.Starting -= savedByBatches(f.Steps, policy, profiles, want, now)
 	return f
 }
 

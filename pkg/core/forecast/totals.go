@@ -127,9 +127,9 @@ func restarted(t *Totals, s Step, now state.Snapshot) {
 	t.Starting += took
 }
 
-// together returns how much less time pods take that start at the same time than one after the other. Of each batch the
+// savedByBatches returns how much less time pods take that start at the same time than one after the other. Of each batch the
 // slowest pod counts.
-func together(steps []Step, policy plan.Policy, profiles []plan.Profile, want desired.State, now state.Snapshot) time.Duration {
+func savedByBatches(steps []Step, policy plan.Policy, profiles []plan.Profile, want desired.State, now state.Snapshot) time.Duration {
 	var saved time.Duration
 	for _, g := range want.Groups {
 		for _, batch := range plan.Batches(profiles, policy, want, now, g.Kind) {

@@ -69,9 +69,9 @@ func (t *Together) batching(c facts.Component, wanted Concurrency) *facts.Batchi
 	return &facts.Batching{Most: most, Domain: t.Domain}
 }
 
-// together waits until several members may be down at the same time. The last member of a batch is down alone when all
+// batchProven waits until several members may be down at the same time. The last member of a batch is down alone when all
 // others serve again.
-func (s *subject) together() verdict {
+func (s *subject) batchProven() verdict {
 	if !s.due || len(s.Away(s.member)) < 2 {
 		return verdict{}
 	}
@@ -98,8 +98,8 @@ func (d *decision) replaceBatch(next state.Member) verdict {
 	return v
 }
 
-// missingBeside returns the members that do not serve and that the restart of a member waits for. Members of the same
-// batch are not among them, unless one of these crashes again and again.
+// missingBeside returns the members that do not serve and that the restart of a member waits for. A member of the
+// same batch counts only if it crashes again and again.
 func (d *decision) missingBeside(m state.Member) []state.Member {
 	batch := d.BatchOf(m)
 	var missing []state.Member

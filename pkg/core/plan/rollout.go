@@ -20,7 +20,7 @@ var beforeRollout = []condition{
 	{want: "StatefulSet shows the finished rollout", because: "members that a user has named come after the rollout", by: ByKubernetes, waits: (*subject).rolloutEnded},
 	{want: "canary promoted", because: "a person decides whether the other members follow", by: ByPerson, waits: (*subject).canary},
 	{want: "restart not left to a person", because: "with OnDelete only a person restarts members", by: ByPerson, waits: (*subject).manual},
-	{want: "members of the batch may be down together", because: "no data may have two copies among them", by: ByDatabase, waits: (*subject).together},
+	{want: "members of the batch may be down together", because: "no data may have two copies among them", by: ByDatabase, waits: (*subject).batchProven},
 	{want: "order of restarts left to the run", because: "a partition reaches the highest ordinals only", by: ByTool, waits: (*subject).ordered},
 }
 

@@ -2,8 +2,8 @@ package state
 
 import "time"
 
-// Isolation is what PD reports of where the copies of regions are. PD counts them while it goes through all regions, one
-// after the other, and copies the counts to its metrics every ten seconds. So the counts are up to one such pass old.
+// Isolation is what PD reports of where the copies of regions are. PD counts while PD goes through all regions, and
+// copies the counts to its metrics every ten seconds. So the counts are up to one such pass old.
 type Isolation struct {
 	// Unread says why nothing is known. It is "" where PD has answered, or where nobody needs to know.
 	Unread string
@@ -32,7 +32,7 @@ func (i Isolation) NotApart(locations []string, label string) int {
 	return n
 }
 
-// IsWithin reports whether one location label is another one or a wider one.
+// IsWithin reports whether a location label is the label of or a wider one.
 func IsWithin(locations []string, label, of string) bool {
 	for _, l := range locations {
 		switch l {

@@ -39,9 +39,9 @@ func (b *Bridge) writtenSet(k topology.Kind) {
 func (b *Bridge) specOf(k topology.Kind, set *appsv1.StatefulSet) sim.WrittenSet {
 	out := sim.WrittenSet{
 		UID: string(set.UID), Generation: set.Generation, Replicas: 1, Template: b.templates[k].name(k, set),
-		Manual:  set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType,
+		Manual:    set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType,
 		InBatches: render.RestartsInBatches(set),
-		Ordered: set.Spec.PodManagementPolicy != appsv1.ParallelPodManagement,
+		Ordered:   set.Spec.PodManagementPolicy != appsv1.ParallelPodManagement,
 	}
 	if set.Spec.Replicas != nil {
 		out.Replicas = int(*set.Spec.Replicas)
