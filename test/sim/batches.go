@@ -70,7 +70,7 @@ func (w *Model) restrategize(component topology.Kind, on step.Basis, batches boo
 // together reports whether a member may be missing although another one is restarted. Both are of one batch: stores in
 // one zone, of which judgeRegions judges that no region loses its quorum, or servers of which half serve.
 func (w *Model) together(k kind, i, victim int) bool {
-	if !w.sets[k].spec.batches || !w.Concurrency.Batches() {
+	if !w.sets[k].spec.batches || !w.seen.batches {
 		return false
 	}
 	if k.leads() {

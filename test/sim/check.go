@@ -47,6 +47,7 @@ type sighting struct {
 	leaders  [limit]int               // on the store of an ordinal
 	owner    [limit]uint64            // the store of an ordinal
 	zones    [limit]int               // by the label of its store
+	batches  bool                     // the user has asked for several at a time
 	lastUp   [components][limit]int64 // when a member served last
 	gone     [components][limit]bool  // the database has removed it
 	spoiled  [components]bool         // its certificate is not accepted
@@ -99,6 +100,7 @@ func (w *Model) sight() sighting {
 			s.upStores++
 		}
 	}
+	s.batches = w.Concurrency.Batches()
 	w.sightMembers(&s)
 	w.sightCaptures(&s)
 	s.pumps = w.onlineInPD()
