@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -37,6 +38,65 @@ func drawBatches(o *Options) {
 	o.Zones = slices.Clone(o.Zones)
 	o.Faults.Relabel = pick(rng, 0, 1./100, 1./300)
 	o.Faults.Isolate = pick(rng, 0, 1./100)
+}
+
+// BatchSeed does one random run in which the stores of a cluster restart in batches, again and again, while labels, PD's
+// isolation level and hosts change.
+func BatchSeed(seed uint64, trace bool) *Model {
+	rng := rand.New(rand.NewPCG(seed, 39))
+	w := New(DrawnBatches(seed))
+	if trace {
+		w.Trace()
+	}
+	w.Settle(settleTime)
+	w.chaos = true
+	w.deploy()
+	for n := range 2 + rng.IntN(3) {
+		w.Upgrade("v"+strconv.Itoa(n+2), topology.TiKV)
+		w.amongFaults(rng, w.t+int64(120+rng.IntN(600)))
+	}
+	w.calm()
+	w.Settle(settleTime)
+	return w
+}
+
+// DrawnBatches returns a cluster in zones, and what changes there. In one of four PD only prefers that replicas are in
+// different zones.
+func DrawnBatches(seed uint64) Options {
+	rng := rand.New(rand.NewPCG(seed, 40))
+	some := func(odds float64) float64 { return pick(rng, 0, odds, odds/4) }
+	o := Options{
+		Seed: seed, PD: pick(rng, 1, 3, 3), TiKV: 6 + rng.IntN(7), TiDB: pick(rng, 0, 2, 4), Many: true, KeepStuck: rng.IntN(2) == 0,
+		Isolated: rng.IntN(4) > 0, MaxCopy: pick(rng, 3, 3, 3, 5),
+		Concurrency: plan.Concurrency{Number: 2 + rng.IntN(4)},
+		Faults: Faults{
+			Relabel: some(1. / 30), Isolate: some(1. / 60), Crash: some(1. / 60), Lose: some(1. / 150), LoseZone: some(1. / 300),
+			Standstill: some(1. / 100), Late: some(1. / 100), Resign: some(1. / 100), Saved: rng.IntN(2) == 0, Delete: some(1. / 150),
+			EvictByHand: some(1. / 300), TakeOffline: some(1. / 400), Hide: some(1. / 300), OldReport: some(1. / 200),
+		},
+	}
+	zones := 3 + rng.IntN(2)
+	if o.MaxCopy > zones {
+		zones = o.MaxCopy
+	}
+	for i := range o.TiKV { // the first stores are in different zones, so that all replicas have a place
+		o.Zones = append(o.Zones, pick(rng, i%zones, rng.IntN(zones)))
+		if i < zones {
+			o.Zones[i] = i
+		}
+	}
+	return o
+}
+
+// loseZone loses all hosts of a zone for a while.
+func (w *Model) loseZone() {
+	zone, seconds := w.zone(w.rng.IntN(limit)), w.between(30, 300)
+	w.note("fault: the hosts of zone %d are lost for %d s", zone, seconds)
+	for i, p := range w.pods[tikv] {
+		if p != nil && w.zone(i) == zone {
+			w.lose(p, seconds)
+		}
+	}
 }
 
 func (w *Model) beginBatches(s step.BeginBatches) error {
@@ -157,6 +217,23 @@ func (w *Model) label(i, zone int) {
 	zones[i] = zone
 	w.Zones, w.short = zones, true
 	w.note("fault: the store of ordinal %d has the label of zone %d", i, zone)
+}
+
+// MostMembers is how many members a component can have.
+const MostMembers = limit
+
+// ZoneOf returns the label with the zone of the host that an ordinal runs on.
+func (w *Model) ZoneOf(ordinal int) string { return strconv.Itoa(w.zone(ordinal)) }
+
+// SetZone gives a store the label of a zone, and reports whether labels have one that the model knows.
+func (w *Model) SetZone(id uint64, labels map[string]string) bool {
+	zone, err := strconv.Atoi(labels[zoneLabel])
+	s := w.store(id)
+	if err != nil || s == nil || s.elsewhere() || len(w.Zones) == 0 {
+		return false
+	}
+	w.label(s.ordinal, zone)
+	return true
 }
 
 // isolate is a person who sets or removes PD's isolation level. PD moves no replica at once because of that.

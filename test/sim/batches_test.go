@@ -7,6 +7,16 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
+// TestBatchSeeds restarts stores in batches, among faults that change where replicas are and which stores run. No region
+// loses its quorum by a step of the engine.
+func TestBatchSeeds(t *testing.T) {
+	r := runSeeds(t, *seeds/5, BatchSeed)
+	r.report(t, "TestBatchSeeds", BatchSeed)
+	if *seeds >= 500 && r.soft.Together == 0 {
+		t.Error("no two members restarted together")
+	}
+}
+
 // inZones is a cluster with nine stores in three zones, of which a command restarts so many at the same time. PD keeps
 // the replicas of each region in different zones.
 func inZones(concurrency int) Options {

@@ -41,6 +41,7 @@ type Faults struct {
 	// StoreElsewhere: a store of another cluster with the same PD goes away, comes back or leaves.
 	StoreElsewhere float64
 	Relabel        float64 // a person gives a store the label of another zone
+	LoseZone       float64 // all hosts of a zone are lost for a while
 	Isolate        float64 // a person sets PD's isolation level, or removes it
 	OldReport      float64 // by an old report of its kubelet a process does not run
 	Hide           float64 // Kubernetes gets no reports from a host on which all processes run
@@ -85,7 +86,7 @@ func (w *Model) injectFaults() {
 		{f.Certificate, w.spoilCertificate}, {f.Expiry, w.expireCertificate}, {f.Password, w.setPasswordByHand}, {f.Rules, w.disableRules},
 		{f.Outage, w.outage}, {f.KillProcess, w.killProcess}, {f.Freeze, w.freeze}, {f.Expire, w.expire}, {f.Command, w.runCommand},
 		{f.Named, w.restartAny}, {f.Stall, w.stallPD}, {f.Template, w.changeTemplate}, {f.OldReport, w.reportLate},
-		{f.StoreElsewhere, w.changeElsewhere}, {f.Release, w.changeRelease}, {f.Unlist, w.unlist}, {f.Relabel, w.relabel}, {f.Isolate, w.isolate},
+		{f.StoreElsewhere, w.changeElsewhere}, {f.Release, w.changeRelease}, {f.Unlist, w.unlist}, {f.Relabel, w.relabel}, {f.Isolate, w.isolate}, {f.LoseZone, w.loseZone},
 	} {
 		if roll < fault.odds {
 			fault.do()
@@ -97,7 +98,7 @@ func (w *Model) injectFaults() {
 
 func (f Faults) total() float64 {
 	return f.EndPod + f.Crash + f.Lose + f.LoseLong + f.PDSilent + f.Forget + f.EvictByHand + f.Elsewhere + f.Delete + f.Kubectl + f.Intent +
-		f.Rival + f.Late + f.LoseForGood + f.Resign + f.Ping + f.KubeletAway + f.Port + f.Hide + f.TakeOffline + f.Refusing + f.Standstill + f.DeleteClaim + f.Operator + f.Outage + f.KillProcess + f.Freeze + f.Expire + f.Command + f.Certificate + f.Expiry + f.Password + f.Rules + f.Named + f.Stall + f.Template + f.OldReport + f.StoreElsewhere + f.Release + f.Unlist + f.Relabel + f.Isolate
+		f.Rival + f.Late + f.LoseForGood + f.Resign + f.Ping + f.KubeletAway + f.Port + f.Hide + f.TakeOffline + f.Refusing + f.Standstill + f.DeleteClaim + f.Operator + f.Outage + f.KillProcess + f.Freeze + f.Expire + f.Command + f.Certificate + f.Expiry + f.Password + f.Rules + f.Named + f.Stall + f.Template + f.OldReport + f.StoreElsewhere + f.Release + f.Unlist + f.Relabel + f.Isolate + f.LoseZone
 }
 
 func (w *Model) anyPod() (kind, int, *pod) {

@@ -39,8 +39,8 @@ func TestSeeds(t *testing.T) {
 	// of it.
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memory256))
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	r := runSeeds(t, *seeds)
-	r.report(t)
+	r := runSeeds(t, *seeds, Seed)
+	r.report(t, "TestSeeds", Seed)
 }
 
 // results are those of all runs.
@@ -54,7 +54,7 @@ type results struct {
 	took      time.Duration
 }
 
-func runSeeds(t *testing.T, seeds int) *results {
+func runSeeds(t *testing.T, seeds int, run func(seed uint64, trace bool) *Model) *results {
 	r := &results{rules: map[string][]uint64{}, failed: map[uint64]bool{}}
 	var stop atomic.Bool
 	interrupts := make(chan os.Signal, 1)
@@ -70,7 +70,7 @@ func runSeeds(t *testing.T, seeds int) *results {
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for i := next.Add(1) - 1; i < int64(seeds) && !stop.Load(); i = next.Add(1) - 1 {
-				if r.add(Seed(*first+uint64(i), *trace)) {
+				if r.add(run(*first+uint64(i), *trace)) {
 					stop.Store(true)
 				}
 			}
@@ -124,7 +124,7 @@ func (r *results) line(took time.Duration) string {
 	return text
 }
 
-func (r *results) report(t *testing.T) {
+func (r *results) report(t *testing.T, test string, run func(seed uint64, trace bool) *Model) {
 	t.Log(r.line(r.took))
 	t.Logf("soft: %+v", r.soft)
 	var names []string
@@ -143,10 +143,10 @@ func (r *results) report(t *testing.T) {
 	}
 	slices.Sort(failed)
 	for _, seed := range failed[:min(20, len(failed))] {
-		t.Logf("replay: go test ./test/sim -run TestSeeds -count=1 -v -seeds 1 -transcript -seed %d", seed)
+		t.Logf("replay: go test ./test/sim -run %s -count=1 -v -seeds 1 -transcript -seed %d", test, seed)
 	}
 	if len(failed) > 0 && !*trace {
-		w := Seed(failed[0], true)
+		w := run(failed[0], true)
 		lines := strings.Split(w.Transcript(), "\n")
 		t.Logf("the transcript of seed %d ends with:\n%s", w.Seed, strings.Join(lines[max(0, len(lines)-60):], "\n"))
 	}

@@ -224,34 +224,51 @@ func batchBegun(sc plan.Scope, m state.Member) bool {
 }
 
 // roomForLeaders holds where the stores elsewhere can take the leaders of the batch without one of them doing most of
-// the work.
+// the work. While one of them does not serve, that store is waited for first.
 var roomForLeaders = plan.Hook{
 	Reason: plan.BatchSafe, Want: "room for leaders elsewhere", Because: "the stores elsewhere do the work of the batch",
 	Refuse: func(sc plan.Scope, m state.Member) string {
-		batch, all, leaders, elsewhere, takers := sc.BatchOf(m), 0, 0, 0, 0
-		for _, o := range sc.Got.InSet() {
-			if o.Database.State != state.StoreUp {
-				continue
-			}
-			all++
-			leaders += max(o.Database.Leaders, 0)
-			switch {
-			case state.Has(batch, o):
-				elsewhere += max(o.Database.Leaders, 0)
-			case !sc.SameDomain(o, m) && !o.Database.Evicting:
-				elsewhere += max(o.Database.Leaders, 0)
-				takers++
-			}
-		}
-		if takers == 0 {
+		l := loadWithout(sc, m)
+		switch {
+		case l.down:
+			return ""
+		case l.takers == 0:
 			return "no store in another place takes leaders"
-		}
-		if have, most := elsewhere/takers, mostLoad*leaders/max(all, 1); have > most && leaders > 0 {
-			return fmt.Sprintf("the stores elsewhere would lead %d regions each, and a store leads %d now", have, leaders/all)
+		case l.moved/l.takers > mostLoad*l.leaders/l.stores:
+			return fmt.Sprintf("the stores elsewhere would lead %d regions each, and a store leads %d now", l.moved/l.takers, l.leaders/l.stores)
 		}
 		return ""
 	},
 	Help: func(sc plan.Scope, _ state.Member) remedy.Remedy { return oneAtATime(sc) },
+}
+
+// load is how many regions stores lead.
+type load struct {
+	stores, leaders int // all stores that are up
+	takers, moved   int // the stores elsewhere that take leaders, and what they lead with the leaders of the batch
+	down            bool
+}
+
+// loadWithout returns what stores lead while the batch of a member is down.
+func loadWithout(sc plan.Scope, m state.Member) load {
+	var l load
+	batch := sc.BatchOf(m)
+	for _, o := range sc.Got.InSet() {
+		n, in := max(o.Database.Leaders, 0), state.Has(batch, o)
+		if o.Database.State != state.StoreUp {
+			l.down = l.down || !in
+			continue
+		}
+		l.stores, l.leaders = l.stores+1, l.leaders+n
+		takes := !sc.SameDomain(o, m) && !o.Database.Evicting
+		if takes {
+			l.takers++
+		}
+		if in || takes {
+			l.moved += n
+		}
+	}
+	return l
 }
 
 // isolationHelp returns what has PD keep copies apart.

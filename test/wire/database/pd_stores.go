@@ -149,6 +149,9 @@ func (d *Database) setStoreLabels(w http.ResponseWriter, r *http.Request, s sim.
 	if d.labels[s.ID] == nil {
 		d.labels[s.ID] = map[string]string{}
 	}
+	if d.model.SetZone(s.ID, labels) {
+		delete(labels, "zone") // where replicas are apart is up to the model
+	}
 	maps.Copy(d.labels[s.ID], labels)
 	answer(w, http.StatusOK, "The store's label is updated.")
 }

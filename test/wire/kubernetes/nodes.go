@@ -1,7 +1,6 @@
 package kubernetes
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -54,9 +53,9 @@ func (b *Bridge) showNode(name string, ready bool) {
 
 // zoneOf returns the label with the zone of a node, none where the model has no zones.
 func (b *Bridge) zoneOf(name string) map[string]string {
-	for i, zone := range b.model.Zones {
-		if sim.NodeOf(i) == name {
-			return map[string]string{corev1.LabelTopologyZone: fmt.Sprintf("zone-%d", zone)}
+	for i := range sim.MostMembers {
+		if sim.NodeOf(i) == name && len(b.model.Zones) > 0 {
+			return map[string]string{corev1.LabelTopologyZone: b.model.ZoneOf(i)}
 		}
 	}
 	return nil
