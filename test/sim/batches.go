@@ -214,6 +214,9 @@ func (w *Model) label(i, zone int) {
 	for n := range zones {
 		zones[n] = w.zone(n)
 	}
+	if w.zonesBefore == nil {
+		w.zonesBefore = w.Zones
+	}
 	zones[i] = zone
 	w.Zones, w.short = zones, true
 	w.note("fault: the store of ordinal %d has the label of zone %d", i, zone)
@@ -234,6 +237,16 @@ func (w *Model) SetZone(id uint64, labels map[string]string) bool {
 	}
 	w.label(s.ordinal, zone)
 	return true
+}
+
+// putLabelsBack is a person who gives stores the labels again that they had, so that all replicas have a place.
+func (w *Model) putLabelsBack() {
+	if w.zonesBefore != nil {
+		w.Zones, w.zonesBefore, w.short = w.zonesBefore, nil, true
+	}
+	if w.Faults.Isolate > 0 {
+		w.rules.isolated = w.Isolated
+	}
 }
 
 // isolate is a person who sets or removes PD's isolation level. PD moves no replica at once because of that.

@@ -53,6 +53,11 @@ func TestBatchesRelabelled(t *testing.T) {
 			w := settled(inZones(4))
 			w.Upgrade("v2", topology.TiKV)
 			w.OnStep(at, func() { w.label(4, 2) })
+			w.OnStep("evict region leaders from basic-tikv-4", func() { // the process of another store has ended
+				if p := w.pods[tikv][5]; p != nil && p.terminating() {
+					p.running, p.goneAt = false, w.t+60
+				}
+			})
 			fine(t, w)
 			if w.Soft.Together == 0 {
 				t.Errorf("no two stores restarted together\n%s", w.Transcript())

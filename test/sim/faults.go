@@ -294,6 +294,7 @@ func (w *Model) anyTemplate() string {
 func (w *Model) calm() {
 	w.chaos = false
 	w.note("calm")
+	w.putLabelsBack()
 	if w.Daemons == 0 {
 		w.endEngines()
 	}

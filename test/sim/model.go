@@ -214,18 +214,19 @@ type Model struct {
 	named       map[string]topology.MemberRestart
 	recorded    uint64 // PD's cluster id in the status of the TidbCluster
 
-	pd      pdCluster
-	stores  []*store
-	evicts  map[uint64]*scheduler
-	regions []region
-	rules   rules
-	cdc     captures
-	pumps   [limit]*registration
-	root    root
-	ddl     ddlPause
-	flash   rulesOff
-	asks    int  // how many replicas tables ask for in TiFlash
-	short   bool // regions have fewer replicas than they should
+	pd          pdCluster
+	stores      []*store
+	evicts      map[uint64]*scheduler
+	regions     []region
+	rules       rules
+	cdc         captures
+	pumps       [limit]*registration
+	root        root
+	ddl         ddlPause
+	flash       rulesOff
+	asks        int   // how many replicas tables ask for in TiFlash
+	zonesBefore []int // of each ordinal, before a person gave a store another label; nil while nobody has
+	short       bool  // regions have fewer replicas than they should
 
 	*driver           // the one whose turn it is
 	drivers []*driver // all that run

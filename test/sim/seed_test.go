@@ -35,10 +35,6 @@ func TestSeeds(t *testing.T) {
 		*first = uint64(time.Now().UnixMilli())
 	}
 	t.Logf("the first seed is %d; to repeat this run: make sim SEEDS=%d SEED=%d", *first, *seeds, *first)
-	// Little of what a run allocates stays in use, so garbage is collected only when there is much
-	// of it.
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memory256))
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	r := runSeeds(t, *seeds, Seed)
 	r.report(t, "TestSeeds", Seed)
 }
@@ -55,6 +51,9 @@ type results struct {
 }
 
 func runSeeds(t *testing.T, seeds int, run func(seed uint64, trace bool) *Model) *results {
+	// Little of what a run allocates stays in use, so garbage is collected only when there is much of it.
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memory256))
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	r := &results{rules: map[string][]uint64{}, failed: map[uint64]bool{}}
 	var stop atomic.Bool
 	interrupts := make(chan os.Signal, 1)

@@ -1,8 +1,10 @@
 package wire
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
@@ -14,6 +16,34 @@ func inZones(seed uint64, concurrency int) sim.Options {
 	return sim.Options{
 		Seed: seed, PD: 3, TiKV: 9, TiDB: 2, Many: true, Zones: []int{0, 1, 2}, Isolated: true, Concurrency: plan.Concurrency{Number: concurrency},
 	}
+}
+
+// TestBatchSeeds restarts stores in batches by commands, among faults that change where replicas are and which stores
+// run. No region loses its quorum by a request of a command.
+func TestBatchSeeds(t *testing.T) {
+	if *first == 0 {
+		*first = uint64(time.Now().UnixMilli())
+	}
+	t.Logf("the first seed is %d", *first)
+	together, n := 0, max(*seeds/5, 1)
+	for i := range uint64(n) {
+		seed := *first + i
+		o := sim.DrawnBatches(seed)
+		o.TiDB, o.Isolated = max(o.TiDB, 1), true // otherwise the commands refuse to do anything
+		many := o.Concurrency.String()
+		all := []operation{{[]string{"upgrade", "basic", "v8.1.1", "--concurrency", many}, 20 * time.Minute}}
+		for range 3 { // what is refused now is asked for again
+			all = append(all, operation{[]string{"restart", "basic", "tikv", "--concurrency", many}, 15 * time.Minute})
+		}
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			Run(t, o, func(t *testing.T, w *World) {
+				defer w.transcript(t)
+				play(t, w, all, Faults{})
+				together += w.Model.Soft.Together
+			})
+		})
+	}
+	t.Logf("%d runs, %d restarts while another member of the batch was down", n, together)
 }
 
 // TestBatches: a command restarts the stores of a zone together, and leaves the StatefulSet as it was before.

@@ -247,8 +247,23 @@ func returning(sc plan.Scope, except state.Member) (state.Member, state.Eviction
 // the scheduler of another user keeps them away, or the time for their return is over.
 func leadersAreBack(sc plan.Scope, m state.Member, e state.Eviction) bool {
 	return e.Ended.IsZero() || m.Database.Evicting ||
-		float64(m.Database.Leaders) >= shareReturning*float64(e.Leaders) ||
+		float64(m.Database.Leaders) >= shareReturning*float64(leadersBefore(sc, e)) ||
 		sc.All.At.Sub(e.Ended) >= returnTimeout
+}
+
+// leadersBefore returns how many leaders a store had before its restart. In a rollout in batches a store leads more than
+// usual while another failure domain is away, so that no more than the average counts.
+func leadersBefore(sc plan.Scope, e state.Eviction) int {
+	if sc.Batching == nil {
+		return e.Leaders
+	}
+	all, stores := 0, 0
+	for _, m := range sc.Got.InSet() {
+		if m.Database.State == state.StoreUp {
+			all, stores = all+max(m.Database.Leaders, 0), stores+1
+		}
+	}
+	return min(e.Leaders, all/max(stores, 1))
 }
 
 // evictionForgotten deletes a record that waits for leaders, when the leaders are back. It also

@@ -62,6 +62,13 @@ func TestBatches(t *testing.T) {
 			c.Rolled(tikv, 5, 8).Down(time.Minute, "t-tikv-5")
 			batched(c)
 		})},
+		{Name: "the second restarts while the pod of the first terminates", Cluster: zoned(batched, leaderless("t-tikv-2"), func(c *plantest.Cluster) {
+			c.Down(time.Minute, "t-tikv-5").Member("t-tikv-5").Pod.Terminating = true
+		})},
+		{Name: "the pods of a whole batch terminate", Cluster: zoned(batched, func(c *plantest.Cluster) {
+			c.Down(time.Minute, "t-tikv-5", "t-tikv-2")
+			c.Member("t-tikv-5").Pod.Terminating, c.Member("t-tikv-2").Pod.Terminating = true, true
+		})},
 		{Name: "the next zone waits for the whole batch", Cluster: zoned(func(c *plantest.Cluster) {
 			c.Rolled(tikv, 2, 5, 8).Down(time.Minute, "t-tikv-5")
 			batched(c)

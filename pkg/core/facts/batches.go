@@ -59,15 +59,19 @@ func (c Component) byDomain(members []state.Member) [][]state.Member {
 	return all
 }
 
-// nextInRollout returns the first member, in the order of the batches, that a rollout is to restart.
+// nextInRollout returns the first member, in the order of the batches, that a rollout is to restart. Of a batch, a member
+// whose pod is being deleted comes last, because the restart of that member has begun.
 func (c Component) nextInRollout() (state.Member, bool) {
 	if c.Batching == nil {
 		return c.Highest(c.rolloutRestarts)
 	}
 	for _, b := range c.Batches() {
-		if i := slices.IndexFunc(b, c.rolloutRestarts); i >= 0 {
-			return b[i], true
+		left := slices.DeleteFunc(slices.Clone(b), func(m state.Member) bool { return !c.rolloutRestarts(m) })
+		if len(left) == 0 {
+			continue
 		}
+		i := slices.IndexFunc(left, func(m state.Member) bool { return m.Pod == nil || !m.Pod.Terminating })
+		return left[max(i, 0)], true
 	}
 	return state.Member{}, false
 }

@@ -109,6 +109,9 @@ func (g Group) OutsideSet() []Member { return g.divided(false) }
 func (g Group) divided(inSet bool) []Member {
 	ordinals := g.Set.Ordinals()
 	var members []Member
+	if inSet {
+		members = make([]Member, 0, len(g.Members))
+	}
 	for _, m := range g.Members {
 		if ordinals.Has(m.Ordinal) == inSet {
 			members = append(members, m)
