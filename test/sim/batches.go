@@ -217,6 +217,9 @@ func (w *Model) label(i, zone int) {
 	if w.zonesBefore == nil {
 		w.zonesBefore = w.Zones
 	}
+	for _, s := range w.stores { // PD takes a while to move replicas that are in one zone now
+		s.stays = max(s.stays, w.t+w.between(0, 200))
+	}
 	zones[i] = zone
 	w.Zones, w.short = zones, true
 	w.note("fault: the store of ordinal %d has the label of zone %d", i, zone)

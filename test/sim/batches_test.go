@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
@@ -45,17 +46,18 @@ func TestBatches(t *testing.T) {
 }
 
 // TestBatchesRelabelled: in the middle of a rollout a person gives a store the label of another zone. Regions have
-// replicas on that store and on stores of the zone. So the stores do not restart together before PD has moved replicas,
+// replicas on that store and on a store of the zone. So the two do not restart together before PD has moved replicas,
 // although PD's counts are those of a moment ago.
 func TestBatchesRelabelled(t *testing.T) {
 	for _, at := range []string{"restart basic-tikv-8", "evict region leaders from basic-tikv-5", "restart members of TiKV in batches", "restart basic-tikv-5"} {
 		t.Run(at, func(t *testing.T) {
 			w := settled(inZones(4))
+			other := w.sharing(5, 1)
 			w.Upgrade("v2", topology.TiKV)
-			w.OnStep(at, func() { w.label(4, 2) })
-			w.OnStep("evict region leaders from basic-tikv-4", func() { // the process of another store has ended
+			w.OnStep(at, func() { w.label(other, 2) })
+			w.OnStep("evict region leaders from "+w.names[tikv][other], func() { // the store of the batch is away for longer
 				if p := w.pods[tikv][5]; p != nil && p.terminating() {
-					p.running, p.goneAt = false, w.t+60
+					p.running, p.goneAt, p.since = false, w.t, w.t-60
 				}
 			})
 			fine(t, w)
@@ -64,6 +66,21 @@ func TestBatchesRelabelled(t *testing.T) {
 			}
 		})
 	}
+}
+
+// sharing returns an ordinal in a zone whose store has replicas of the same regions as the store of another ordinal.
+func (w *Model) sharing(i, zone int) int {
+	for _, r := range w.regions {
+		if !slices.Contains(r.replicas, w.ownStore(i)) {
+			continue
+		}
+		for _, s := range r.replicas {
+			if w.zone(s.ordinal) == zone {
+				return s.ordinal
+			}
+		}
+	}
+	return -1
 }
 
 // TestBatchesNotIsolated: PD is told to keep replicas apart while the canary restarts, and moves them two minutes later.
