@@ -120,7 +120,7 @@ func identities(g state.Group, m state.Member, s step.Step) said {
 	}
 	switch s.(type) {
 	case step.Apply, step.Resize, step.Close, step.BeginBatches, step.EndBatches, step.AllowLeaders, step.ForgetRecord, step.RetireFailure, step.ForgetFailure,
-		step.EnableRules, step.LimitLeaderMoves:
+		step.EnableRules, step.LimitLeaderMoves, step.HoldRegions:
 		return nil
 	}
 	panic("plantest: what identifies the objects of a " + reflect.TypeOf(s).Name() + "?")

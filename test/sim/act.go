@@ -133,6 +133,8 @@ func (w *Model) take(next step.Step) error {
 		return w.removeMember(s.ID)
 	case step.EvictLeaders:
 		return w.evictLeaders(s)
+	case step.HoldRegions:
+		return w.holdRegions()
 	case step.LimitLeaderMoves:
 		return w.limitLeaderMoves(s)
 	case step.AdoptEviction:

@@ -32,6 +32,18 @@ func (w *Model) limitLeaderMoves(s step.LimitLeaderMoves) error {
 	return nil
 }
 
+// holdRegions has PD move no replicas for balance for a while.
+func (w *Model) holdRegions() error {
+	if !w.serving() || !w.reached() {
+		return errNoPD
+	}
+	w.pd.held = w.t + int64(step.LimitLasts/time.Second)
+	return nil
+}
+
+// HoldRegions does that for so many seconds.
+func (w *Model) HoldRegions(seconds int64) { w.pd.held = w.t + seconds }
+
 // movesPerTick is how many leaders PD moves off a store in a second.
 func (w *Model) movesPerTick() int {
 	if w.t < w.pd.limit.until {

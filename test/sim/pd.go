@@ -18,6 +18,7 @@ type pdCluster struct {
 	idle        int64 // until when it moves neither leaders nor replicas
 	stall       stall
 	limit       leaderLimit
+	held        int64  // until when PD moves no replicas for balance
 	startedAt   int64  // when a member started last
 	loadedAt    int64  // when the leader has loaded its schedulers
 	elsewhere   int64  // until when the members in the other Kubernetes cluster are away

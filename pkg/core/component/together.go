@@ -177,17 +177,23 @@ var regionsCounted = plan.Hook{
 	},
 	Observed: func(sc plan.Scope, _ state.Member) string {
 		pd := sc.All.PD
-		switch n := pd.Isolation.NotApart(pd.LocationLabels, pd.IsolationLevel); {
+		n := pd.Isolation.NotApart(pd.LocationLabels, pd.IsolationLevel)
+		switch {
 		case pd.Scheduling.Halted:
 			return "PD counts nothing while halt-scheduling is set"
-		case n > 0:
-			return fmt.Sprintf("%d of %d regions have two copies in one %s", n, pd.Isolation.Regions, pd.IsolationLevel)
+		case n == 0:
+			return fmt.Sprintf("PD has counted %d of %d regions", pd.Isolation.Counted(), pd.Isolation.Regions)
 		}
-		return fmt.Sprintf("PD has counted %d of %d regions", pd.Isolation.Counted(), pd.Isolation.Regions)
+		text := fmt.Sprintf("%d of %d regions have two copies in one %s", n, pd.Isolation.Regions, pd.IsolationLevel)
+		if moving := pd.Isolation.Moving; moving > 0 {
+			text += fmt.Sprintf(", and PD moves copies of %d regions", moving)
+		}
+		return text
 	},
+	// While PD moves a copy there are two for a moment, also where PD keeps copies apart.
 	Left: func(sc plan.Scope, _ state.Member) plan.Quantity {
 		pd := sc.All.PD
-		n := pd.Isolation.NotApart(pd.LocationLabels, pd.IsolationLevel)
+		n := max(pd.Isolation.NotApart(pd.LocationLabels, pd.IsolationLevel)-pd.Isolation.Moving, 0)
 		return plan.Quantity{Number: int64(n), Unit: plan.Regions}
 	},
 	Patience: plan.Moving,

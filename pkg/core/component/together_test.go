@@ -15,7 +15,7 @@ import (
 // restarted before. PD shows that no region has two copies in one zone.
 func zoned(change ...func(*plantest.Cluster)) *plantest.Cluster {
 	c := plantest.New(3, 9, 4).Roll(tikv).Rolled(tikv, 8)
-	c.Policy.Concurrency = plan.Concurrency{Number: 3}
+	c.Policy.Concurrency, c.Policy.Held = plan.Concurrency{Number: 3}, plantest.Now
 	pd := &c.Seen.PD
 	pd.LocationLabels, pd.IsolationLevel = []string{"zone", "host"}, "zone"
 	pd.Isolation = state.Isolation{Regions: 300, Apart: map[string]int{"zone": 300}, Pass: 10 * time.Second, LabelsSince: plantest.Now.Add(-time.Hour)}
@@ -55,7 +55,9 @@ func pdSays(change func(*state.PD)) func(*plantest.Cluster) {
 func TestBatches(t *testing.T) {
 	plantest.Table(t, "batches", []plantest.Case{
 		{Name: "the first store restarts alone", Cluster: zoned(func(c *plantest.Cluster) { *c = *plantest.New(3, 9, 4).Roll(tikv); c.Policy.Concurrency.Number = 3 })},
-		{Name: "leaders leave all stores of the zone of the first", Cluster: zoned()},
+		{Name: "PD moves no regions meanwhile", Cluster: zoned(batched, func(c *plantest.Cluster) { c.Policy.Held = time.Time{} })},
+		{Name: "PD is asked again", Cluster: zoned(batched, leaderless("t-tikv-5", "t-tikv-2"), func(c *plantest.Cluster) { c.Policy.Held = plantest.Now.Add(-40 * time.Second) })},
+		{Name: "leaders leave all stores of the zone of the first", Cluster: zoned(batched)},
 		{Name: "the order of restarts is left to the run before the first of them restarts", Cluster: zoned(leaderless("t-tikv-5", "t-tikv-2"))},
 		{Name: "stores without leaders restart", Cluster: zoned(batched, leaderless("t-tikv-5", "t-tikv-2"))},
 		{Name: "the second restarts while the first is down", Cluster: zoned(batched, leaderless("t-tikv-2"), func(c *plantest.Cluster) {
@@ -112,6 +114,9 @@ func TestBatchesRefused(t *testing.T) {
 		{Name: "PD has a new leader", Cluster: zoned(pdSays(func(pd *state.PD) { pd.LeaderSince = plantest.Now.Add(-20 * time.Second) }))},
 		{Name: "PD takes long to count", Cluster: zoned(pdSays(func(pd *state.PD) { pd.Isolation.Pass = time.Hour }))},
 		{Name: "regions have two copies in one zone", Cluster: zoned(pdSays(func(pd *state.PD) { pd.Isolation.Apart = map[string]int{"zone": 290, "host": 7, "none": 3} }))},
+		{Name: "PD moves copies of regions", Cluster: zoned(pdSays(func(pd *state.PD) {
+			pd.Isolation.Apart, pd.Isolation.Moving = map[string]int{"zone": 290, "none": 10}, 12
+		}))},
 		{Name: "PD has yet to count regions", Cluster: zoned(pdSays(func(pd *state.PD) { pd.Isolation.Apart = map[string]int{"zone": 290} }))},
 		{Name: "PD has yet to count regions that have split", Cluster: zoned(pdSays(func(pd *state.PD) { pd.Isolation.Apart = map[string]int{"zone": 298} }))},
 		{Name: "PD knows no regions", Cluster: zoned(pdSays(func(pd *state.PD) { pd.Isolation.Regions, pd.Isolation.Apart = 0, nil }))},
@@ -164,13 +169,16 @@ func TestUnbatchable(t *testing.T) {
 		cluster *plantest.Cluster
 		want    string
 	}{
-		"possible":                       {zoned(), ""},
-		"one at a time":                  {zoned(func(c *plantest.Cluster) { c.Policy.Concurrency.Number = 1 }), ""},
-		"nothing to restart":             {zoned(func(c *plantest.Cluster) { *c = *plantest.New(3, 9, 4); c.Policy.Concurrency.Number = 3 }), ""},
-		"no labels":                      {zoned(pdSays(func(pd *state.PD) { pd.LocationLabels, pd.IsolationLevel = nil, "" })), "TiKV: batch not proven safe: PD has no location-labels, so that nobody knows which stores are in one place"},
-		"no isolation level":             {zoned(pdSays(func(pd *state.PD) { pd.IsolationLevel = "" })), "TiKV: batch not proven safe: PD has no isolation-level, so that it may put two copies of a region into one place"},
-		"another level":                  {zoned(pdSays(func(pd *state.PD) { pd.IsolationLevel = "rack" })), "TiKV: batch not proven safe: PD's isolation-level rack is none of its location-labels"},
-		"broken isolation":               {zoned(pdSays(func(pd *state.PD) { pd.Isolation.Apart = map[string]int{"zone": 290, "none": 10} })), "TiKV: batch not proven safe: 10 of 300 regions have two copies in one zone"},
+		"possible":           {zoned(), ""},
+		"one at a time":      {zoned(func(c *plantest.Cluster) { c.Policy.Concurrency.Number = 1 }), ""},
+		"nothing to restart": {zoned(func(c *plantest.Cluster) { *c = *plantest.New(3, 9, 4); c.Policy.Concurrency.Number = 3 }), ""},
+		"no labels":          {zoned(pdSays(func(pd *state.PD) { pd.LocationLabels, pd.IsolationLevel = nil, "" })), "TiKV: batch not proven safe: PD has no location-labels, so that nobody knows which stores are in one place"},
+		"no isolation level": {zoned(pdSays(func(pd *state.PD) { pd.IsolationLevel = "" })), "TiKV: batch not proven safe: PD has no isolation-level, so that it may put two copies of a region into one place"},
+		"another level":      {zoned(pdSays(func(pd *state.PD) { pd.IsolationLevel = "rack" })), "TiKV: batch not proven safe: PD's isolation-level rack is none of its location-labels"},
+		"broken isolation":   {zoned(pdSays(func(pd *state.PD) { pd.Isolation.Apart = map[string]int{"zone": 290, "none": 10} })), "TiKV: batch not proven safe: 10 of 300 regions have two copies in one zone"},
+		"copies that PD moves": {zoned(pdSays(func(pd *state.PD) {
+			pd.Isolation.Apart, pd.Isolation.Moving = map[string]int{"zone": 290, "none": 10}, 10
+		})), ""},
 		"more than a zone has":           {zoned(func(c *plantest.Cluster) { c.Policy.Concurrency.Number = 4 }), "TiKV: batch not proven safe: concurrency 4 is 4 of 9 members, and no failure domain has more than 3"},
 		"a larger share than a zone has": {zoned(func(c *plantest.Cluster) { c.Policy.Concurrency = plan.Concurrency{Number: 50, Percent: true} }), "TiKV: batch not proven safe: concurrency 50% is 4 of 9 members, and no failure domain has more than 3"},
 		"one zone": {zoned(func(c *plantest.Cluster) {

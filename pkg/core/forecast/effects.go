@@ -28,6 +28,7 @@ var effects = map[string]effect{
 	"RemoveMember":     row(removeMember, ofMember),
 	"EvictLeaders":     row(evictLeaders, ofMember),
 	"LimitLeaderMoves": row(limitLeaderMoves, always(Preparation)),
+	"HoldRegions":      row(holdRegions, always(Preparation)),
 	"AdoptEviction":    row(adoptEviction, always(Preparation)),
 	"AllowLeaders":     row(allowLeaders, ofMember),
 	"RemoveStore":      row(removeStore, ofMember),

@@ -33,6 +33,15 @@ func limitLeaderMoves(w *world, _ step.LimitLeaderMoves) {
 	w.policy.Limited = w.snap.At.AddDate(1, 0, 0)
 }
 
+// holdRegions is forecast once. PD ends the moves that it has begun, and then each region has its copies apart.
+func holdRegions(w *world, _ step.HoldRegions) {
+	w.policy.Held = w.snap.At.AddDate(1, 0, 0)
+	at := &w.snap.PD.Isolation
+	if apart := at.NotApart(w.snap.PD.LocationLabels, w.snap.PD.IsolationLevel); apart > 0 && apart <= at.Moving {
+		at.Apart, at.Unsound, at.Moving = map[string]int{w.snap.PD.IsolationLevel: at.Regions}, nil, 0
+	}
+}
+
 func (w *world) forgetEviction(id uint64) {
 	w.snap.Evictions = slices.DeleteFunc(w.snap.Evictions, func(e state.Eviction) bool { return e.StoreID == id })
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
@@ -96,6 +97,16 @@ func (d *decision) replaceBatch(next state.Member) verdict {
 		v = v.plus(d.replace(m))
 	}
 	return v
+}
+
+// restartsTogether reports whether stores whose regions have leaders are still to be restarted in the same batch.
+func (d decision) restartsTogether() bool {
+	if d.Batching == nil || !d.Want.Kind.Leads() || d.Want.Suspend {
+		return false
+	}
+	return slices.ContainsFunc(d.Batches(), func(batch []state.Member) bool {
+		return len(batch) > 1 && slices.ContainsFunc(batch, d.WaitsForRestart)
+	})
 }
 
 // missingBeside returns the members that do not serve and that the restart of a member waits for. A member of the

@@ -12,6 +12,16 @@ import (
 // turn may take a minute, and PD may have no leader for some seconds.
 const limitAgain = 30 * time.Second
 
+// holdRegions returns the step that has PD move no regions for balance while stores are to restart together. The first
+// store restarts meanwhile, so that PD has time to end the moves that it has begun.
+func holdRegions(policy Policy, s state.Snapshot, decisions []decision) []step.Step {
+	ago := s.At.Sub(policy.Held)
+	if ago < limitAgain || !s.PD.Serving() || !slices.ContainsFunc(decisions, decision.restartsTogether) {
+		return nil
+	}
+	return []step.Step{step.HoldRegions{Again: ago < step.LimitLasts}}
+}
+
 // limitMoves returns the step that has PD keep the limit of this run while leaders leave stores or come back. It comes
 // before other steps: if it fails, no eviction begins without the limit.
 func limitMoves(policy Policy, s state.Snapshot, steps []step.Step) []step.Step {

@@ -20,6 +20,8 @@ type Policy struct {
 	Waits Waits
 	// Limited is when this process last had PD limit how many leaders move; zero for never.
 	Limited time.Time
+	// Held is when this process last had PD move no regions for balance; zero for never.
+	Held time.Time
 	// DDLAsked is the update revision of TiDB for which this process has asked for a pause; "" for none. TiDB may have
 	// refused, and is not asked again in each turn.
 	DDLAsked string

@@ -15,6 +15,9 @@ type Isolation struct {
 	// Unsound is how many regions lack a copy, or have a copy that is down, behind, or on a store that leaves. The keys
 	// are PD's words, such as "miss-peer".
 	Unsound map[string]int
+	// Moving is how many regions have more copies than they should, because PD moves a copy. Meanwhile two copies of such
+	// a region may be in the same place.
+	Moving int
 	// Pass is how long PD takes to go through all regions; zero where PD does not report it.
 	Pass time.Duration
 	// LabelsSince is since when this process has observed the same labels of the same stores.

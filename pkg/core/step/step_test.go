@@ -42,6 +42,8 @@ var steps = []struct {
 	{step.EvictLeaders{Member: "m"}, tikv, "m", false, false},
 	{step.LimitLeaderMoves{Limit: 1}, tikv, "", false, false},
 	{step.LimitLeaderMoves{Limit: 1, Again: true}, tikv, "", false, true},
+	{step.HoldRegions{}, tikv, "", false, false},
+	{step.HoldRegions{Again: true}, tikv, "", false, true},
 	{step.AdoptEviction{Member: "m"}, tikv, "m", false, false},
 	{step.AllowLeaders{Member: "m"}, tikv, "m", false, false},
 	{step.RemoveStore{Component: tikv, Member: "m"}, tikv, "m", true, false},

@@ -32,6 +32,24 @@ func (s LimitLeaderMoves) String() string {
 	return "have PD move at most " + remedy.Count(s.Limit, "region leader", "region leaders") + " at a time"
 }
 
+// HoldRegions has PD move no copies of regions for balance, for LimitLasts. While PD moves a copy, two copies of a region
+// may be in one place, so that nobody could tell whether the stores there may be down together. PD still makes copies
+// that are missing, and moves copies that a rule does not allow where they are.
+type HoldRegions struct {
+	// Again: this process has asked for it before.
+	Again bool
+}
+
+func (HoldRegions) Action() string { return "HoldRegions" }
+
+func (s HoldRegions) Target() (topology.Kind, string) { return topology.TiKV, "" }
+
+func (HoldRegions) Disruptive() bool { return false }
+
+func (s HoldRegions) Quiet() bool { return s.Again }
+
+func (s HoldRegions) String() string { return "have PD move no regions for balance" }
+
 // EvictLeaders records and makes an evict-leader scheduler for a store.
 type EvictLeaders struct {
 	Member  string

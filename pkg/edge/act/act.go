@@ -82,6 +82,8 @@ func (a *Actor) take(ctx context.Context, next step.Step) error {
 		return a.evictLeaders(ctx, s)
 	case step.LimitLeaderMoves:
 		return a.limitLeaderMoves(ctx, s)
+	case step.HoldRegions:
+		return a.holdRegions(ctx)
 	case step.AdoptEviction:
 		return a.adoptEviction(ctx, s)
 	case step.AllowLeaders:

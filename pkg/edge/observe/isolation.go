@@ -67,7 +67,7 @@ func (o *Observer) readCopies(ctx context.Context, client pd.Client, c topology.
 		a.isolation.Unread = problem(err)
 		return
 	}
-	a.isolation = state.Isolation{Regions: got.Regions, Apart: got.Apart, Unsound: got.Unsound, Pass: got.Pass}
+	a.isolation = state.Isolation{Regions: got.Regions, Apart: got.Apart, Unsound: got.Unsound, Moving: got.Moving, Pass: got.Pass}
 	o.isolation = isolation{read: now, leader: leader, found: a.isolation}
 }
 

@@ -20,6 +20,8 @@ type Memory struct {
 	at     time.Time       // of the last turn
 	// limited is when PD was last asked to limit how many leaders move. A process that does not know it asks at once.
 	limited time.Time
+	// held is when PD was last asked to move no regions for balance.
+	held time.Time
 	// ddlAsked is the rollout of TiDB for which a pause of DDL was asked for, whatever became of that; "" for none.
 	ddlAsked string
 }
@@ -51,8 +53,11 @@ func (m *Memory) note(next step.Step, err error) {
 		return
 	}
 	m.went = append(m.went, k)
-	if _, limits := next.(step.LimitLeaderMoves); limits {
+	switch next.(type) {
+	case step.LimitLeaderMoves:
 		m.limited = m.at
+	case step.HoldRegions:
+		m.held = m.at
 	}
 }
 
@@ -60,7 +65,7 @@ func (m *Memory) note(next step.Step, err error) {
 // that failed longest ago first, and what was waited for.
 func (m *Memory) withMemory(p plan.Policy) plan.Policy {
 	if m != nil {
-		p.Later, p.Waits, p.Limited, p.DDLAsked = slices.Clone(m.failed), m.waits, m.limited, m.ddlAsked
+		p.Later, p.Waits, p.Limited, p.Held, p.DDLAsked = slices.Clone(m.failed), m.waits, m.limited, m.held, m.ddlAsked
 	}
 	return p
 }

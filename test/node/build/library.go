@@ -33,6 +33,12 @@ func storeCorrections() []Correction {
 			Module: unistore, File: "pd/client.go",
 			Old: "grpc.Dial(u.Host, security.Dial())", New: "grpc.Dial(u.Host, security.Dial(), security.Alive())",
 		},
+		{
+			// A message that a replica is gone has no message of raft in it, which ended a store that had no such replica.
+			Module: unistore, File: folder + "fsm_store.go",
+			Old: "msg.FromPeer.Id, msg.ToPeer.Id, d.storeFsm.id, regionID, msg.Message.MsgType)",
+			New: "msg.FromPeer.GetId(), msg.ToPeer.GetId(), d.storeFsm.id, regionID, msg.Message.GetMsgType())",
+		},
 		{Module: unistore, File: folder + "snap_builder.go", By: "_library/snap_builder.go"},
 		{Module: unistore, File: folder + "snap_applier.go", By: "_library/snap_applier.go"},
 		{

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -67,6 +68,9 @@ func (d *Database) getConfig(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
+// balance are the settings without which PD moves no regions for balance.
+var balance = []string{"schedule.region-schedule-limit", "schedule.hot-region-schedule-limit", "schedule.merge-schedule-limit"}
+
 // setConfig takes a limit of how many leaders are moved, for a while, and whether placement rules are enabled.
 func (d *Database) setConfig(w http.ResponseWriter, r *http.Request) {
 	var asked object
@@ -79,6 +83,8 @@ func (d *Database) setConfig(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case key == "schedule.leader-schedule-limit" && number && seconds > 0:
 			d.model.LimitMoves(int(n), seconds)
+		case slices.Contains(balance, key) && number && n == 0 && seconds > 0:
+			d.model.HoldRegions(seconds)
 		case key == "replication.enable-placement-rules" && seconds == 0:
 			d.model.EnablePlacementRules(fmt.Sprint(value) == "true")
 		default:

@@ -60,6 +60,8 @@ type Client interface {
 	MaxStoreDownTime(ctx context.Context) (time.Duration, error)
 	// LimitLeaderMoves sets how many leaders PD moves at a time. After a while PD takes what is configured again.
 	LimitLeaderMoves(ctx context.Context, limit int, lasts time.Duration) error
+	// HoldRegions has PD move no copies of regions for balance. After a while PD takes what is configured again.
+	HoldRegions(ctx context.Context, lasts time.Duration) error
 	// SetReplicationConfig changes the given keys ("max-replicas", "location-labels", …) in one write.
 	SetReplicationConfig(ctx context.Context, patch map[string]any) error
 

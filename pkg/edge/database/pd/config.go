@@ -83,6 +83,16 @@ func (c *client) ClusterVersion(ctx context.Context) (string, error) {
 	return v, err
 }
 
+// HoldRegions implements Client. PD keeps the values as those of LimitLeaderMoves. With a limit of 0 PD begins no move
+// for balance, because of hot regions, or to merge regions.
+func (c *client) HoldRegions(ctx context.Context, lasts time.Duration) error {
+	return c.call(ctx, "hold regions", func(ctx context.Context, m member) error {
+		return m.post(ctx, fmt.Sprintf("%s?ttlSecond=%.0f", pathConfig, lasts.Seconds()), map[string]any{
+			"schedule.region-schedule-limit": 0, "schedule.hot-region-schedule-limit": 0, "schedule.merge-schedule-limit": 0,
+		})
+	})
+}
+
 // LimitLeaderMoves implements Client. PD keeps the value in etcd with a lease, apart from its configuration, which
 // stays as it is. BR and TiDB Lightning use the same call while they restore.
 func (c *client) LimitLeaderMoves(ctx context.Context, limit int, lasts time.Duration) error {

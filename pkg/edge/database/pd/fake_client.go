@@ -350,6 +350,11 @@ func (f *Fake) MaxStoreDownTime(ctx context.Context) (out time.Duration, err err
 	return out, err
 }
 
+// HoldRegions implements Client.
+func (f *Fake) HoldRegions(ctx context.Context, lasts time.Duration) error {
+	return f.do(ctx, fmt.Sprintf("HoldRegions(%s)", lasts), func(*FakeState) error { return nil })
+}
+
 // LimitLeaderMoves implements Client.
 func (f *Fake) LimitLeaderMoves(ctx context.Context, limit int, lasts time.Duration) error {
 	return f.do(ctx, fmt.Sprintf("LimitLeaderMoves(%d, %s)", limit, lasts), func(*FakeState) error { return nil })

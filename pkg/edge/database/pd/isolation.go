@@ -24,6 +24,8 @@ type Isolation struct {
 	// Unsound is how many regions lack a copy, or have a copy that is behind, down, or on a store that leaves. The keys
 	// are those of unsound; a key that PD does not report is missing.
 	Unsound map[string]int
+	// Moving is how many regions have more copies than they should, because PD moves a copy.
+	Moving int
 	// Pass is how long PD takes to go through all regions, zero where PD does not report it.
 	Pass time.Duration
 }
@@ -37,6 +39,9 @@ const (
 
 // unsound are the kinds of regions for which a copy counts as missing. PD writes each with the suffix regionCount.
 var unsound = []string{"miss-peer", "pending-peer", "down-peer", "offline-peer"}
+
+// moving is the kind of regions of which PD moves a copy: the new one is there before the old one goes.
+const moving = "extra-peer"
 
 const regionCount = "-region-count"
 
@@ -104,6 +109,10 @@ func isolationOf(values ask.Values) (*Isolation, error) {
 		if ok {
 			i.Unsound[kind] = n
 		}
+	}
+	var err error
+	if i.Moving, _, err = values.Count(metricUnsound, moving+regionCount); err != nil {
+		return nil, err
 	}
 	seconds := values[metricPass][""]
 	if seconds < 0 || seconds > math.MaxInt32 || math.IsNaN(seconds) {

@@ -120,6 +120,10 @@ func (t reportingClient) MaxStoreDownTime(ctx context.Context) (time.Duration, e
 	return timed(t, "MaxStoreDownTime", func() (time.Duration, error) { return t.to.MaxStoreDownTime(ctx) })
 }
 
+func (t reportingClient) HoldRegions(ctx context.Context, lasts time.Duration) error {
+	return t.do("HoldRegions", func() error { return t.to.HoldRegions(ctx, lasts) })
+}
+
 func (t reportingClient) LimitLeaderMoves(ctx context.Context, limit int, lasts time.Duration) error {
 	return t.do("LimitLeaderMoves", func() error { return t.to.LimitLeaderMoves(ctx, limit, lasts) })
 }

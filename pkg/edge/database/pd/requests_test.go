@@ -61,7 +61,7 @@ func TestRequests(t *testing.T) {
 		},
 			`POST /pd/api/v1/config/replicate {"max-replicas":5}`, "<nil>"},
 		"isolation": {func(ctx context.Context, c Client) (any, error) { return c.Isolation(ctx) }, "GET /pd/api/v1/regions/count; GET /metrics",
-			"&{Regions:12 Apart:map[zone:12] Unsound:map[] Pass:0s}"},
+			"&{Regions:12 Apart:map[zone:12] Unsound:map[] Moving:0 Pass:0s}"},
 		"store": {func(ctx context.Context, c Client) (any, error) {
 			s, err := c.Store(ctx, 4)
 			return fmt.Sprint(s.ID, s.Address, s.StatusAddress, s.StateName, s.Version, s.Labels, s.Capacity, s.Available, s.LeaderCount, s.RegionCount, s.StartTime.Unix(), s.LastHeartbeat.Unix()), err
