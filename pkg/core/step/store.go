@@ -32,9 +32,9 @@ func (s LimitLeaderMoves) String() string {
 	return "have PD move at most " + remedy.Count(s.Limit, "region leader", "region leaders") + " at a time"
 }
 
-// HoldRegions has PD move no copies of regions for balance, for LimitLasts. While PD moves a copy, two copies of a region
-// may be in one place, so that nobody could tell whether the stores there may be down together. PD still makes copies
-// that are missing, and moves copies that a rule does not allow where they are.
+// HoldRegions has PD move no copies of regions for balance, for LimitLasts. While PD moves a copy, a region may have two
+// copies in one place, and PD's counts do not tell why. PD still makes copies that are missing, and moves copies that a
+// rule does not allow where they are.
 type HoldRegions struct {
 	// Again: this process has asked for it before.
 	Again bool
