@@ -119,4 +119,4 @@ func (c *concurrency) Set(s string) error {
 func (c *concurrency) String() string { return plan.Concurrency(*c).String() }
 
 // Type implements pflag.Value.
-func (c *concurrency) Type() string { return "number or percent" }
+func (c *concurrency) Type() string { return "string" }

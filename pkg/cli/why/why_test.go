@@ -24,7 +24,7 @@ func TestPrint(t *testing.T) {
 	var b bytes.Buffer
 	held().print(&b, "prod", 0)
 	for _, says := range []string{
-		"t-tikv-2 of ns/t\n", "\nRestart (2 of 18 conditions not met)\n",
+		"t-tikv-2 of ns/t\n", "\nRestart (2 of 20 conditions not met)\n",
 		"  ok  member comes next\n", "  no  all other members serving\n      t-tikv-0 not serving: pod is not ready\n",
 		"(60s ago), until ", "asked for because no member is restarted while another one is missing", "can be changed by: Kubernetes\n",
 		"can be changed by: kubectl tidb\n", "kubectl describe pod t-tikv-0 -n ns --context prod\n",
