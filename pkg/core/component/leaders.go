@@ -232,11 +232,18 @@ var leadersBack = plan.Hook{
 // returning returns another store whose leaders are coming back. Stores of the same failure domain do not count in a
 // rollout in batches. The other domains lead its regions until the domain has been restarted.
 func returning(sc plan.Scope, except state.Member) (state.Member, state.Eviction, bool) {
-	for _, m := range sc.Got.InSet() {
-		if m.Ordinal == except.Ordinal || sc.SameDomain(m, except) {
-			continue
+	ended := map[uint64]state.Eviction{}
+	for _, e := range sc.All.Evictions {
+		if _, is := ended[e.StoreID]; !is && !e.Ended.IsZero() {
+			ended[e.StoreID] = e
 		}
-		if e, ours := sc.All.Eviction(m.Database.ID); ours && !leadersAreBack(sc, m, e) {
+	}
+	if len(ended) == 0 {
+		return state.Member{}, state.Eviction{}, false
+	}
+	for m := range sc.Got.EachInSet() {
+		e, is := ended[m.Database.ID]
+		if is && m.Ordinal != except.Ordinal && !sc.SameDomain(m, except) && !leadersAreBack(sc, m, e) {
 			return m, e, true
 		}
 	}
@@ -258,7 +265,7 @@ func leadersBefore(sc plan.Scope, e state.Eviction) int {
 		return e.Leaders
 	}
 	all, stores := 0, 0
-	for _, m := range sc.Got.InSet() {
+	for m := range sc.Got.EachInSet() {
 		if m.Database.State == state.StoreUp {
 			all, stores = all+max(m.Database.Leaders, 0), stores+1
 		}
@@ -281,7 +288,7 @@ var evictionForgotten = plan.Hook{
 
 // rolling reports whether there are members that this process is to restart.
 func rolling(sc plan.Scope) bool {
-	for _, m := range sc.Got.InSet() {
+	for m := range sc.Got.EachInSet() {
 		if sc.IsToRestart(m) && !sc.LeftToUser(m) {
 			return true
 		}

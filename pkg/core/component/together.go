@@ -259,7 +259,7 @@ type load struct {
 func loadWithout(sc plan.Scope, m state.Member) load {
 	var l load
 	batch := sc.BatchOf(m)
-	for _, o := range sc.Got.InSet() {
+	for o := range sc.Got.EachInSet() {
 		n, in := max(o.Database.Leaders, 0), state.Has(batch, o)
 		if o.Database.State != state.StoreUp {
 			l.down = l.down || !in

@@ -2,6 +2,7 @@ package facts
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
@@ -11,44 +12,86 @@ import (
 type Batching struct {
 	// Most is how many members a batch has at most.
 	Most int
-	// Domain returns the failure domain of a member, "" where it is not known. All members of a batch are in the same
+	// domain returns the failure domain of a member, "" where it is not known. All members of a batch are in the same
 	// domain.
-	Domain func(Component, state.Member) string
+	domain func(state.Member) string
+	// divided returns the batches. They are the same for a whole decision, which asks for them many times.
+	divided func() batches
+}
+
+// batches are the members of a component, divided.
+type batches struct {
+	all [][]state.Member
+	of  map[int]int // the indexes of the batches of members, by ordinals
+}
+
+// NewBatching returns how the members of a component are divided in one decision. Domain returns the failure domain of
+// a member, "" where it is not known.
+func NewBatching(c Component, most int, domain func(Component, state.Member) string) *Batching {
+	b := &Batching{Most: most, domain: remembered(func(m state.Member) string { return domain(c, m) })}
+	b.divided = sync.OnceValue(func() batches { return b.divide(c.Got.InSet()) })
+	return b
+}
+
+// remembered asks once for the domain of each member. A decision compares each member with each other one.
+func remembered(domain func(state.Member) string) func(state.Member) string {
+	known := map[int]string{}
+	return func(m state.Member) string {
+		at, is := known[m.Ordinal]
+		if !is {
+			at = domain(m)
+			known[m.Ordinal] = at
+		}
+		return at
+	}
 }
 
 // Batches returns the members of a StatefulSet in the order in which a rollout restarts them. The first batch is the
-// highest ordinal alone, so that a template that fails takes one member down. Then one domain comes after the other. Within
-// a domain the next batch need not wait for the leaders of the batch before. Without Batching
-// each batch has one member, from the highest ordinal down, because a partition can only be lowered.
+// highest ordinal alone, so that a template that fails takes one member down. Then one domain comes after the other.
+// Within a domain the next batch need not wait for the leaders of the batch before. Without Batching each batch has one
+// member, from the highest ordinal down, because a partition can only be lowered.
 //
 // The batches follow from the members and from where the members are, and not from how far a rollout is. So a run that
 // continues the rollout of another run has the same batches.
 func (c Component) Batches() [][]state.Member {
-	var all [][]state.Member
-	members := c.Got.InSet()
-	slices.Reverse(members)
-	if c.Batching == nil || len(members) == 0 {
-		for _, m := range members {
-			all = append(all, []state.Member{m})
-		}
-		return all
+	if c.Batching != nil {
+		return c.Batching.divided().all
 	}
-	all = append(all, members[:1])
-	for _, domain := range c.byDomain(members) {
-		if domain[0].Ordinal == members[0].Ordinal {
-			domain = domain[1:]
-		}
-		all = slices.AppendSeq(all, slices.Chunk(domain, c.Batching.Most))
+	var all [][]state.Member
+	for _, m := range slices.Backward(c.Got.InSet()) {
+		all = append(all, []state.Member{m})
 	}
 	return all
 }
 
+// divide divides members, which it reverses.
+func (b *Batching) divide(members []state.Member) batches {
+	if len(members) == 0 {
+		return batches{}
+	}
+	slices.Reverse(members)
+	all := [][]state.Member{members[:1:1]}
+	for _, domain := range b.byDomain(members) {
+		if domain[0].Ordinal == members[0].Ordinal {
+			domain = domain[1:]
+		}
+		all = slices.AppendSeq(all, slices.Chunk(domain, b.Most))
+	}
+	of := make(map[int]int, len(members))
+	for i, batch := range all {
+		for _, m := range batch {
+			of[m.Ordinal] = i
+		}
+	}
+	return batches{all, of}
+}
+
 // byDomain groups members by their failure domains. A member whose domain is not known is in a group of its own.
-func (c Component) byDomain(members []state.Member) [][]state.Member {
+func (b *Batching) byDomain(members []state.Member) [][]state.Member {
 	var all [][]state.Member
 	index := map[string]int{}
 	for _, m := range members {
-		at := c.Batching.Domain(c, m)
+		at := b.domain(m)
 		i, is := index[at]
 		if !is || at == "" {
 			index[at], all = len(all), append(all, []state.Member{m})
@@ -59,19 +102,17 @@ func (c Component) byDomain(members []state.Member) [][]state.Member {
 	return all
 }
 
-// nextInRollout returns the first member, in the order of the batches, that a rollout is to restart. Of a batch, a member
-// whose pod is being deleted comes last, because the restart of that member has begun.
+// nextInRollout returns the first member, in the order of the batches, that a rollout is to restart. Of a batch, a
+// member whose pod is being deleted comes last, because the restart of that member has begun.
 func (c Component) nextInRollout() (state.Member, bool) {
 	if c.Batching == nil {
 		return c.Highest(c.rolloutRestarts)
 	}
 	for _, b := range c.Batches() {
-		left := slices.DeleteFunc(slices.Clone(b), func(m state.Member) bool { return !c.rolloutRestarts(m) })
-		if len(left) == 0 {
-			continue
+		if i := slices.IndexFunc(b, c.rolloutRestarts); i >= 0 {
+			stays := func(m state.Member) bool { return (m.Pod == nil || !m.Pod.Terminating) && c.rolloutRestarts(m) }
+			return b[max(i, slices.IndexFunc(b, stays))], true
 		}
-		i := slices.IndexFunc(left, func(m state.Member) bool { return m.Pod == nil || !m.Pod.Terminating })
-		return left[max(i, 0)], true
 	}
 	return state.Member{}, false
 }
@@ -81,10 +122,9 @@ func (c Component) BatchOf(m state.Member) []state.Member {
 	if c.Batching == nil || !c.rolloutRestarts(m) {
 		return []state.Member{m}
 	}
-	for _, b := range c.Batches() {
-		if state.Has(b, m) {
-			return b
-		}
+	divided := c.Batching.divided()
+	if i, is := divided.of[m.Ordinal]; is {
+		return divided.all[i]
 	}
 	return []state.Member{m}
 }
@@ -103,14 +143,20 @@ func (c Component) RestartsNow() []state.Member {
 
 // Away returns the members of the batch of a member that are down, or that are still to be restarted.
 func (c Component) Away(m state.Member) []state.Member {
-	return slices.DeleteFunc(slices.Clone(c.BatchOf(m)), func(o state.Member) bool { return o.Up() && !c.WaitsForRestart(o) })
+	there := func(o state.Member) bool { return o.Up() && !c.WaitsForRestart(o) }
+	return slices.DeleteFunc(slices.Clone(c.BatchOf(m)), there)
 }
 
 // SameDomain reports whether two members may be restarted in the same batch, for all that their places mean.
 func (c Component) SameDomain(a, b state.Member) bool {
+	domain := c.Domain(a)
+	return domain != "" && domain == c.Domain(b)
+}
+
+// Domain returns the failure domain of a member, "" where it is not known, or members restart one at a time.
+func (c Component) Domain(m state.Member) string {
 	if c.Batching == nil {
-		return false
+		return ""
 	}
-	domain := c.Batching.Domain(c, a)
-	return domain != "" && domain == c.Batching.Domain(c, b)
+	return c.Batching.domain(m)
 }

@@ -67,10 +67,10 @@ func (c Component) HighestOutdated() (state.Member, bool) { return c.Highest(c.G
 
 // Highest returns the member with the highest ordinal below the replicas for which is returns true.
 func (c Component) Highest(is func(state.Member) bool) (state.Member, bool) {
-	members := c.Got.InSet()
-	for i := len(members) - 1; i >= 0; i-- {
-		if is(members[i]) {
-			return members[i], true
+	set := c.Got.Set.Ordinals()
+	for i := range slices.Backward(c.Got.Members) {
+		if m := &c.Got.Members[i]; set.Has(m.Ordinal) && is(*m) {
+			return *m, true
 		}
 	}
 	return state.Member{}, false

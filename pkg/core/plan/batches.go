@@ -67,7 +67,7 @@ func (t *Together) batching(c facts.Component, wanted Concurrency) *facts.Batchi
 	if most < 2 {
 		return nil
 	}
-	return &facts.Batching{Most: most, Domain: t.Domain}
+	return facts.NewBatching(c, most, t.Domain)
 }
 
 // batchProven waits until several members may be down at the same time. The last member of a batch is down alone when all
@@ -184,7 +184,7 @@ func (d *decision) unbatchable() (Gate, bool) {
 func (d *decision) mostInDomain(members []state.Member) int {
 	most, count := 1, map[string]int{}
 	for _, m := range members {
-		if at := d.Batching.Domain(d.Component, m); at != "" {
+		if at := d.Domain(m); at != "" {
 			count[at]++
 			most = max(most, count[at])
 		}

@@ -214,10 +214,13 @@ func (sc Scope) upload() verdict {
 
 // minReadyPassed waits until restarted pods have been Ready for as long as the user asks.
 func (sc Scope) minReadyPassed() verdict {
+	if sc.Want.MinReady == 0 {
+		return verdict{}
+	}
 	next, _ := sc.Candidate()
 	batch := sc.BatchOf(next)
 	for _, m := range sc.Got.InSet() {
-		if sc.Want.MinReady == 0 || m.Pod == nil || sc.Got.Outdated(m) || state.Has(batch, m) {
+		if m.Pod == nil || sc.Got.Outdated(m) || state.Has(batch, m) {
 			continue
 		}
 		ready := m.Pod.Since.Add(sc.Want.MinReady)

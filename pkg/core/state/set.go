@@ -1,6 +1,7 @@
 package state
 
 import (
+	"iter"
 	"slices"
 	"time"
 
@@ -101,6 +102,19 @@ func (s Set) Closed() bool { return s.Partition >= s.Ordinals().End() }
 
 // InSet returns the members whose pods Kubernetes makes for the StatefulSet.
 func (g Group) InSet() []Member { return g.divided(true) }
+
+// EachInSet goes through the members of InSet, from the lowest ordinal up. It makes no copy of them all, which counts
+// where a question is asked about each of hundreds of stores.
+func (g Group) EachInSet() iter.Seq[Member] {
+	ordinals := g.Set.Ordinals()
+	return func(yield func(Member) bool) {
+		for i := range g.Members {
+			if ordinals.Has(g.Members[i].Ordinal) && !yield(g.Members[i]) {
+				return
+			}
+		}
+	}
+}
 
 // OutsideSet returns the members whose pods Kubernetes does not make for the StatefulSet: it deletes pods that they
 // have.
