@@ -2,7 +2,6 @@ package facts
 
 import (
 	"slices"
-	"sync"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
@@ -15,8 +14,8 @@ type Batching struct {
 	// domain returns the failure domain of a member, "" where it is not known. All members of a batch are in the same
 	// domain.
 	domain func(state.Member) string
-	// divided returns the batches. They are the same for a whole decision, which asks for them many times.
-	divided func() batches
+	// divided are the batches. They are the same for a whole decision, which asks for them many times.
+	divided batches
 }
 
 // batches are the members of a component, divided.
@@ -29,7 +28,7 @@ type batches struct {
 // a member, "" where it is not known.
 func NewBatching(c Component, most int, domain func(Component, state.Member) string) *Batching {
 	b := &Batching{Most: most, domain: remembered(func(m state.Member) string { return domain(c, m) })}
-	b.divided = sync.OnceValue(func() batches { return b.divide(c.Got.InSet()) })
+	b.divided = b.divide(c.Got.InSet())
 	return b
 }
 
@@ -55,7 +54,7 @@ func remembered(domain func(state.Member) string) func(state.Member) string {
 // continues the rollout of another run has the same batches.
 func (c Component) Batches() [][]state.Member {
 	if c.Batching != nil {
-		return c.Batching.divided().all
+		return c.Batching.divided.all
 	}
 	var all [][]state.Member
 	for _, m := range slices.Backward(c.Got.InSet()) {
@@ -122,7 +121,7 @@ func (c Component) BatchOf(m state.Member) []state.Member {
 	if c.Batching == nil || !c.rolloutRestarts(m) {
 		return []state.Member{m}
 	}
-	divided := c.Batching.divided()
+	divided := c.Batching.divided
 	if i, is := divided.of[m.Ordinal]; is {
 		return divided.all[i]
 	}
