@@ -11,7 +11,7 @@ import (
 // TestBatchSeeds restarts stores in batches, among faults that change where replicas are and which stores run. No region
 // loses its quorum by a step of the engine.
 func TestBatchSeeds(t *testing.T) {
-	r := runSeeds(t, *seeds/5, BatchSeed)
+	r := runSeeds(t, *seeds/10, BatchSeed)
 	r.report(t, "TestBatchSeeds", BatchSeed)
 	if *seeds >= 500 && r.soft.Together == 0 {
 		t.Error("no two members restarted together")

@@ -94,8 +94,8 @@ func (o *Options) eviction() Table {
 func (o *Options) concurrency() Table {
 	return Table{{
 		Name: "concurrency", Not: []*Setting{leavesToOthers}, Add: Value((*concurrency)(&o.Concurrency)), Values: []string{"1", "10", "25%"},
-		Usage: "How many members of a component to restart at the same time, e.g. 10 or 25%: stores of TiKV that are in one failure domain, " +
-			"if PD keeps the copies of each region in different ones, and up to half of the servers of TiDB and TiProxy. The first member restarts alone. The default is 1.",
+		Usage: "How many members of a component to restart at the same time, e.g. 10 or 25%. For TiKV: stores of one failure domain, " +
+			"if PD keeps the copies of each region in different domains. For TiDB: at most half of the servers. Others restart one at a time. The first member restarts alone. The default is 1.",
 	}}
 }
 

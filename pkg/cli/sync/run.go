@@ -49,7 +49,7 @@ func watch(ctx context.Context, f *factory.Factory, o options) error {
 	}
 	announcer := announce.New(context.WithoutCancel(ctx), config.Kube, lease.Self().Host)
 	defer announcer.Close()
-	config.Policy = plan.Policy{Failover: plan.Failing{Members: o.failover}, Eviction: o.Eviction, Concurrency: o.Concurrency}
+	config.Policy = plan.Policy{Failover: plan.Failing{Members: o.failover}, Eviction: o.Eviction}
 	config.TakeOver, config.Restricted = o.TakeOver, o.restricted
 	config.Meter, config.Queue, config.Announcer, config.PD = meter, meter, announcer, meter.Called
 	config.Reporter = func(cache.ObjectName) reconcile.Reporter { return reporters }

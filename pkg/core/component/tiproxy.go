@@ -14,7 +14,6 @@ func TiProxy() plan.Profile {
 	return plan.Profile{
 		Kind:         topology.TiProxy,
 		Needs:        []plan.Need{pdServes},
-		Together:     &serversTogether,
 		BeforeRemove: []plan.Hook{plan.LeftoverMarked},
 	}
 }

@@ -26,7 +26,7 @@ var serversTogether = plan.Together{
 }
 
 const (
-	// votersNeeded is the lowest number of copies of which one can be down.
+	// votersNeeded: with fewer copies, a region has no quorum while one is down.
 	votersNeeded = 3
 	// steadyLeast is how long labels of stores must have been the same at least.
 	steadyLeast = time.Minute
@@ -87,7 +87,7 @@ func notPromised(pd state.PD) string {
 	case !slices.Contains(pd.LocationLabels, pd.IsolationLevel):
 		return fmt.Sprintf("PD's isolation-level %s is none of its location-labels", pd.IsolationLevel)
 	case pd.MaxReplicas < votersNeeded:
-		return fmt.Sprintf("max-replicas is %d, and without one of %d copies the others are no quorum", pd.MaxReplicas, pd.MaxReplicas)
+		return fmt.Sprintf("max-replicas is %d, and such regions have no quorum when one copy is down", pd.MaxReplicas)
 	case pd.Placement.Unread != "" || pd.Isolation.Unread != "":
 		return "" // the next condition waits for that
 	case len(pd.Placement.Rules) == 0:
@@ -113,13 +113,21 @@ func rulesPromise(pd state.PD, rules []state.PlacementRule) string {
 	case len(voting) == 0:
 		return ""
 	case len(voting) > 1:
-		return fmt.Sprintf("placement rules %s and %s place copies of the same regions, each without the other", voting[0].Name(), voting[1].Name())
+		return fmt.Sprintf("placement rules %s and %s place copies of the same regions independently, so that both may use the same place", voting[0].Name(), voting[1].Name())
 	case voting[0].Count < votersNeeded:
-		return fmt.Sprintf("placement rule %s asks for %s, and without one of them the others are no quorum", voting[0].Name(), remedy.Count(voting[0].Count, "copy", "copies"))
-	case !state.IsWithin(pd.LocationLabels, voting[0].IsolationLevel, pd.IsolationLevel):
+		return fmt.Sprintf("placement rule %s asks for %s, and such regions have no quorum when one copy is down", voting[0].Name(), remedy.Count(voting[0].Count, "copy", "copies"))
+	case !keepsApart(pd, voting[0]):
 		return fmt.Sprintf("placement rule %s does not keep copies apart by %s", voting[0].Name(), pd.IsolationLevel)
 	}
 	return ""
+}
+
+// keepsApart reports whether a rule keeps copies apart by PD's isolation level or a wider label. PD goes by the labels of
+// the rule itself, so that these have to be the same as far as the level of the rule.
+func keepsApart(pd state.PD, r state.PlacementRule) bool {
+	n := slices.Index(pd.LocationLabels, r.IsolationLevel) + 1
+	return n > 0 && state.IsWithin(pd.LocationLabels, r.IsolationLevel, pd.IsolationLevel) &&
+		len(r.LocationLabels) >= n && slices.Equal(r.LocationLabels[:n], pd.LocationLabels[:n])
 }
 
 // placesRead holds when PD has answered what the later conditions need.
@@ -149,11 +157,14 @@ var placesSteady = plan.Hook{
 		return !sc.All.At.Before(placesSince(sc).Add(passesTime(sc)))
 	},
 	Observed: func(plan.Scope, state.Member) string {
-		return "labels and the leader of PD have to stay the same until then"
+		return "PD has to count all regions with the present labels; a change of a label or of PD's leader starts this again"
 	},
-	Since:   func(sc plan.Scope, _ state.Member) time.Time { return placesSince(sc) },
-	Timeout: func(sc plan.Scope) (time.Duration, bool) { return passesTime(sc), true },
-	Help:    func(sc plan.Scope, _ state.Member) remedy.Remedy { return oneAtATime(sc) },
+	Since: func(sc plan.Scope, _ state.Member) time.Time { return placesSince(sc) },
+	Timeout: func(sc plan.Scope) (time.Duration, bool) {
+		return passesTime(sc), sc.All.PD.Isolation.Pass > 0 // without a pass there is no end to wait for
+	},
+	Lapse: func(plan.Scope) plan.Lapse { return plan.Fail },
+	Help:  func(sc plan.Scope, _ state.Member) remedy.Remedy { return oneAtATime(sc) },
 }
 
 // placesSince returns since when this process has observed the same labels and the same leader of PD.
@@ -201,23 +212,27 @@ var regionsCounted = plan.Hook{
 }
 
 // copiesWhole holds when each region has all of its copies, and none of them is behind. Once a member of the batch is
-// down, its own copies are behind, so that only the peers are asked then.
+// down, its own copies are behind, so that only copies that are missing or that leave count then.
 var copiesWhole = plan.Hook{
 	Reason: plan.BatchSafe, Want: "all copies there and up to date", Because: "a region that lacks a copy would have no quorum without another one",
-	Done: func(sc plan.Scope, m state.Member) bool { return unsound(sc) == "" || batchBegun(sc, m) },
-	Observed: func(sc plan.Scope, _ state.Member) string {
-		return "regions with a copy that is missing, down, behind or leaving, by PD: " + unsound(sc)
+	Done: func(sc plan.Scope, m state.Member) bool { return unsound(sc, m) == "" },
+	Observed: func(sc plan.Scope, m state.Member) string {
+		return "PD reports regions that are not whole: " + unsound(sc, m)
 	},
 	Help: func(sc plan.Scope, _ state.Member) remedy.Remedy {
 		return append(remedy.Remedy{remedy.Run("see which regions", sc.PDCtl("region check pending-peer"))}, oneAtATime(sc)...)
 	},
 }
 
+// ownDowntime are the counts that a member which is down raises by itself.
+var ownDowntime = []string{"pending-peer", "down-peer"}
+
 // unsound lists the counts of regions that are not whole, "" where there are none.
-func unsound(sc plan.Scope) string {
+func unsound(sc plan.Scope, m state.Member) string {
+	begun := batchBegun(sc, m)
 	var all []string
 	for what, n := range sc.All.PD.Isolation.Unsound {
-		if n > 0 {
+		if n > 0 && !(begun && slices.Contains(ownDowntime, what)) {
 			all = append(all, fmt.Sprintf("%d %s", n, what))
 		}
 	}
@@ -241,7 +256,7 @@ var roomForLeaders = plan.Hook{
 		case l.takers == 0:
 			return "no store in another place takes leaders"
 		case l.moved/l.takers > mostLoad*l.leaders/l.stores:
-			return fmt.Sprintf("the stores elsewhere would lead %d regions each, and a store leads %d now", l.moved/l.takers, l.leaders/l.stores)
+			return fmt.Sprintf("the stores elsewhere would lead %d regions each on average; now the average is %d", l.moved/l.takers, l.leaders/l.stores)
 		}
 		return ""
 	},
@@ -251,7 +266,7 @@ var roomForLeaders = plan.Hook{
 // load is how many regions stores lead.
 type load struct {
 	stores, leaders int // all stores that are up
-	takers, moved   int // the stores elsewhere that take leaders, and what they lead with the leaders of the batch
+	takers, moved   int // the stores elsewhere that take leaders, and their leaders plus those of the batch
 	down            bool
 }
 

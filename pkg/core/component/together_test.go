@@ -81,6 +81,11 @@ func TestBatches(t *testing.T) {
 			p := c.Member("t-tikv-5").Pod
 			p.Restarts, p.Last = 9, state.Run{Started: plantest.Now.Add(-2 * time.Minute), Ended: plantest.Now.Add(-time.Minute)}
 		})},
+		{Name: "a member of the batch does not come back", Cluster: zoned(leaderless("t-tikv-2"), func(c *plantest.Cluster) {
+			c.Rolled(tikv, 5, 8).Down(3*time.Minute, "t-tikv-5")
+			batched(c)
+		})},
+		{Name: "with OrderedReady one at a time", Cluster: zoned(func(c *plantest.Cluster) { c.Set(tikv, func(s *state.Set) { s.Ordered = true }) })},
 		{Name: "a store of another zone is down", Cluster: zoned(batched, func(c *plantest.Cluster) { c.Down(time.Minute, "t-tikv-0") })},
 		{Name: "the next zone, after leaders are back", Cluster: zoned(batched, func(c *plantest.Cluster) {
 			c.Rolled(tikv, 2, 5, 8)
@@ -102,6 +107,12 @@ func TestBatchesRefused(t *testing.T) {
 	plantest.Waits(t, "batches-refused", []plantest.Case{
 		{Name: "PD has no isolation level", Cluster: zoned(pdSays(func(pd *state.PD) { pd.Placement.Rules[0][0].IsolationLevel = "" }))},
 		{Name: "a placement rule keeps copies apart by host only", Cluster: zoned(pdSays(func(pd *state.PD) { pd.Placement.Rules[0][0].IsolationLevel = "host" }))},
+		{Name: "a placement rule has other labels than PD", Cluster: zoned(pdSays(func(pd *state.PD) { pd.Placement.Rules[0][0].LocationLabels = []string{"rack", "zone"} }))},
+		{Name: "PD has not gone through all regions yet", Cluster: zoned(pdSays(func(pd *state.PD) { pd.Isolation.Pass = 0 }))},
+		{Name: "copies are missing, and a store of the batch is down", Cluster: zoned(leaderless("t-tikv-2"), pdSays(func(pd *state.PD) { pd.Isolation.Unsound = map[string]int{"miss-peer": 4} }), func(c *plantest.Cluster) {
+			c.Rolled(tikv, 5, 8).Down(time.Minute, "t-tikv-5")
+			batched(c)
+		})},
 		{Name: "two rules place copies of the same regions", Cluster: zoned(pdSays(func(pd *state.PD) {
 			pd.Placement.Rules[0] = append(pd.Placement.Rules[0], state.PlacementRule{Group: "pd", ID: "other", Role: "follower", Count: 1, IsolationLevel: "zone"})
 		}))},
@@ -172,6 +183,7 @@ func TestUnbatchable(t *testing.T) {
 		"possible":           {zoned(), ""},
 		"one at a time":      {zoned(func(c *plantest.Cluster) { c.Policy.Concurrency.Number = 1 }), ""},
 		"nothing to restart": {zoned(func(c *plantest.Cluster) { *c = *plantest.New(3, 9, 4); c.Policy.Concurrency.Number = 3 }), ""},
+		"no replicas":        {zoned(func(c *plantest.Cluster) { c.Set(tikv, func(s *state.Set) { s.Replicas = 0 }) }), ""},
 		"no labels":          {zoned(pdSays(func(pd *state.PD) { pd.LocationLabels, pd.IsolationLevel = nil, "" })), "TiKV: batch not proven safe: PD has no location-labels, so that nobody knows which stores are in one place"},
 		"no isolation level": {zoned(pdSays(func(pd *state.PD) { pd.IsolationLevel = "" })), "TiKV: batch not proven safe: PD has no isolation-level, so that it may put two copies of a region into one place"},
 		"another level":      {zoned(pdSays(func(pd *state.PD) { pd.IsolationLevel = "rack" })), "TiKV: batch not proven safe: PD's isolation-level rack is none of its location-labels"},

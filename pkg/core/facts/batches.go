@@ -146,7 +146,7 @@ func (c Component) Away(m state.Member) []state.Member {
 	return slices.DeleteFunc(slices.Clone(c.BatchOf(m)), there)
 }
 
-// SameDomain reports whether two members may be restarted in the same batch, for all that their places mean.
+// SameDomain reports whether two members may be restarted in the same batch, as far as their places decide that.
 func (c Component) SameDomain(a, b state.Member) bool {
 	domain := c.Domain(a)
 	return domain != "" && domain == c.Domain(b)

@@ -54,13 +54,14 @@ type Together struct {
 }
 
 // batching returns how the members of a component are divided into batches in this run, nil where members restart one
-// at a time. With a canary the members restart in the order of ordinals, because the canary is the highest ones.
+// at a time. With a canary the members restart in the order of ordinals, because the canary is the highest ones. With
+// OrderedReady Kubernetes makes no pod before those with lower ordinals are Ready.
 func (t *Together) batching(c facts.Component, wanted Concurrency) *facts.Batching {
-	if t == nil || c.Want.Held || c.Want.Manual || c.Got.Set.Manual {
+	if t == nil || c.Want.Held || c.Want.Manual || c.Got.Set.Manual || c.Got.Set.Ordered {
 		return nil
 	}
 	members := c.Got.Set.Replicas
-	most := wanted.Of(members)
+	most := min(wanted.Of(members), members)
 	if t.Most != nil {
 		most = min(most, t.Most(members))
 	}
@@ -99,7 +100,7 @@ func (d *decision) replaceBatch(next state.Member) verdict {
 	return v
 }
 
-// restartsTogether reports whether stores whose regions have leaders are still to be restarted in the same batch.
+// restartsTogether reports whether a batch of several stores still has a store to restart.
 func (d decision) restartsTogether() bool {
 	if d.Batching == nil || !d.Want.Kind.Leads() || d.Want.Suspend {
 		return false
@@ -110,12 +111,13 @@ func (d decision) restartsTogether() bool {
 }
 
 // missingBeside returns the members that do not serve and that the restart of a member waits for. A member of the
-// same batch counts only if it crashes again and again.
+// same batch counts only if it crashes again and again, or does not come back with its new pod.
 func (d *decision) missingBeside(m state.Member) []state.Member {
 	batch := d.BatchOf(m)
 	var missing []state.Member
 	for _, o := range d.PeersMissing(m) {
-		if !state.Has(batch, o) || d.Loops(o) {
+		late := o.Pod != nil && !o.Pod.Terminating && !d.Got.Outdated(o) && d.All.At.Sub(o.Pod.Since) >= facts.Settling
+		if late || !state.Has(batch, o) || d.Loops(o) {
 			missing = append(missing, o)
 		}
 	}
@@ -165,6 +167,7 @@ func (d *decision) unbatchable() (Gate, bool) {
 		for _, g := range v.gates {
 			if g.Blocked || g.Left.Number > 0 {
 				g.Member, g.Blocked = "", true
+				g.Remedy = append(g.Remedy[:len(g.Remedy)-1:len(g.Remedy)-1], remedy.Say("run the command without --concurrency"))
 				return g, true
 			}
 		}

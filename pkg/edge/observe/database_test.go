@@ -204,7 +204,7 @@ func TestSort(t *testing.T) {
 		gaps:       []state.Gap{{What: "rules"}},
 		unplaced:   map[topology.Kind][]unplaced{topology.TiKV: {{6, "10.0.0.2:20160"}, {9, "10.0.0.5:20160"}}, topology.TiFlash: {{7, "10.0.0.3:3930"}, {10, "10.0.0.5:3930"}}},
 		heartbeats: map[uint64]time.Time{5: noon, 6: {}, 7: {}, 8: {}, 9: {}, 10: {}},
-		labels:     map[uint64]map[string]string{0: {"location-labels": "zone", "isolation-level": "zone"}, 5: {"zone": "a"}, 6: nil, 7: {"engine": "tiflash"}, 9: nil, 10: {"engine": "tiflash_compute"}},
+		labels:     map[uint64]map[string]string{0: {"location-labels": "zone", "isolation-level": "zone", "halted": "true"}, 5: {"zone": "a"}, 6: nil, 7: {"engine": "tiflash"}, 9: nil, 10: {"engine": "tiflash_compute"}},
 	}
 	if got := a.sort(basic); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)

@@ -86,6 +86,9 @@ func (a answers) storeLabels() map[uint64]map[string]string {
 	all := make(map[uint64]map[string]string, len(a.stores)+1)
 	if len(a.stores) > 0 {
 		all[0] = map[string]string{"location-labels": strings.Join(a.replication.LocationLabels, ","), "isolation-level": a.replication.IsolationLevel}
+		if a.scheduling.Halted { // PD counts nothing meanwhile, and shows what it has counted before
+			all[0]["halted"] = "true"
+		}
 	}
 	for i := range a.stores {
 		if s := &a.stores[i]; s.State != pd.StoreTombstone {

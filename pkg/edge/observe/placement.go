@@ -47,7 +47,11 @@ func (o *Observer) placement(ctx context.Context, client pd.Client, c topology.C
 		a.placement.Rules = [][]state.PlacementRule{{a.configured("", "")}}
 		return
 	}
-	if now := o.now(); now.Sub(o.rules.read) >= rulesFresh {
+	fresh := rulesFresh
+	if o.needsIsolation(c) { // each restart of a batch relies on them
+		fresh = isolationFresh
+	}
+	if now := o.now(); now.Sub(o.rules.read) >= fresh {
 		ctx, cancel := context.WithTimeout(ctx, rulesTimeout)
 		defer cancel()
 		groups, err := client.PlacementRules(ctx)
