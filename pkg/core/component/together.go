@@ -154,7 +154,7 @@ var placesSteady = plan.Hook{
 	Reason: plan.BatchSafe, Want: "PD has counted all regions with these labels",
 	Because: "counts from before a change of labels or of PD's leader say nothing",
 	Done: func(sc plan.Scope, _ state.Member) bool {
-		return !sc.All.At.Before(placesSince(sc).Add(passesTime(sc)))
+		return sc.All.PD.Isolation.Pass > 0 && !sc.All.At.Before(placesSince(sc).Add(passesTime(sc)))
 	},
 	Observed: func(plan.Scope, state.Member) string {
 		return "PD has to count all regions with the present labels; a change of a label or of PD's leader starts this again"
@@ -232,7 +232,8 @@ func unsound(sc plan.Scope, m state.Member) string {
 	begun := batchBegun(sc, m)
 	var all []string
 	for what, n := range sc.All.PD.Isolation.Unsound {
-		if n > 0 && !(begun && slices.Contains(ownDowntime, what)) {
+		own := begun && slices.Contains(ownDowntime, what)
+		if n > 0 && !own {
 			all = append(all, fmt.Sprintf("%d %s", n, what))
 		}
 	}
