@@ -22,13 +22,7 @@ const zoned = `  topologySpreadConstraints: [{topologyKey: kubernetes.io/hostnam
 // TestHostsBatches restarts the stores of one zone together under a client that writes, and one at a time for
 // comparison. Real PD says that no region has two copies in a zone. It needs three hosts: make e2e-hosts.
 func TestHostsBatches(t *testing.T) {
-	nodes, err := shared.Kube.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(nodes.Items) < 3 || !shared.Local() {
-		t.Skip("SKIPPED: this test needs three hosts in three zones on the local node: make e2e-hosts")
-	}
+	needsHosts(t)
 	s := newEnvironment(t, "e2e-batches")
 	s.apply(t, zoned)
 	db, err := s.sql.Open("batches")

@@ -24,13 +24,7 @@ const spread = `  topologySpreadConstraints: [{topologyKey: kubernetes.io/hostna
 // TestHosts breaks whole hosts under a client that writes: a reboot during maintenance, drains, a crash in the middle of
 // an upgrade, and a host that cannot be reached. It needs three hosts: make e2e-hosts.
 func TestHosts(t *testing.T) {
-	nodes, err := shared.Kube.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(nodes.Items) < 3 || !shared.Local() {
-		t.Skip("SKIPPED: these tests break hosts, and need three of them on the local node: make e2e-hosts")
-	}
+	needsHosts(t)
 	s := newEnvironment(t, "e2e-hosts")
 	s.apply(t, spread)
 	s.wantBudgets(t)
@@ -64,6 +58,18 @@ func TestHosts(t *testing.T) {
 	t.Log("the client's account:", account, account.Stalls)
 	if err := account.Verify(t.Context(), db, "hosts"); err != nil {
 		t.Error(err)
+	}
+}
+
+// needsHosts skips a test where there are not three hosts, in a zone each, that may break.
+func needsHosts(t *testing.T) {
+	t.Helper()
+	nodes, err := shared.Kube.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(nodes.Items) < 3 || !shared.Local() {
+		t.Skip("SKIPPED: these tests need three hosts on the local node, which they may break: make e2e-hosts")
 	}
 }
 
