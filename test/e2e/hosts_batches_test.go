@@ -78,41 +78,26 @@ func (s environment) watchZones(t *testing.T) *zones {
 	for i := range nodes.Items {
 		z.of[nodes.Items[i].Name] = nodes.Items[i].Labels[corev1.LabelTopologyZone]
 	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	var looks sync.WaitGroup
-	looks.Go(func() {
-		tick := time.NewTicker(250 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
-			list, err := s.Kube.CoreV1().Pods(s.plugin.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/component=tikv"})
-			if err == nil {
-				z.note(list.Items)
-			}
-		}
-	})
-	z.stop = func() { cancel(); looks.Wait() }
+	z.stop = s.watchPods(t, "app.kubernetes.io/component=tikv", z.note)
 	return z
 }
 
 func (z *zones) note(pods []corev1.Pod) {
-	var missing, where []string
+	var missing []string
+	where := map[string]bool{}
 	for i := range pods {
 		if p := &pods[i]; !workload.Ready(p) || p.DeletionTimestamp != nil {
-			missing, where = append(missing, p.Name), append(where, z.of[p.Spec.NodeName])
+			missing = append(missing, p.Name)
+			if zone := z.of[p.Spec.NodeName]; zone != "" { // a new pod has no node for a moment
+				where[zone] = true
+			}
 		}
 	}
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	z.missed = max(z.missed, len(missing))
-	for i := range missing {
-		if where[i] != "" && where[0] != "" && where[i] != where[0] {
-			z.mixed = time.Now().Format("15:04:05") + " " + strings.Join(missing, " ")
-		}
+	if len(where) > 1 {
+		z.mixed = time.Now().Format("15:04:05") + " " + strings.Join(missing, " ")
 	}
 }
 

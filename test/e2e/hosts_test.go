@@ -281,8 +281,15 @@ type observed struct {
 // watchMembers looks at the pods of the cluster four times a second.
 func (s environment) watchMembers(t *testing.T) *observed {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	o := &observed{least: map[string]int{}, at: map[string]string{}}
+	o.stop = s.watchPods(t, "app.kubernetes.io/instance="+cluster, o.note)
+	return o
+}
+
+// watchPods looks at pods four times a second until stop is called.
+func (s environment) watchPods(t *testing.T, selector string, note func([]corev1.Pod)) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var looks sync.WaitGroup
 	looks.Go(func() {
 		tick := time.NewTicker(250 * time.Millisecond)
@@ -293,14 +300,13 @@ func (s environment) watchMembers(t *testing.T) *observed {
 				return
 			case <-tick.C:
 			}
-			list, err := s.Kube.CoreV1().Pods(s.plugin.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/instance=" + cluster})
+			list, err := s.Kube.CoreV1().Pods(s.plugin.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
 			if err == nil {
-				o.note(list.Items)
+				note(list.Items)
 			}
 		}
 	})
-	o.stop = func() { cancel(); looks.Wait() }
-	return o
+	return func() { cancel(); looks.Wait() }
 }
 
 func (o *observed) note(pods []corev1.Pod) {

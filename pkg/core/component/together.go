@@ -172,7 +172,7 @@ func placesSince(sc plan.Scope) time.Time {
 	return facts.Later(sc.All.PD.Isolation.LabelsSince, sc.All.PD.LeaderSince)
 }
 
-// passesTime returns how long PD takes to count all regions anew and to show the counts.
+// passesTime returns how long PD takes to count all regions once more, and to show the new counts.
 func passesTime(sc plan.Scope) time.Duration {
 	return max(steadyLeast, passesNeeded*sc.All.PD.Isolation.Pass+countsShown)
 }

@@ -127,8 +127,8 @@ func restarted(t *Totals, s Step, now state.Snapshot) {
 	t.Starting += took
 }
 
-// savedByBatches returns how much less time pods take that start at the same time than one after the other. Of each batch the
-// slowest pod counts.
+// savedByBatches returns how much less time pods take that start at the same time than one after the other. Of each
+// batch the slowest pod counts.
 func savedByBatches(steps []Step, policy plan.Policy, profiles []plan.Profile, want desired.State, now state.Snapshot) time.Duration {
 	var saved time.Duration
 	for _, g := range want.Groups {

@@ -94,7 +94,8 @@ func (s Set) Ordinals() topology.Ordinals {
 // Has reports whether Kubernetes makes a pod of an ordinal for the StatefulSet.
 func (s Set) Has(ordinal int) bool { return s.Ordinals().Has(ordinal) }
 
-// OnDelete reports whether Kubernetes replaces no pod of an old revision by itself, whoever has asked for that.
+// OnDelete reports whether the update strategy is OnDelete, set by a person or by a run of ours. Kubernetes then
+// replaces a pod of an old revision only after somebody has deleted the pod.
 func (s Set) OnDelete() bool { return s.Manual || s.InBatches }
 
 // Closed reports whether the partition holds back the updates of all pods.

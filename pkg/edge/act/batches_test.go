@@ -10,7 +10,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// onDelete leaves restarts to whoever deletes pods.
+// onDelete gives a StatefulSet the update strategy OnDelete.
 func onDelete(s *appsv1.StatefulSet) {
 	s.Spec.UpdateStrategy = appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
 
-// isolationFresh is how long it is not read again where the copies of regions are. PD copies its counts to its metrics
-// every ten seconds.
+// isolationFresh is how long the observer uses the last counts of PD again. PD copies new counts to the metrics every
+// ten seconds.
 const isolationFresh = 5 * time.Second
 
 // isolationTimeout is how long PD may take to return its metrics. The page may have some megabytes, and may come

@@ -17,7 +17,7 @@ import (
 var errOlder = errors.New("the running node was started by an older version, and its addresses have no room for a second " +
 	"host; start it again: make node-down, then make node-up HOSTS=3")
 
-// grow adds hosts until there are as many as wanted. The hosts that run already are not restarted.
+// grow adds hosts until the node has the wanted number of hosts. Hosts that run already are not restarted.
 func (n *Node) grow(ctx context.Context) error {
 	have := len(n.hosts())
 	switch {
