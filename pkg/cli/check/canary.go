@@ -48,6 +48,17 @@ func (p proposal) holdsNothing(w desired.State, snap state.Snapshot) error {
 	return fmt.Errorf("canary %s: no member of %s has to be restarted, so none would be held; %s", c, c.Kind.Title(), instead)
 }
 
+// duringBatches refuses a canary of a component whose members restart in batches. A pod that is lost meanwhile comes back
+// with the new template, also beyond the canary.
+func (p proposal) duringBatches(w desired.State, snap state.Snapshot) error {
+	c, asks := p.asksCanary()
+	if !asks || !snap.Groups[c.Kind].Set.InBatches {
+		return nil
+	}
+	return remedy.For(fmt.Errorf("canary %s: %s restarts in batches, and a pod that is lost meanwhile would not be held", c, c.Kind.Title()),
+		remedy.Run("finish the batches before", w.Cluster.Plugin("sync")))
+}
+
 // obeyed refuses a canary while a tidb-operator drives the cluster: it knows of none, and would restart
 // all members.
 func (p proposal) obeyed(ctx context.Context, operators *lease.Operators, o flags.Options) error {

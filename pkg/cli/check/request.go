@@ -139,8 +139,10 @@ func (p proposal) allow(w desired.State, snap state.Snapshot) error {
 	if reason := p.shrinks(w, snap); reason != "" {
 		problems = append(problems, errors.New(reason))
 	}
-	if err := p.holdsNothing(w, snap); err != nil {
-		problems = append(problems, err)
+	for _, err := range []error{p.holdsNothing(w, snap), p.duringBatches(w, snap)} {
+		if err != nil {
+			problems = append(problems, err)
+		}
 	}
 	if len(problems) > 0 {
 		return refuse(w.Cluster, "update rejected", problems)

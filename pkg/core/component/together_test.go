@@ -98,6 +98,7 @@ func TestBatches(t *testing.T) {
 		{Name: "a later run restarts one at a time, and the order stays left to the run", Cluster: zoned(batched, leaderless("t-tikv-7"), func(c *plantest.Cluster) { c.Policy.Concurrency = plan.Concurrency{} })},
 		{Name: "a canary holds the others: one at a time", Cluster: zoned(func(c *plantest.Cluster) { c.Want(tikv).Held, c.Want(tikv).Canary = true, 3 })},
 		{Name: "a share of the members", Cluster: zoned(func(c *plantest.Cluster) { c.Policy.Concurrency = plan.Concurrency{Number: 25, Percent: true} })},
+		{Name: "PD, where a person has left the rest to a run", Cluster: plantest.New(3, 4, 2).Roll(pd).Rolled(pd, 2).Set(pd, func(s *state.Set) { s.InBatches, s.Partition = true, 0 })},
 		{Name: "a store lacks its label: it restarts alone", Cluster: zoned(batched, func(c *plantest.Cluster) { c.Member("t-tikv-5").StoreLabels = nil })},
 	})
 }
@@ -105,6 +106,10 @@ func TestBatches(t *testing.T) {
 // TestBatchesRefused: what PD does not promise, or does not show, keeps stores from restarting together.
 func TestBatchesRefused(t *testing.T) {
 	plantest.Waits(t, "batches-refused", []plantest.Case{
+		{Name: "a store with the old template fails, and one above it has to restart before", Cluster: zoned(func(c *plantest.Cluster) {
+			*c = *plantest.New(3, 4, 2).Roll(tikv).Down(time.Hour, "t-tikv-0", "t-tikv-1")
+			batched(c)
+		})},
 		{Name: "PD has no isolation level", Cluster: zoned(pdSays(func(pd *state.PD) { pd.Placement.Rules[0][0].IsolationLevel = "" }))},
 		{Name: "a placement rule keeps copies apart by host only", Cluster: zoned(pdSays(func(pd *state.PD) { pd.Placement.Rules[0][0].IsolationLevel = "host" }))},
 		{Name: "a placement rule has other labels than PD", Cluster: zoned(pdSays(func(pd *state.PD) { pd.Placement.Rules[0][0].LocationLabels = []string{"rack", "zone"} }))},
@@ -198,6 +203,11 @@ func TestUnbatchable(t *testing.T) {
 				c.Seen.Groups[tikv].Members[i].StoreLabels = map[string]string{"zone": "a"}
 			}
 		}), "TiKV: batch not proven safe: no store in another place takes leaders"},
+		"a zone with most of the stores": {zoned(func(c *plantest.Cluster) {
+			for i := range c.Seen.Groups[tikv].Members {
+				c.Seen.Groups[tikv].Members[i].StoreLabels = map[string]string{"zone": "aaaaaaabc"[i : i+1]}
+			}
+		}), "TiKV: batch not proven safe: the stores elsewhere would lead 25 regions each on average; now the average is 10"},
 		"a change that is not written yet": {zoned(func(c *plantest.Cluster) {
 			c.Set(tikv, func(s *state.Set) { s.UpdateRevision = s.CurrentRevision })
 			c.Want(tikv).Set.Drift = desired.Differs

@@ -161,17 +161,17 @@ func Unbatchable(profiles []Profile, policy Policy, w desired.State, s state.Sna
 }
 
 func (d *decision) unbatchable() (Gate, bool) {
-	members := d.Got.InSet()
-	for _, h := range d.profile.Together.Before {
-		v, _ := d.try(h, members[len(members)-1])
-		for _, g := range v.gates {
-			if g.Blocked || g.Left.Number > 0 {
-				g.Member, g.Blocked = "", true
-				g.Remedy = append(g.Remedy[:len(g.Remedy)-1:len(g.Remedy)-1], remedy.Say("run the command without --concurrency"))
+	for i, batch := range d.Batches() {
+		if i > 0 && len(batch) < 2 {
+			continue
+		}
+		for _, h := range d.profile.Together.Before {
+			if g, refused := d.neverHolds(h, batch[0]); refused {
 				return g, true
 			}
 		}
 	}
+	members := d.Got.InSet()
 	most := d.mostInDomain(members)
 	if d.Batching.Most <= most {
 		return Gate{}, false
@@ -181,6 +181,19 @@ func (d *decision) unbatchable() (Gate, bool) {
 		Observed: fmt.Sprintf("concurrency %s is %d of %d members, and no failure domain has more than %d", d.Policy.Concurrency, d.Batching.Most, len(members), most),
 		Remedy:   remedy.Remedy{remedy.Say(fmt.Sprintf("ask for a concurrency of %d or less", most))},
 	}, true
+}
+
+// neverHolds returns the gate of a condition for the batch of a member that no wait would make true.
+func (d *decision) neverHolds(h Hook, m state.Member) (Gate, bool) {
+	v, _ := d.try(h, m)
+	for _, g := range v.gates {
+		if g.Blocked || g.Left.Number > 0 {
+			g.Member, g.Blocked = "", true
+			g.Remedy = append(g.Remedy[:len(g.Remedy)-1:len(g.Remedy)-1], remedy.Say("run the command without --concurrency"))
+			return g, true
+		}
+	}
+	return Gate{}, false
 }
 
 // mostInDomain returns how many members the largest failure domain has.

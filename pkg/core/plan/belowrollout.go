@@ -59,14 +59,17 @@ func (sc Scope) removedAdvice(m state.Member) remedy.Remedy {
 // What the database reports may be wrong.
 func mayServe(m state.Member) bool { return m.Pod != nil && m.Pod.Ready && !m.Pod.Terminating }
 
-// recreateAdvice is what a person can do about such a member. A StatefulSet that is
-// recreated around its pods makes each missing pod with the new template.
+// recreateAdvice is what a person can do about such a member. Kubernetes makes its next pod with the new template where
+// members restart in batches, and after the StatefulSet was recreated around its pods.
 func (sc Scope) recreateAdvice(m state.Member, why string) remedy.Remedy {
 	has, what := "Kubernetes makes its pod with", "the StatefulSet without its pods"
 	commands := []remedy.Command{sc.Cluster.Kubectl("delete", "statefulset", sc.Cluster.SetName(m.Kind), "--cascade=orphan")}
 	if m.Pod != nil {
 		has, what = "it has", what+", then its pod"
 		commands = append(commands, sc.Cluster.Delete("pod", m.Name))
+	}
+	if m.Pod != nil && sc.Got.Set.InBatches {
+		what, commands = "its pod", commands[1:]
 	}
 	return remedy.Remedy{remedy.Run(fmt.Sprintf("%s the old pod template, and %s; "+
 		"if the new template is what it needs, delete %s, and go on", has, why, what),

@@ -118,7 +118,7 @@ func TestUnblock(t *testing.T) {
 		"a pod that is not deleted":        {removed, "kubectl delete pod t-tikv-3"},
 		"a pod of the user's":              {plantest.New(3, 4, 2).Roll(tidb).Set(tidb, func(s *state.Set) { s.Manual = true }), "restart it as a rollout does: kubectl tidb restart t t-tidb-1"},
 		"and how to have all restarted": {plantest.New(3, 4, 2).Roll(tidb).Set(tidb, func(s *state.Set) { s.Manual = true }),
-			`; or have all of them restarted: kubectl patch statefulset t-tidb -p '{"spec":{"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"partition":2}}}}'`},
+			`; or have all of them restarted, with the checks of a rollout: kubectl annotate statefulset t-tidb kubectl-tidb/restarts-in-batches=true -n ns && kubectl tidb sync t -n ns`},
 		"a stuck pod of the user's": {plantest.New(3, 4, 2).Roll(tidb).Down(time.Minute, "t-tidb-0").Set(tidb, func(s *state.Set) { s.Manual = true }), "kubectl delete pod t-tidb-0"},
 	} {
 		var got []string

@@ -8,6 +8,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // beforeRollout must hold, in this order, before the next member of a component is restarted. What is true of the whole
@@ -161,10 +162,18 @@ func (sc Scope) manualRestartGate(m state.Member) Gate {
 	}
 	if !sc.Want.Manual {
 		g.Observed = "the StatefulSet was set to OnDelete by hand"
-		g.Remedy = append(g.Remedy, remedy.Run("have all of them restarted", sc.Cluster.Kubectl("patch", "statefulset", sc.Cluster.SetName(m.Kind), "-p",
-			fmt.Sprintf(`{"spec":{"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"partition":%d}}}}`, sc.Got.Set.Replicas))))
+		g.Remedy = append(g.Remedy, sc.handOver())
 	}
 	return g
+}
+
+// handOver returns the advice to leave restarts to a run although the StatefulSet has OnDelete. With RollingUpdate and a
+// closed partition, a restarted member that loses its pod would come back with the old version on new data. The
+// annotation keeps OnDelete until all members are restarted.
+func (sc Scope) handOver() remedy.Action {
+	set := sc.Cluster.SetName(sc.Want.Kind)
+	return remedy.Run("have all of them restarted, with the checks of a rollout",
+		sc.Cluster.Kubectl("annotate", "statefulset", set, topology.AnnotationInBatches+"=true"), sc.Cluster.Plugin("sync"))
 }
 
 // finish ends a rollout, but not before Kubernetes reports that the rollout is over. With a closed

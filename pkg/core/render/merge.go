@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // Merge returns a live object, changed to the wanted one. Labels and annotations of others stay.
@@ -121,7 +123,7 @@ func mergeSet(live, wanted *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
 	if byHand(live, applied) && strategyType(applied) == strategyType(wanted.Spec) {
 		spec.UpdateStrategy = *live.Spec.UpdateStrategy.DeepCopy()
 	} else {
-		delete(result.Annotations, annInBatches)
+		delete(result.Annotations, topology.AnnotationInBatches)
 	}
 	old := applied.Template
 	spec.Template.Labels = union(foreign(live.Spec.Template.Labels, old.Labels), spec.Template.Labels)

@@ -4,6 +4,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // Resized returns a live StatefulSet with other replicas. A closed partition stays closed for the
@@ -31,7 +32,7 @@ func WithPartition(live *appsv1.StatefulSet, to int) *appsv1.StatefulSet {
 	}
 	n := int32(max(to-state.OrdinalsOf(live).Start, 0))
 	strategy.RollingUpdate.Partition = &n
-	delete(result.Annotations, annInBatches) // a later OnDelete is not ours
+	delete(result.Annotations, topology.AnnotationInBatches) // a later OnDelete is not ours
 	return recorded(result)
 }
 

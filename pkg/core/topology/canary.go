@@ -16,6 +16,10 @@ import (
 // a person promotes them. Its value is a component and a number of members, such as tikv=1.
 const AnnotationCanary = "kubectl-tidb/canary"
 
+// AnnotationInBatches is on a StatefulSet that has the update strategy OnDelete because runs of ours restart its pods.
+// The record of what was applied keeps the strategy RollingUpdate.
+const AnnotationInBatches = "kubectl-tidb/restarts-in-batches"
+
 // Canary is how many members of a component are to be restarted before a rollout stops.
 type Canary struct {
 	Kind    Kind
