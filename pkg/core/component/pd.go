@@ -193,17 +193,18 @@ var leaderMoved = plan.Hook{
 	},
 }
 
-// successor returns the member to lead next. A member that was restarted already comes first, so
-// that the leader does not have to move again. Without such a member, the member that will be
-// restarted last leads next. Members that are about to be removed do not count.
+// successor returns the member to lead next. A member that was restarted or replaced already comes first, so that the
+// leader does not have to move again. Without such a member, the member that will be restarted last leads next. Members
+// that are about to be removed do not count.
 func successor(sc plan.Scope, m state.Member) (state.Member, bool) {
 	var best state.Member
 	found := false
+	goes := func(c state.Member) bool { return sc.IsToRestart(c) || sc.Want.Replaces(c) }
 	for _, c := range sc.Got.InSet() {
 		if c.Ordinal == m.Ordinal || !canLead(c) || !sc.Kept(c) {
 			continue
 		}
-		if !found || !sc.IsToRestart(c) && sc.IsToRestart(best) {
+		if !found || !goes(c) && goes(best) {
 			best, found = c, true
 		}
 	}

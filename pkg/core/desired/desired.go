@@ -3,6 +3,8 @@
 package desired
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
@@ -39,11 +41,30 @@ type Group struct {
 	// Founders is how many members bootstrap PD together, 0 when there is a cluster. More than half
 	// of them are needed.
 	Founders int
+	// Spare is how many members the component has more until other members have new volumes.
+	Spare int
+}
+
+// SpareFor returns how many members more a component needs to replace some of its members.
+func (g Group) SpareFor(got state.Group) int {
+	for _, m := range got.Members {
+		if g.Replacements[m.Name].Spare && g.Replaces(m) {
+			return 1
+		}
+	}
+	return 0
+}
+
+// Replaces reports whether a member that a user has named is still to get new volumes. Its claims are then the same as
+// when it was named.
+func (g Group) Replaces(m state.Member) bool {
+	r, named := g.Replacements[m.Name]
+	return named && slices.ContainsFunc(m.Claims, func(c state.Claim) bool { return slices.Contains(r.Claims, c.UID) })
 }
 
 // Size returns how many members the component is to have now. While there is no PD cluster, these are all members
 // that bootstrap PD, wanted or not. The reason is that PD needs more than half of them.
-func (g Group) Size() int { return max(g.Group.Size(), g.Founders) }
+func (g Group) Size() int { return max(g.Group.Size()+g.Spare, g.Founders) }
 
 // Ordinals returns the ordinals of the members that the component is to have now.
 func (g Group) Ordinals() topology.Ordinals { return g.Group.Ordinals().Resized(g.Size()) }

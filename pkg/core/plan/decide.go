@@ -232,7 +232,7 @@ func (d *decision) cancelObsolete() verdict {
 	var v verdict
 	restarts := d.RestartsNow()
 	for _, m := range d.Got.InSet() {
-		if !d.Kept(m) || state.Has(restarts, m) || d.gaveUp(m) || m.DataBeingDeleted() {
+		if !d.Kept(m) || state.Has(restarts, m) || d.gaveUp(m) || m.DataBeingDeleted() || d.BeingReplaced(m) {
 			continue
 		}
 		got := d.pursue(d.profile.Standing, m)

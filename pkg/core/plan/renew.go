@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// replaceLostData gives wanted members new data whose own data can never serve again. The claims are deleted
-// first, while the pods still use them. Kubernetes keeps a claim that is in use, but gives such a
+// replaceLostData gives wanted members new data whose own data can never serve again, and members that a user has named.
+// The claims are deleted first, while the pods still use them. Kubernetes keeps a claim that is in use, but gives such a
 // claim to no other pod. Then the pods are deleted, and Kubernetes creates both again.
 //
 // A voter with new data is a new voter, so all others have to serve. A member that serves
@@ -35,6 +35,9 @@ func (d *decision) replaceLostData() verdict {
 		if d.MustReplaceData(m) {
 			return v.plus(d.replaceData(m))
 		}
+	}
+	if m, ok := d.NextToReplace(); ok && !slices.ContainsFunc(members, renewed) {
+		return v.plus(d.release(m))
 	}
 	return v
 }

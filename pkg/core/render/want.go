@@ -90,6 +90,7 @@ func wantGroup(
 		Set:      desired.Object{Kind: "StatefulSet", Name: set.Name, Drift: setDrift(live, set), Manifest: set},
 		Template: fingerprint(set.Spec.Template),
 	}
+	wanted.Spare = wanted.SpareFor(snap.Groups[g.Kind])
 	wanted.PutBack = back
 	findings, lacks := changedByOthers(c, g, live, stay)
 	wanted.Notices, wanted.Lacks = append(wanted.Notices, findings...), append(wanted.Lacks, lacks...)

@@ -113,6 +113,9 @@ type Group struct {
 	// Restarts are the members that were asked to restart by their names, also those that have restarted
 	// since.
 	Restarts map[string]MemberRestart
+	// Replacements are the members that were asked to get new volumes by their names, also those that have new ones
+	// since.
+	Replacements map[string]MemberReplacement
 	// Held: a rollout restarts Canary of the members, and stops until it is promoted (annotation
 	// kubectl-tidb/canary).
 	Held   bool

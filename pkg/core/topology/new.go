@@ -63,6 +63,7 @@ func New(tc *v1alpha1.TidbCluster) Cluster {
 		c.Groups[i].Asked = digests[c.Groups[i].Kind]
 		c.Groups[i].Unknown = unknownTo(written, c.Groups[i].Kind)
 		c.Groups[i].Restarts = restartsOf(written, c, c.Groups[i].Kind)
+		c.Groups[i].Replacements = replacementsOf(written, c, c.Groups[i].Kind)
 	}
 	c.setCanary()
 	return c
