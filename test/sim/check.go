@@ -66,6 +66,7 @@ type sighting struct {
 	there    [components]bool        // a StatefulSet or a pod is there
 	marked   [components][limit]bool
 	going    [components][limit]bool // its claim is being deleted
+	replaces [components][limit]bool // the user has asked for its replacement
 	evicts   map[uint64]bool         // stores with a scheduler of ours
 	byHand   []uint64                // stores that a person has taken offline
 	serving  bool                    // PD serves and reports its stores
@@ -131,7 +132,7 @@ func (w *Model) sightMembers(s *sighting) {
 			s.serves[k][i], s.inSight[k][i] = w.serves(kind(k), i), w.inSight(kind(k), i)
 			s.gone[k][i], s.hidden[k][i] = w.gone(kind(k), i), w.unknowable(kind(k), i)
 			s.marked[k][i] = w.claims[k][i] != nil && w.claims[k][i].marked
-			s.going[k][i] = w.going(kind(k), i)
+			s.going[k][i], s.replaces[k][i] = w.going(kind(k), i), w.replaces(kind(k), i)
 			if p := w.pods[k][i]; p != nil {
 				s.revision[k][i] = p.revision
 				s.outdated[k] = s.outdated[k] || i < set.spec.replicas && p.revision != set.spec.template
@@ -269,7 +270,7 @@ func (w *Model) gone(k kind, i int) bool {
 }
 
 func (w *Model) judgeWanted(k kind, i int, say sayer) {
-	if w.wantedBoth(k, i) {
+	if w.wantedBoth(k, i) && !w.seen.replaces[k][i] && !w.replaces(k, i) {
 		say("wanted", "the user wants %s", w.names[k][i])
 	}
 }

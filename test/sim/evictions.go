@@ -147,7 +147,7 @@ func (w *Model) forgetRecord(id uint64) {
 }
 
 // checkEvictions checks that leaders are evicted only from stores that are to be restarted or removed. A store whose
-// claim is being deleted counts too.
+// claim is being deleted counts too, and one that a user has named to be replaced.
 func (w *Model) checkEvictions(todo step.Step) {
 	idle := 0
 	next := w.next(tikv)
@@ -156,7 +156,7 @@ func (w *Model) checkEvictions(todo step.Step) {
 		if s == nil || w.evicts[s.id] == nil || !w.evicts[s.id].ours {
 			continue
 		}
-		if i != next && !w.inBatch(i) && i < w.Intent.Replicas[tikv] && w.serves(tikv, i) && !w.going(tikv, i) {
+		if i != next && !w.inBatch(i) && i < w.Intent.Replicas[tikv] && w.serves(tikv, i) && !w.going(tikv, i) && !w.replaces(tikv, i) {
 			idle++
 		}
 	}

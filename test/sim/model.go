@@ -212,6 +212,7 @@ type Model struct {
 	runs        int                            // drivers so far
 	discard     []string                       // members whose data the user gives up
 	named       map[string]topology.MemberRestart
+	replaced    map[string]topology.MemberReplacement
 	recorded    uint64 // PD's cluster id in the status of the TidbCluster
 
 	pd          pdCluster

@@ -11,6 +11,7 @@ import (
 func drawUsers(o *Options) {
 	drawPassword(o)
 	drawNamed(o)
+	drawReplacements(o)
 	drawByName(o)
 }
 

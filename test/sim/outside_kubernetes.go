@@ -314,10 +314,11 @@ func (w *Model) AskCluster(c topology.Cluster) {
 	w.recorded, _ = strconv.ParseUint(c.Source.Status.ClusterID, 10, 64)
 	w.ddl.recorded = c.DDLPause.Recorded
 	w.cluster.Maintained, w.cluster.Reclaims, w.Reclaims = slices.Clone(c.Maintained), c.Reclaims, c.Reclaims
-	w.named, w.MinReady = map[string]topology.MemberRestart{}, 0
+	w.named, w.replaced, w.MinReady = map[string]topology.MemberRestart{}, map[string]topology.MemberReplacement{}, 0
 	for _, g := range c.Groups {
 		in.Recover = in.Recover || g.Recover
 		maps.Copy(w.named, g.Restarts)
+		maps.Copy(w.replaced, g.Replacements)
 		w.MinReady = max(w.MinReady, g.MinReady)
 		if kindOf(g.Kind).leads() {
 			w.ScaleOut, w.ScaleIn, w.EvictTimeout = g.ScaleOut, g.ScaleIn, 0

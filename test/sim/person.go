@@ -34,6 +34,7 @@ func (w *Model) obey(p plan.Plan) {
 		}
 		w.deleteUnknownClaim(g)
 		w.replacePod(g)
+		w.callOff(g)
 	}
 }
 

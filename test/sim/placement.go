@@ -50,8 +50,12 @@ func labelsOf(zone, tier int) map[string]string {
 // placed returns PD's rules and stores where a store is leaving PD or will leave. At other times
 // the engine does not read them.
 func (w *Model) placed() state.Placement {
-	if !w.rules.isolated && w.rules.copies == nil && w.TiFlash == 0 && !w.Concurrency.Batches() || !w.removes() && !w.Concurrency.Batches() {
-		return state.Placement{}
+	switch {
+	case w.Concurrency.Batches():
+	case !w.removes():
+		return state.Placement{Unread: "they are read where a store is to be removed"}
+	case !w.rules.isolated && w.rules.copies == nil && w.TiFlash == 0:
+		return state.Placement{} // max-replicas alone is checked
 	}
 	var out state.Placement
 	for _, s := range w.stores {
@@ -114,9 +118,10 @@ func (w *Model) removes() bool {
 
 func (w *Model) removesOf(k kind) bool {
 	want := topology.Group{Kind: kinds[k], Replicas: w.Intent.Replicas[k], Failures: w.failures[k], MaxFailures: maxFailures, Recover: w.Intent.Recover}
-	size := want.Size()
+	size := want.Size() + w.spareOf(k)
 	return slices.ContainsFunc(w.failures[k], func(f topology.Failure) bool { return f.Discarded && !f.Deleted }) ||
 		slices.ContainsFunc(w.claims[k][:], func(c *claim) bool { return c != nil && c.goneAt != never }) ||
+		w.replacesAny(k) ||
 		slices.ContainsFunc(w.stores, func(s *store) bool {
 			return s.k == k && !s.elsewhere() && (s.state == state.StoreOffline || s.state == state.StoreUp && s.ordinal >= size)
 		})

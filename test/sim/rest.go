@@ -58,6 +58,9 @@ func (w *Model) restOfMember(k kind, i int) {
 		if w.isNamed(k, i) {
 			w.broke("named", "%s has not been restarted", w.names[k][i])
 		}
+		if w.replaces(k, i) {
+			w.broke("replaced", "%s has its old volumes", w.names[k][i])
+		}
 		if c != nil && c.marked {
 			w.broke("rest", "%s is marked, but in use", c.name)
 		}

@@ -56,10 +56,10 @@ func (g Group) SpareFor(got state.Group) int {
 }
 
 // Replaces reports whether a member that a user has named is still to get new volumes. Its claims are then the same as
-// when it was named.
+// when it was named. A member that the user does not ask for any more leaves for good.
 func (g Group) Replaces(m state.Member) bool {
 	r, named := g.Replacements[m.Name]
-	return named && slices.ContainsFunc(m.Claims, func(c state.Claim) bool { return slices.Contains(r.Claims, c.UID) })
+	return named && g.InSpec(m.Ordinal) && slices.ContainsFunc(m.Claims, func(c state.Claim) bool { return slices.Contains(r.Claims, c.UID) })
 }
 
 // Size returns how many members the component is to have now. While there is no PD cluster, these are all members

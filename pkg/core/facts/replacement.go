@@ -5,10 +5,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// WaitsForReplacement reports whether a user has asked for new volumes of a member, and the member still has its old
-// ones. A member that is not wanted leaves instead.
+// WaitsForReplacement reports whether a user has asked for new volumes of a member, and the database still counts on the
+// member with its old ones.
 func (c Component) WaitsForReplacement(m state.Member) bool {
-	return m.Name != "" && c.Want.Kind.Data() != topology.None && c.Want.Replaces(m) && c.Kept(m) && m.CountedOn()
+	return m.Name != "" && c.Want.Kind.Data() != topology.None && c.Want.Replaces(m) && m.CountedOn()
 }
 
 // NextToReplace returns the member that is replaced next by its name. A store that leaves already comes before other

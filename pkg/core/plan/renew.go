@@ -37,7 +37,18 @@ func (d *decision) replaceLostData() verdict {
 		}
 	}
 	if m, ok := d.NextToReplace(); ok && !slices.ContainsFunc(members, renewed) {
-		return v.plus(d.release(m))
+		return v.plus(d.replaceNamed(m))
+	}
+	return v
+}
+
+// replaceNamed removes a member from the database that a user has named, and says how the user takes that back.
+func (d *decision) replaceNamed(m state.Member) verdict {
+	v := d.release(m)
+	for i := range v.gates {
+		if g := &v.gates[i]; g.Member == m.Name {
+			g.Remedy = append(g.Remedy[:len(g.Remedy):len(g.Remedy)], remedy.Run("to call its replacement off", d.Cluster.Plugin("replace", m.Name, "--cancel")))
+		}
 	}
 	return v
 }

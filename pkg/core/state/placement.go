@@ -12,8 +12,8 @@ type Placement struct {
 	// list ask for copies of the same regions, each on another store. It is empty where the rules
 	// could not be read.
 	Rules [][]PlacementRule
-	// Unread says why the rules are unknown while PD does not answer. It is "" where PD has
-	// answered, or where the rules are not needed. No removal begins while the rules are unknown.
+	// Unread says why the rules are unknown: PD does not answer, or nothing has needed them. It is "" where PD has
+	// answered. No removal begins while the rules are unknown.
 	Unread string
 }
 

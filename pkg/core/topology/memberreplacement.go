@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
@@ -52,6 +53,16 @@ func AskMemberReplacements(tc *v1alpha1.TidbCluster, all map[string]MemberReplac
 		all[name] = r
 	}
 	metav1.SetMetaDataAnnotation(&tc.ObjectMeta, AnnotationReplace, string(encoded(all)))
+}
+
+// ReplacesClaim reports whether a user has asked for a new claim in place of the one with a UID.
+func (g Group) ReplacesClaim(uid string) bool {
+	for _, r := range g.Replacements {
+		if slices.Contains(r.Claims, uid) {
+			return true
+		}
+	}
+	return false
 }
 
 // replacementsOf returns the requests for members of a component.

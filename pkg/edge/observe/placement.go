@@ -33,9 +33,10 @@ type rules struct {
 // placement reads what the removal of a store is checked against, where a removal
 // is wanted or has begun. A run that restarts stores together needs the same. Rules
 // that PD refuses to return are a gap. Where PD does not answer now they are unknown,
-// and only what needs them waits.
+// and only what needs them waits. They are unknown as well where nothing needs them.
 func (o *Observer) placement(ctx context.Context, client pd.Client, c topology.Cluster, seen objects, a *answers) {
-	if together := o.needsIsolation(c) && len(a.stores) > 0; !together && !a.removes(c, seen) {
+	if together := o.needsIsolation(c) && len(a.stores) > 0; !together && !o.asksAll && !a.removes(c, seen) {
+		a.placement.Unread = "they are read where a store is to be removed"
 		return
 	}
 	for _, s := range a.stores {
@@ -76,7 +77,7 @@ func (o *Observer) placement(ctx context.Context, client pd.Client, c topology.C
 }
 
 // removes reports whether a store of the cluster is to be removed or is being removed. The store's ordinal is not
-// wanted, or the store is Offline, was given up with its data, or has claims that are being deleted.
+// wanted, or the store is Offline, was given up with its data, or has claims that are being deleted or replaced.
 func (a answers) removes(c topology.Cluster, seen objects) bool {
 	for _, g := range c.Groups {
 		if g.Kind.Data() != topology.Store {
@@ -86,7 +87,7 @@ func (a answers) removes(c topology.Cluster, seen objects) bool {
 			return true
 		}
 		for _, claims := range seen.claims[g.Kind] {
-			if slices.ContainsFunc(claims, func(c state.Claim) bool { return c.Terminating }) {
+			if slices.ContainsFunc(claims, func(c state.Claim) bool { return c.Terminating || g.ReplacesClaim(c.UID) }) {
 				return true
 			}
 		}

@@ -1,0 +1,91 @@
+package sim
+
+import (
+	"math/rand/v2"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// drawReplacements has users ask for new volumes of members, in one run of four. That is drawn separately, so that the
+// other runs stay as they are.
+func drawReplacements(o *Options) {
+	rng := rand.New(rand.NewPCG(o.Seed, 41))
+	if rng.IntN(4) == 0 {
+		o.Faults.Replace = pick(rng, 1./300, 1./100)
+	}
+}
+
+// Replace is the user who asks for new volumes of a member, with a spare member or without.
+func (w *Model) Replace(name string, spare bool) {
+	k, i, _ := w.member(name)
+	c := w.claims[kindOf(k)][i]
+	if c == nil {
+		return
+	}
+	w.note("user: replace %s, spare member %t", name, spare)
+	if w.replaced == nil {
+		w.replaced = map[string]topology.MemberReplacement{}
+	}
+	w.replaced[name] = topology.MemberReplacement{Claims: []string{c.uid}, At: w.Now(), Spare: spare}
+}
+
+// replaceAny is the user who asks for new volumes of any member.
+func (w *Model) replaceAny() {
+	if k, i, p := w.anyPod(); p != nil && k.data() != topology.None && i < w.Intent.Replicas[k] {
+		w.Replace(w.names[k][i], k.data() == topology.Store && w.rng.IntN(2) == 0)
+	}
+}
+
+// replacedOf returns the requests for members of a component.
+func (w *Model) replacedOf(k kind) map[string]topology.MemberReplacement {
+	var all map[string]topology.MemberReplacement
+	for name, r := range w.replaced {
+		if _, is := w.index(kinds[k], name); is {
+			if all == nil {
+				all = map[string]topology.MemberReplacement{}
+			}
+			all[name] = r
+		}
+	}
+	return all
+}
+
+// replaces reports whether a member is still to get new volumes because the user has named it.
+func (w *Model) replaces(k kind, i int) bool {
+	r, named := w.replaced[w.names[k][i]]
+	return named && i < w.Intent.Replicas[k] && w.claims[k][i] != nil && w.claims[k][i].uid == r.Claims[0]
+}
+
+// replacesAny reports whether a member of a component is still to get new volumes.
+func (w *Model) replacesAny(k kind) bool {
+	for i := range limit {
+		if w.replaces(k, i) {
+			return true
+		}
+	}
+	return false
+}
+
+// spareOf returns how many members more a component is to have until all members that were named are replaced.
+func (w *Model) spareOf(k kind) int {
+	for i := range limit {
+		if w.replaces(k, i) && w.replaced[w.names[k][i]].Spare {
+			return 1
+		}
+	}
+	return 0
+}
+
+// callOff takes a replacement back that cannot go on, as a gate offers.
+func (w *Model) callOff(g plan.Gate) {
+	args, offered := advised(g, "tidb", "replace")
+	if !offered || !g.Blocked {
+		return
+	}
+	name := args[3]
+	if _, asked := w.replaced[name]; asked {
+		w.note("user: call the replacement of %s off", name)
+		delete(w.replaced, name)
+	}
+}

@@ -1,0 +1,75 @@
+package sim
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// TestReplacement: members of each component with data get new volumes, one at a time, and the cluster is as large as
+// before. A spare store is there meanwhile where the others would be too few.
+func TestReplacement(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		tikv  int
+		spare bool
+		names []string
+	}{
+		{"a store of four", 4, false, []string{"basic-tikv-1"}},
+		{"all stores of four", 4, false, []string{"basic-tikv-0", "basic-tikv-1", "basic-tikv-2", "basic-tikv-3"}},
+		{"all stores of three, with a spare one", 3, true, []string{"basic-tikv-0", "basic-tikv-1", "basic-tikv-2"}},
+		{"all of PD", 3, false, []string{"basic-pd-0", "basic-pd-1", "basic-pd-2"}},
+		{"PD and stores", 4, false, []string{"basic-pd-2", "basic-tikv-3"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := New(Options{Seed: 1, PD: 3, TiKV: c.tikv, TiDB: 2})
+			w.Trace()
+			w.Settle(time.Hour)
+			before := map[string]string{}
+			for _, name := range c.names {
+				k, i, _ := w.member(name)
+				before[name] = w.claims[kindOf(k)][i].uid
+				w.Replace(name, c.spare)
+			}
+			w.Settle(6 * time.Hour)
+			for name, uid := range before {
+				k, i, _ := w.member(name)
+				if c := w.claims[kindOf(k)][i]; c == nil || c.uid == uid {
+					t.Errorf("%s has its old claim", name)
+				}
+			}
+			if s := w.Soft; s.Restarts > 0 || s.WithLeaders > 0 || s.LeaderMoves > 1 {
+				t.Errorf("%+v", s)
+			}
+			for _, v := range w.Broken {
+				t.Error(v)
+			}
+			if n := w.sets[kindOf(topology.TiKV)].spec.replicas; n != c.tikv {
+				t.Errorf("%d stores", n)
+			}
+			if t.Failed() {
+				t.Log(w.Transcript())
+			}
+		})
+	}
+}
+
+// TestReplacementCalledOff: a store that is leaving comes back with the data that it has.
+func TestReplacementCalledOff(t *testing.T) {
+	w := New(Options{Seed: 1, PD: 3, TiKV: 4, TiDB: 1})
+	w.Trace()
+	w.Settle(time.Hour)
+	uid := w.claims[tikv][1].uid
+	w.Replace("basic-tikv-1", false)
+	w.Drive(40 * time.Second)
+	if s := w.ownStore(1); s.state != state.StoreOffline {
+		t.Fatal("it does not leave", s)
+	}
+	w.replaced = nil
+	w.Settle(time.Hour)
+	if c := w.claims[tikv][1]; c == nil || c.uid != uid || len(w.Broken) > 0 {
+		t.Error(c, w.Broken)
+	}
+}
