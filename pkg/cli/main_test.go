@@ -43,6 +43,7 @@ func typical(t *testing.T) map[string][]string {
 		"list":              {},
 		"logs":              {"basic"},
 		"promote":           {"basic"},
+		"replace":           {"basic", "tikv-0", "--yes"},
 		"restart":           {"basic", "tikv"},
 		"scale":             {"basic", "tikv=4"},
 		"sql":               {"basic", "-e", "SELECT 1"},

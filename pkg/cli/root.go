@@ -30,6 +30,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/promote"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/pvc"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/remove"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/replace"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/report"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/restart"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/rollback"
@@ -85,7 +86,7 @@ func NewRoot(f *factory.Factory) *cobra.Command {
 	addCommands(root, templates.CommandGroups{
 		{Message: "Commands that drive a cluster:", Commands: []*cobra.Command{
 			create.New(f), apply.New(f), edit.New(f), scale.New(f), upgrade.New(f), promote.New(f), rollback.New(f), rollback.NewAbort(f),
-			restart.New(f), config.New(f), sync.New(f), pause.New(f), pause.NewResume(f), failover.New(f), tls.New(f), remove.New(f),
+			restart.New(f), replace.New(f), config.New(f), sync.New(f), pause.New(f), pause.NewResume(f), failover.New(f), tls.New(f), remove.New(f),
 		}},
 		{Message: "Commands for members, hosts and claims:", Commands: []*cobra.Command{
 			leader.NewTransfer(f), leader.NewEvict(f), maintenance.New(f), pvc.New(f),

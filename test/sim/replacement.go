@@ -2,8 +2,10 @@ package sim
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -88,4 +90,20 @@ func (w *Model) callOff(g plan.Gate) {
 		w.note("user: call the replacement of %s off", name)
 		delete(w.replaced, name)
 	}
+}
+
+// ClaimsOf returns the UIDs of the claims of a component's members, in the order of ordinals.
+func (w *Model) ClaimsOf(component topology.Kind) []string {
+	var all []string
+	for _, c := range w.claims[kindOf(component)] {
+		if c != nil {
+			all = append(all, c.uid)
+		}
+	}
+	return all
+}
+
+// Leaving reports whether a store is offline.
+func (w *Model) Leaving() bool {
+	return slices.ContainsFunc(w.stores, func(s *store) bool { return s.state == state.StoreOffline })
 }

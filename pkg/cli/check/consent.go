@@ -81,7 +81,27 @@ func (p Prospect) effects() []string {
 			all = append(all, fmt.Sprintf("%s has one member, which restarts: until it serves again, the whole cluster cannot be used", g.Kind.Title()))
 		}
 	}
-	return append(all, p.discards()...)
+	return slices.Concat(all, p.discards(), p.replaces())
+}
+
+// replaces returns the members whose data is deleted because this request names them.
+func (p Prospect) replaces() []string {
+	var names []string
+	for _, g := range p.Wanted.Groups {
+		var before topology.Group
+		if p.request.existing != nil {
+			before, _ = p.request.existing.Group(g.Kind)
+		}
+		for _, m := range p.Snapshot.Groups[g.Kind].Members {
+			if _, asked := before.Replacements[m.Name]; g.Replaces(m) && !asked {
+				names = append(names, m.Name)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{"the claims of " + strings.Join(names, ", ") + " are deleted, each after the database does without the member, and made again empty"}
 }
 
 // restartsOnly reports whether the only voter restarts for what is wanted. A voter that is reported

@@ -97,7 +97,8 @@ func (p proposal) merges(seen state.Observation, next desired.State) []Warning {
 
 // changes reports whether the request changes what is asked for.
 func (p proposal) changes() bool {
-	return Differences(p.Now, p.Want) != "" || p.Now.Annotations[topology.AnnotationRestart] != p.Want.Annotations[topology.AnnotationRestart]
+	asks := func(annotation string) bool { return p.Now.Annotations[annotation] != p.Want.Annotations[annotation] }
+	return Differences(p.Now, p.Want) != "" || asks(topology.AnnotationRestart) || asks(topology.AnnotationReplace)
 }
 
 // lastChange says by whom the spec was changed last, and when, as far as it is recorded.

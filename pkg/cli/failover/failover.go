@@ -79,7 +79,7 @@ TiDB do that by themselves. Where no failover is recorded, it says so and change
 
   # The store is back, so its replacement can go
   kubectl tidb failover basic recover`,
-		SuggestFor:        []string{"replace", "recover"},
+		SuggestFor:        []string{"recover"},
 		Args:              cobra.RangeArgs(1, 2),
 		ValidArgsFunction: complete(f),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -34,7 +34,10 @@ type changed struct {
 	Has       int    `json:"members"`
 	Wants     int    `json:"wantedMembers"`
 	Restarts  int    `json:"restarts"`
-	Suspended bool   `json:"suspended,omitempty"`
+	// Replaced is how many members get new volumes, and Spare how many members are added for that and removed again.
+	Replaced  int  `json:"replaced,omitempty"`
+	Spare     int  `json:"spare,omitempty"`
+	Suspended bool `json:"suspended,omitempty"`
 	// Batches are the members that restart at the same time, list by list. The field is missing where
 	// all restart one at a time.
 	Batches [][]string `json:"batches,omitempty"`
@@ -99,7 +102,7 @@ func (p Preview) Object() (runtime.Object, error) {
 		Changes: []changed{}, Phases: []phaseDoc{}, Gates: output.Gates(f.First, p.Context), EndGates: output.Gates(f.Last, p.Context), Lasting: list(f.Totals.Lasting),
 	}
 	for _, c := range p.changes() {
-		d.Changes = append(d.Changes, changed{string(c.Component), c.String(), c.From, c.To, c.Has, c.Wants, c.Restarts, c.Suspended, c.Batches, fieldDocs(c.Pods), fieldDocs(c.Config)})
+		d.Changes = append(d.Changes, changed{string(c.Component), c.String(), c.From, c.To, c.Has, c.Wants, c.Restarts, c.Replaced, c.Spare, c.Suspended, c.Batches, fieldDocs(c.Pods), fieldDocs(c.Config)})
 	}
 	for _, ph := range phases(f.Steps) {
 		one := phaseDoc{Component: string(ph.Component), Phase: string(ph.Name), With: ph.With}

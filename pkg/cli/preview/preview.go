@@ -42,6 +42,8 @@ type change struct {
 	Has, Wants int
 	Suspended  bool
 	Restarts   int
+	// Replaced is how many members get new volumes, and Spare how many members are added for that and removed again.
+	Replaced, Spare int
 	// Batches are the members that restart together, list by list; none where they restart one at a time.
 	Batches [][]string
 	// Promoted is how many of these members a canary holds back until the canary is promoted.
@@ -91,7 +93,12 @@ func (p Preview) change(g desired.Group) (change, bool) {
 		}
 	}
 	c.Volumes = volumes(g, got)
-	c.Restarts = Restarts(g, got)
+	c.Restarts, c.Spare = Restarts(g, got), g.Spare
+	for _, m := range got.InSet() {
+		if g.Replaces(m) {
+			c.Replaced++
+		}
+	}
 	c.Batches = p.batches(g, got)
 	if g.Held {
 		c.Promoted = min(c.Restarts, max(g.Size()-g.Canary, 1))
@@ -107,7 +114,7 @@ func (p Preview) change(g desired.Group) (change, bool) {
 			c.Effect = "configuration, without a restart"
 		}
 	}
-	return c, c.To != "" || c.Has != c.Wants || len(c.Volumes) > 0 || c.Restarts > 0 || c.Effect != ""
+	return c, c.To != "" || c.Has != c.Wants || len(c.Volumes) > 0 || c.Restarts+c.Replaced > 0 || c.Effect != ""
 }
 
 // batches returns the names of the members that restart, batch by batch; nil where they restart one at a time.
@@ -168,6 +175,12 @@ func (c change) String() string {
 		parts = append(parts, fmt.Sprintf("%d to restart, one at a time", n))
 	case n > 0:
 		parts = append(parts, "1 to restart")
+	}
+	if c.Replaced > 0 {
+		parts = append(parts, fmt.Sprintf("%d to get new volumes, one at a time", c.Replaced))
+	}
+	if c.Spare > 0 {
+		parts = append(parts, "a spare member until then")
 	}
 	if c.Promoted > 0 {
 		parts = append(parts, fmt.Sprintf("%d of them after \"kubectl tidb promote\"", c.Promoted))

@@ -62,6 +62,8 @@ type member struct {
 	Trouble  string     `json:"trouble,omitempty"`
 	// RestartAsked is when a user has named it to be restarted, until its pod is replaced.
 	RestartAsked *time.Time `json:"restartAsked,omitempty"`
+	// ReplaceAsked is when a user has asked for new volumes of it, until it has them.
+	ReplaceAsked *time.Time `json:"replaceAsked,omitempty"`
 	// Config says where the configuration is written in place and the member does not run with what is written. It
 	// is "older", or "unknown" where that is not known.
 	Config string `json:"config,omitempty"`
@@ -156,6 +158,9 @@ func (l sight) members() []member {
 			if g.Named(m) {
 				row.RestartAsked = new(g.Restarts[m.Name].At)
 			}
+			if g.Replaces(m) {
+				row.ReplaceAsked = new(g.Replacements[m.Name].At)
+			}
 			if g.Suspend && m.Pod == nil {
 				row.State, row.Trouble = "Suspended", ""
 			}
@@ -203,6 +208,8 @@ func (m member) note() string {
 		all = append(all, m.Trouble)
 	}
 	switch {
+	case m.ReplaceAsked != nil:
+		all = append(all, "to be replaced")
 	case m.RestartAsked != nil:
 		all = append(all, "to be restarted")
 	case !m.Updated && !m.Unknown && m.Restarts != nil:

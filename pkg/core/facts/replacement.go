@@ -12,22 +12,25 @@ func (c Component) WaitsForReplacement(m state.Member) bool {
 }
 
 // NextToReplace returns the member that is replaced next by its name. A store that leaves already comes before other
-// ones. PD's leader comes last, because then its leadership moves once, to a member with new data. A spare member has to
-// be there before.
+// ones. All members are there before the next one begins, also a spare one, and members that are not wanted have left.
+// Otherwise more members would leave at the same time than the user allows. PD's leader comes last, because then its
+// leadership moves once, to a member with new data.
 func (c Component) NextToReplace() (state.Member, bool) {
-	if c.Want.Size() > c.Got.Set.Replicas {
+	if len(c.Want.Replacements) == 0 {
 		return state.Member{}, false
 	}
-	for _, is := range []func(state.Member) bool{
-		func(m state.Member) bool { return m.Database.State == state.StoreOffline },
-		func(m state.Member) bool { return !m.Database.Leader },
-		func(state.Member) bool { return true },
-	} {
-		if m, ok := c.Highest(func(m state.Member) bool { return c.WaitsForReplacement(m) && is(m) }); ok {
-			return m, true
-		}
+	leaves := func(m state.Member) bool { return c.WaitsForReplacement(m) && m.Database.State == state.StoreOffline }
+	if m, ok := c.Highest(leaves); ok {
+		return m, true
 	}
-	return state.Member{}, false
+	if !c.Want.Ordinals().Same(c.Got.Set.Ordinals()) {
+		return state.Member{}, false
+	}
+	follows := func(m state.Member) bool { return c.WaitsForReplacement(m) && !m.Database.Leader }
+	if m, ok := c.Highest(follows); ok {
+		return m, true
+	}
+	return c.Highest(c.WaitsForReplacement)
 }
 
 // BeingReplaced reports whether a member is the one that is replaced now. What was begun for its removal stays.

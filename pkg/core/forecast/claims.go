@@ -74,6 +74,8 @@ func (w *world) dropClaims(m *state.Member) {
 		return
 	}
 	w.changed = true
+	g := w.group(m.Kind)
+	g.Spare = g.SpareFor(w.snap.Groups[m.Kind])
 	if m.Database.Removed() {
 		m.Database = state.Database{Presence: state.Absent}
 	}

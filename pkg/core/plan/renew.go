@@ -42,17 +42,6 @@ func (d *decision) replaceLostData() verdict {
 	return v
 }
 
-// replaceNamed removes a member from the database that a user has named, and says how the user takes that back.
-func (d *decision) replaceNamed(m state.Member) verdict {
-	v := d.release(m)
-	for i := range v.gates {
-		if g := &v.gates[i]; g.Member == m.Name {
-			g.Remedy = append(g.Remedy[:len(g.Remedy):len(g.Remedy)], remedy.Run("to call its replacement off", d.Cluster.Plugin("replace", m.Name, "--cancel")))
-		}
-	}
-	return v
-}
-
 // renewed reports whether a member is getting new data, or is the next one to get it. A member
 // whose pod cannot start is not, and no member above it waits for that.
 func renewed(m state.Member) bool {

@@ -79,6 +79,14 @@ func (c *Client) Restart(tc *v1alpha1.TidbCluster, kinds []topology.Kind, member
 	}), nil
 }
 
+// Replace asks for new volumes of members. The requests replace those that the TidbCluster has. Replace changes nothing
+// else.
+func (c *Client) Replace(tc *v1alpha1.TidbCluster, members map[string]topology.MemberReplacement) Change {
+	return c.edit("replace", tc, []string{"metadata.annotations." + topology.AnnotationReplace}, func(want *v1alpha1.TidbCluster) {
+		topology.AskMemberReplacements(want, members)
+	})
+}
+
 // SetVersion sets spec.version, and the own versions of some components. Other components with a version of their own
 // keep it, see Pinned. It fails with a *NoComponentError for a component that the cluster does not have.
 func (c *Client) SetVersion(tc *v1alpha1.TidbCluster, version string, own map[topology.Kind]string) (Change, error) {

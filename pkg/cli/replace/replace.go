@@ -1,0 +1,156 @@
+// Package replace is the verb that gives members new volumes, one after another.
+package replace
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// options are the verb's flags and its arguments.
+type options struct {
+	flags.Options
+	name    []string // the argument that names the cluster
+	members []string // pods
+	allOf   []string // components
+	spare   bool
+	cancel  bool
+}
+
+// New makes the command.
+func New(f *factory.Factory) *cobra.Command {
+	return command(f, func(ctx context.Context, o options) error { return run(ctx, f, o) })
+}
+
+func command(f *factory.Factory, run func(context.Context, options) error) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "replace NAME MEMBER...",
+		Short: "Give members new volumes one after another",
+		Long: `Give members of PD, TiKV, TiFlash and Pump new volumes, one after another. The database does
+without a member first: its leaders and regions move to other stores, PD removes it as a
+voter, or Pump hands over what it has. Then its claims and its pod are deleted, and
+Kubernetes makes both again, perhaps on another node. The member joins with new data, and
+the next one begins when all members serve. MEMBER is a pod, as basic-tikv-1 or tikv-1.
+
+The number of members stays the same, so that this also moves a member off a node: cordon the
+node before. Stores can leave only where enough other ones can take their regions. Where
+they are too few, --spare adds one store, and removes it again at the end.
+
+It writes into the TidbCluster which members are to be replaced: the annotation
+kubectl-tidb/replace, with the UIDs of their claims. So an interrupted replacement is
+continued with "kubectl tidb sync", or by a daemon. It deletes data, so it asks for consent,
+or takes --yes.
+
+--cancel takes requests back. A store that leaves already comes back with the data that it
+has if you name it. Without names, the member that is being replaced is finished.`,
+		Example: `  # A store with a bad disk
+  kubectl tidb replace basic tikv-1
+
+  # What would be done, and how many regions move?
+  kubectl tidb replace basic tikv-1 --dry-run
+
+  # All stores of a cluster that has no more than PD needs
+  kubectl tidb replace basic --all-of tikv --spare
+
+  # Finish the member that is being replaced, and no other one
+  kubectl tidb replace basic --cancel`,
+		SuggestFor:        []string{"recreate", "move", "evacuate", "decommission"},
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: target.CompleteMembers(f),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.Validate(); err != nil {
+				return err
+			}
+			if err := o.parse(args); err != nil {
+				return err
+			}
+			return run(cmd.Context(), o)
+		},
+	}
+	o.Bind(cmd)
+	o.BindFieldManager(cmd)
+	o.BindEviction(cmd)
+	cmd.Flags().StringSliceVar(&o.allOf, "all-of", nil, "Replace all members of these components: pd, tikv, tiflash, pump.")
+	cmd.Flags().BoolVar(&o.spare, "spare", false, "Add one store until the stores that are named have new volumes.")
+	cmd.Flags().BoolVar(&o.cancel, "cancel", false, "Take requests back that have not been carried out yet.")
+	_ = cmd.RegisterFlagCompletionFunc("all-of", cobra.FixedCompletions(replaceable(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// replaceable returns the components whose members have data that the database can do without.
+func replaceable() []string {
+	var all []string
+	for _, k := range topology.Kinds() {
+		if k.Data() != topology.None {
+			all = append(all, string(k))
+		}
+	}
+	return all
+}
+
+func run(ctx context.Context, f *factory.Factory, o options) error {
+	s, now, err := target.Load(ctx, f, o.name)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	seen, err := s.Observe(ctx, f)
+	if err != nil {
+		return err
+	}
+	r := replacement{now: now, cluster: topology.New(now), groups: seen.Snapshot.Groups, at: f.Clock.Now()}
+	if o.cancel {
+		return o.takeBack(ctx, f, s, r)
+	}
+	asked, err := o.ask(r)
+	request := check.Request{Action: "replace " + strings.Join(append(slices.Clone(o.members), o.allOf...), ", "), Refusal: err}
+	if err == nil {
+		request.Change = s.Intent.Replace(now, asked)
+		request.Fulfilled = func(ctx context.Context) error { return replaced(ctx, f, s, asked) }
+	}
+	return drive.Run(ctx, f, s, o.Options, request)
+}
+
+// parse reads the arguments.
+func (o *options) parse(args []string) error {
+	o.name, o.members = args[:1], nil
+	c := topology.Cluster{Name: args[0]}
+	for _, arg := range args[1:] {
+		kind, ordinal, named := c.Named(arg)
+		member := c.PodName(kind, ordinal)
+		switch {
+		case !named:
+			return exit.Usagef("%q is no member of a cluster %s, such as tikv-0", arg, c.Name)
+		case ordinal == topology.Every:
+			return exit.Usagef("%q is a component: for all of its members use --all-of %s", arg, kind)
+		case slices.Contains(o.members, member):
+			return exit.Usagef("%s is given twice", arg)
+		case slices.Contains(o.allOf, string(kind)):
+			return exit.Usagef("%s is one of --all-of %s: leave one of them out", arg, kind)
+		}
+		o.members = append(o.members, member)
+	}
+	for _, k := range o.allOf {
+		if !slices.Contains(replaceable(), k) {
+			return exit.Usagef("--all-of %s: its members have no data of their own; there are %s", k, strings.Join(replaceable(), ", "))
+		}
+	}
+	switch named := len(o.members)+len(o.allOf) > 0; {
+	case !named && !o.cancel:
+		return exit.Usagef("name the members, or use --all-of COMPONENT")
+	case o.cancel && (len(o.allOf) > 0 || o.spare):
+		return exit.Usagef("--cancel goes with names of members, or alone")
+	}
+	return nil
+}

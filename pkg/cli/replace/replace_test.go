@@ -1,0 +1,128 @@
+package replace
+
+import (
+	"context"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
+)
+
+func TestArguments(t *testing.T) {
+	for _, c := range []struct {
+		args    string
+		members []string
+		says    string
+	}{
+		{args: "basic tikv-1 basic-pd-0 --dry-run", members: []string{"basic-tikv-1", "basic-pd-0"}},
+		{args: "basic --all-of tikv --spare"},
+		{args: "basic --cancel"},
+		{args: "basic tikv-1 --cancel", members: []string{"basic-tikv-1"}},
+		{args: "", says: "requires at least 1"},
+		{args: "basic", says: "name the members, or use --all-of COMPONENT"},
+		{args: "basic tikv", says: "for all of its members use --all-of tikv"},
+		{args: "basic tikv-1 basic-tikv-1", says: "basic-tikv-1 is given twice"},
+		{args: "basic tikv-1 --all-of tikv", says: "tikv-1 is one of --all-of tikv: leave one of them out"},
+		{args: "basic tikv-01", says: `"tikv-01" is no member of a cluster basic`},
+		{args: "basic --all-of tidb", says: "--all-of tidb: its members have no data of their own; there are pd, tikv, tiflash, pump"},
+		{args: "basic --all-of tikv --cancel", says: "--cancel goes with names of members, or alone"},
+		{args: "basic tikv-1 --spare --cancel", says: "--cancel goes with names of members, or alone"},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			var got *options
+			cmd := command(nil, func(_ context.Context, o options) error { got = &o; return nil })
+			cmd.SilenceErrors, cmd.SilenceUsage = true, true
+			cmd.SetOut(io.Discard)
+			cmd.SetArgs(strings.Fields(c.args))
+			err := cmd.Execute()
+			if c.says != "" {
+				if err == nil || !strings.Contains(err.Error(), c.says) || got != nil {
+					t.Errorf("error %v, want %q", err, c.says)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(got.members, c.members) || got.name[0] != "basic" {
+				t.Errorf("%+v, want %v", got, c.members)
+			}
+		})
+	}
+}
+
+// TestAsk: a request names the claims that members have, earlier requests stay, and members that cannot be replaced are
+// refused.
+func TestAsk(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		o      options
+		change func(*plantest.Cluster)
+		want   []string
+		code   exit.Code
+		says   string
+	}{
+		{name: "a member", o: options{members: []string{"t-tikv-1"}}, want: []string{"t-tikv-1"}},
+		{name: "all of a component", o: options{allOf: []string{"pd"}}, want: []string{"t-pd-0", "t-pd-1", "t-pd-2"}},
+		{name: "beside an earlier request", o: options{members: []string{"t-tikv-1"}}, change: asks("t-tikv-2"), want: []string{"t-tikv-1", "t-tikv-2"}},
+		{name: "beside a request that is carried out", o: options{members: []string{"t-tikv-1"}}, change: func(c *plantest.Cluster) {
+			asks("t-tikv-2")(c)
+			c.Member("t-tikv-2").Claims[0].UID = "new"
+		}, want: []string{"t-tikv-1"}},
+		{name: "no such member", o: options{members: []string{"t-tikv-9"}}, code: exit.Usage, says: "cluster ns/t has no member t-tikv-9"},
+		{name: "a server", o: options{members: []string{"t-tidb-0"}}, code: exit.Refused, says: "restart it: kubectl tidb restart t t-tidb-0"},
+		{name: "a member without claims", o: options{members: []string{"t-tikv-1"}}, change: func(c *plantest.Cluster) { c.Member("t-tikv-1").Claims = nil }, code: exit.Refused, says: "t-tikv-1 has no claims"},
+		{name: "the replacement of a member that was given up", o: options{members: []string{"t-tikv-4"}}, change: func(c *plantest.Cluster) {
+			c.Wanted.Cluster.Groups[slices.IndexFunc(c.Wanted.Cluster.Groups, func(g topology.Group) bool { return g.Kind == topology.TiKV })].Failures = []topology.Failure{{Member: "t-tikv-1"}}
+		}, code: exit.Refused, says: "t-tikv-4 stands for another member"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cluster := plantest.New(3, 4, 1)
+			cluster.Wanted.Cluster.Written = &v1alpha1.TidbCluster{}
+			for _, g := range cluster.Wanted.Groups {
+				cluster.Wanted.Cluster.Groups = append(cluster.Wanted.Cluster.Groups, g.Group)
+			}
+			if c.change != nil {
+				c.change(cluster)
+			}
+			r := replacement{now: cluster.Wanted.Cluster.Written, cluster: cluster.Wanted.Cluster, groups: cluster.Seen.Groups, at: time.Unix(9, 0)}
+			asked, err := c.o.ask(r)
+			if exit.Of(err) != c.code || err != nil && !strings.Contains(err.Error(), c.says) {
+				t.Fatalf("exit code %d: %v", exit.Of(err), err)
+			}
+			for _, name := range c.want {
+				m, _ := r.find(name)
+				if !holds(m, asked[name]) {
+					t.Errorf("%s: %+v, claims %+v", name, asked[name], m.Claims)
+				}
+			}
+			if len(asked) != len(c.want) {
+				t.Errorf("%+v, want %v", asked, c.want)
+			}
+		})
+	}
+}
+
+// asks has a user ask for the replacement of a member before.
+func asks(name string) func(*plantest.Cluster) {
+	return func(c *plantest.Cluster) {
+		m := c.Member(name)
+		topology.AskMemberReplacements(c.Wanted.Cluster.Written, map[string]topology.MemberReplacement{name: {Claims: uidsOf(*m)}})
+	}
+}
+
+func uidsOf(m state.Member) []string {
+	var all []string
+	for _, c := range m.Claims {
+		all = append(all, c.UID)
+	}
+	return all
+}

@@ -1,0 +1,55 @@
+package wire
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
+)
+
+// TestReplace: members get new claims, a spare store is there meanwhile, and what cannot be done is refused before
+// anything is changed.
+func TestReplace(t *testing.T) {
+	scenario(t, sim.Options{PD: 3, TiKV: 3, TiDB: 1}, func(t *testing.T, w *World) {
+		before := w.Model.ClaimsOf(topology.TiKV)
+		text, writes := w.attempt(t, time.Minute, "replace", "basic", "tikv-1", "--yes")
+		wantText(t, text, "needs 3 other stores up, has 2")
+		wantText(t, text, "add a store until it is replaced: kubectl tidb replace basic basic-tikv-1 --spare")
+		wantNone(t, writes, "POST", schedulers)
+		w.Must(t, 0, "replace", "basic", "--all-of", "tikv", "--spare", "--yes")
+		after := w.Model.ClaimsOf(topology.TiKV)
+		if len(after) < 3 {
+			t.Fatal(after)
+		}
+		for i := range before {
+			if before[i] == after[i] {
+				t.Errorf("store %d has its old claim", i)
+			}
+		}
+		pd := w.Model.ClaimsOf(topology.PD)
+		w.Must(t, 0, "replace", "basic", "pd-0", "--yes")
+		if now := w.Model.ClaimsOf(topology.PD); now[0] == pd[0] || now[1] != pd[1] {
+			t.Errorf("claims of PD: %v, were %v", now, pd)
+		}
+		w.Must(t, 0, "replace", "basic", "--cancel")
+	})
+}
+
+// TestReplaceKilled: a run that is killed while a store leaves is continued by sync, or called off.
+func TestReplaceKilled(t *testing.T) {
+	for _, next := range [][]string{{"sync", "basic", "--yes"}, {"replace", "basic", "tikv-1", "--cancel", "--yes"}} {
+		t.Run(next[0], func(t *testing.T) {
+			scenario(t, sim.Options{PD: 1, TiKV: 4, TiDB: 1}, func(t *testing.T, w *World) {
+				before := w.Model.ClaimsOf(topology.TiKV)
+				w.said(w.Killed(t.Context(), w.Model.Leaving, "replace", "basic", "tikv-1", "--yes"))
+				w.Model.Stall(state.Scheduling{NoReplicas: true}, 60) // its regions stay for a while
+				w.Must(t, 0, next...)
+				if after := w.Model.ClaimsOf(topology.TiKV); (after[1] != before[1]) != (next[0] == "sync") || after[2] != before[2] {
+					t.Errorf("claims %v, were %v", after, before)
+				}
+			})
+		})
+	}
+}
