@@ -107,3 +107,10 @@ func (w *Model) ClaimsOf(component topology.Kind) []string {
 func (w *Model) Leaving() bool {
 	return slices.ContainsFunc(w.stores, func(s *store) bool { return s.state == state.StoreOffline })
 }
+
+// KeepRegions has PD move no regions off any store for a while.
+func (w *Model) KeepRegions(seconds int64) {
+	for _, s := range w.stores {
+		s.stays = w.t + seconds
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
@@ -18,6 +17,9 @@ func TestReplace(t *testing.T) {
 		wantText(t, text, "needs 3 other stores up, has 2")
 		wantText(t, text, "add a store until it is replaced: kubectl tidb replace basic basic-tikv-1 --spare")
 		wantNone(t, writes, "POST", schedulers)
+		shown := w.Must(t, 0, "replace", "basic", "tikv-1", "tikv-2", "--spare", "--dry-run").Out
+		wantText(t, shown, "TiKV: 2 to get new volumes, one at a time, a spare member until then")
+		t.Log(shown)
 		w.Must(t, 0, "replace", "basic", "--all-of", "tikv", "--spare", "--yes")
 		after := w.Model.ClaimsOf(topology.TiKV)
 		if len(after) < 3 {
@@ -43,8 +45,8 @@ func TestReplaceKilled(t *testing.T) {
 		t.Run(next[0], func(t *testing.T) {
 			scenario(t, sim.Options{PD: 1, TiKV: 4, TiDB: 1}, func(t *testing.T, w *World) {
 				before := w.Model.ClaimsOf(topology.TiKV)
+				w.Model.KeepRegions(200)
 				w.said(w.Killed(t.Context(), w.Model.Leaving, "replace", "basic", "tikv-1", "--yes"))
-				w.Model.Stall(state.Scheduling{NoReplicas: true}, 60) // its regions stay for a while
 				w.Must(t, 0, next...)
 				if after := w.Model.ClaimsOf(topology.TiKV); (after[1] != before[1]) != (next[0] == "sync") || after[2] != before[2] {
 					t.Errorf("claims %v, were %v", after, before)

@@ -62,7 +62,7 @@ type member struct {
 	Trouble  string     `json:"trouble,omitempty"`
 	// RestartAsked is when a user has named it to be restarted, until its pod is replaced.
 	RestartAsked *time.Time `json:"restartAsked,omitempty"`
-	// ReplaceAsked is when a user has asked for new volumes of it, until it has them.
+	// ReplaceAsked is when a user has named it to get new volumes, until its claims are replaced.
 	ReplaceAsked *time.Time `json:"replaceAsked,omitempty"`
 	// Config says where the configuration is written in place and the member does not run with what is written. It
 	// is "older", or "unknown" where that is not known.
@@ -155,12 +155,7 @@ func (l sight) members() []member {
 			for _, c := range m.Claims {
 				row.Claims = append(row.Claims, claim{c.Name, size(c.Capacity), c.Marked})
 			}
-			if g.Named(m) {
-				row.RestartAsked = new(g.Restarts[m.Name].At)
-			}
-			if g.Replaces(m) {
-				row.ReplaceAsked = new(g.Replacements[m.Name].At)
-			}
+			row.RestartAsked, row.ReplaceAsked = asked(g, m)
 			if g.Suspend && m.Pod == nil {
 				row.State, row.Trouble = "Suspended", ""
 			}
@@ -171,6 +166,17 @@ func (l sight) members() []member {
 		}
 	}
 	return out
+}
+
+// asked returns when a user has named a member to restart, and to get new volumes. Each is nil where nothing is to do.
+func asked(g desired.Group, m state.Member) (restart, replacement *time.Time) {
+	if g.Named(m) {
+		restart = new(g.Restarts[m.Name].At)
+	}
+	if g.Replaces(m) {
+		replacement = new(g.Replacements[m.Name].At)
+	}
+	return restart, replacement
 }
 
 // version returns the version that a member reports, as releases are written, else the version of the image of its pod.

@@ -76,7 +76,7 @@ func ofMember(w *world, s step.Step) Phase {
 		return ScaleIn
 	case failed:
 		return Failover
-	case m.Database.Removed() || terminating(m.Claims):
+	case m.Database.Removed() || terminating(m.Claims) || g.Replaces(*m):
 		return Renewal
 	}
 	return Rollout

@@ -77,7 +77,7 @@ func (o *Observer) placement(ctx context.Context, client pd.Client, c topology.C
 }
 
 // removes reports whether a store of the cluster is to be removed or is being removed. The store's ordinal is not
-// wanted, or the store is Offline, was given up with its data, or has claims that are being deleted or replaced.
+// wanted, or the store is Offline or was given up with its data. Claims that are being deleted or replaced mean the same.
 func (a answers) removes(c topology.Cluster, seen objects) bool {
 	for _, g := range c.Groups {
 		if g.Kind.Data() != topology.Store {

@@ -58,7 +58,8 @@ func rulesRead(f *pd.Fake) int {
 	return n
 }
 
-// TestPlacementIsReadForRemovals: placement rules are read only for the removal of a store.
+// TestPlacementIsReadForRemovals: placement rules are read only for the removal of a store. Where they are not read, they
+// are unknown.
 func TestPlacementIsReadForRemovals(t *testing.T) {
 	given := scaled(4)
 	given.Groups[0].Failures = []topology.Failure{{Member: "basic-tikv-1", Discarded: true}}
@@ -66,6 +67,12 @@ func TestPlacementIsReadForRemovals(t *testing.T) {
 	done.Groups[0].Failures = []topology.Failure{{Member: "basic-tikv-1"}, {Member: "basic-tikv-2", Discarded: true, Deleted: true}}
 	going := objects{claims: map[topology.Kind]map[int][]state.Claim{topology.TiKV: {1: {{Terminating: true}}}}}
 	ofPD := objects{claims: map[topology.Kind]map[int][]state.Claim{topology.PD: {1: {{Terminating: true}}}}}
+	named := func(uid string) topology.Cluster {
+		c := scaled(4)
+		c.Groups[0].Replacements = map[string]topology.MemberReplacement{"basic-tikv-1": {Claims: []string{uid}}}
+		return c
+	}
+	has := objects{claims: map[topology.Kind]map[int][]state.Claim{topology.TiKV: {1: {{UID: "old"}}}}}
 	behindPD := func(c topology.Cluster) topology.Cluster {
 		c.Groups = append([]topology.Group{{Kind: topology.PD, Replicas: 3}}, c.Groups...)
 		return c
@@ -85,6 +92,8 @@ func TestPlacementIsReadForRemovals(t *testing.T) {
 		"data was given up":                       {given, objects{}, nil, 1},
 		"data was given up, and let go":           {done, objects{}, nil, 0},
 		"a claim is being deleted":                {scaled(4), going, nil, 1},
+		"a replacement":                           {named("old"), has, nil, 1},
+		"a replacement that is over":              {named("former"), has, nil, 0},
 		"data was given up, of a later component": {behindPD(given), objects{}, nil, 1},
 		"a claim of PD is being deleted":          {behindPD(scaled(4)), ofPD, nil, 0},
 		"rules are disabled":                      {scaled(3), objects{}, func(s *pd.FakeState) { s.Replication.EnablePlacementRules = false }, 0},
@@ -99,6 +108,9 @@ func TestPlacementIsReadForRemovals(t *testing.T) {
 		}
 		if known := len(d.state.Placement.Rules) > 0; known != (c.want > 0) && name != "rules are disabled" {
 			t.Errorf("%s: got %+v", name, d.state.Placement)
+		}
+		if unread := d.state.Placement.Unread != ""; unread != (len(d.state.Placement.Rules) == 0) {
+			t.Errorf("%s: without rules, and yet they are known: %+v", name, d.state.Placement)
 		}
 		if d.state.RulesDisabled != (name == "rules are disabled") {
 			t.Errorf("%s: disabled: %t", name, d.state.RulesDisabled)

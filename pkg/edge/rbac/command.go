@@ -50,6 +50,7 @@ var commands = []Command{
 	{Name: "scale", Role: Editor, except: whenChanging},
 	{Name: "upgrade", Role: Editor, except: slices.Concat([]string{creates, deletes}, rare)},
 	{Name: "promote", Role: Editor, except: whenChanging},
+	{Name: "replace", Role: Editor, except: whenChanging},
 	{Name: "restart", Role: Editor, except: whenChanging},
 	{Name: "config set", Role: Editor, except: whenChanging},
 	{Name: "rollback", Role: Editor, except: whenChanging},
