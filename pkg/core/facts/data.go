@@ -30,8 +30,9 @@ func (c Component) MustReplaceData(m state.Member) bool {
 
 // CannotComeBack reports whether the member's process can do nothing to serve again. A tombstone
 // stays one. A member that PD does not list may be about to join for the first time. Its claims
-// must not be deleted while it does. That is excluded if it has run for long, or crashes, while all
-// others serve.
+// must not be deleted while it does. That is excluded if it has run for long, or crashes, while all others serve. It is
+// excluded as well if a user has named the member, and its claim has the id of a member that PD does not list any more:
+// PD takes such data never again.
 func (c Component) CannotComeBack(m state.Member) bool {
 	switch {
 	case m.Database.Removed():
@@ -40,7 +41,8 @@ func (c Component) CannotComeBack(m state.Member) bool {
 		return false
 	}
 	running := !m.Pod.Started.IsZero()
-	return (!running || c.All.At.Sub(m.Pod.Started) >= Registering) && len(c.StayersMissing(m)) == 0
+	lasting := c.All.At.Sub(m.Pod.Started) >= Registering || c.Want.Replaces(m) && m.WasKnown()
+	return (!running || lasting) && len(c.StayersMissing(m)) == 0
 }
 
 // StoreForgotten reports whether only a scale-in followed by a scale-out helps the member. That is

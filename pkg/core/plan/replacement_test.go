@@ -43,10 +43,27 @@ func TestReplacement(t *testing.T) {
 			m.Database, m.Claims[0].Marked = state.Database{Presence: state.Absent}, true
 			c.Seen.PD.Members--
 		})},
+		{Name: "a member that PD has removed, whose process runs again", Cluster: edit(replaced(plantest.New(3, 4, 2), "t-pd-1", "t-pd-2"), func(c *plantest.Cluster) {
+			runsRemoved(c)
+			c.Member("t-pd-2").Claims[0].Identity.Labels = map[string]string{topology.LabelMemberID: "7"}
+		})},
+		{Name: "a member that PD has removed, whose claim nobody has labelled", Cluster: edit(replaced(plantest.New(3, 4, 2), "t-pd-1", "t-pd-2"), func(c *plantest.Cluster) {
+			runsRemoved(c)
+			c.Member("t-pd-2").Claims[0].Identity.Labels = nil
+		})},
 		{Name: "a server has no data", Cluster: replaced(plantest.New(3, 4, 2), "t-tidb-1")},
 		{Name: "a rollout waits for the replacement", Cluster: replaced(plantest.New(3, 4, 2).Roll(tikv), "t-tikv-1")},
 		{Name: "scaled in: the member leaves for good", Cluster: edit(replaced(plantest.New(3, 4, 2), "t-tikv-3"), func(c *plantest.Cluster) { c.Want(tikv).Replicas = 3 })},
 	})
+}
+
+// runsRemoved has PD remove a member whose process has just started again.
+func runsRemoved(c *plantest.Cluster) {
+	m := c.Member("t-pd-2")
+	m.Pod.Ran, m.Pod.Ready, m.Pod.Started = true, false, plantest.Now.Add(-5*time.Second)
+	m.Database, m.Claims[0].Marked = state.Database{Presence: state.Absent}, true
+	c.Seen.PD.Members--
+	c.Seen.PD.Healthy--
 }
 
 // replaced asks for new volumes of members.
