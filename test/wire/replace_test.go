@@ -39,17 +39,30 @@ func TestReplace(t *testing.T) {
 	})
 }
 
-// TestReplaceKilled: a run that is killed while a store leaves is continued by sync, or called off.
+// TestReplaceKilled: a run that is killed while a store leaves is continued by sync, although the stores that are up are
+// too few to begin with another one. Or it is called off.
 func TestReplaceKilled(t *testing.T) {
-	for _, next := range [][]string{{"sync", "basic", "--yes"}, {"replace", "basic", "tikv-1", "--cancel", "--yes"}} {
-		t.Run(next[0], func(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		first, next []string
+		new         bool
+	}{
+		{"continued", []string{"--all-of", "tikv"}, []string{"sync", "basic", "--yes"}, true},
+		{"called off", []string{"tikv-1"}, []string{"replace", "basic", "tikv-1", "--cancel", "--yes"}, false},
+		{"finished", []string{"tikv-1"}, []string{"replace", "basic", "--cancel", "--yes"}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
 			scenario(t, sim.Options{PD: 1, TiKV: 4, TiDB: 1}, func(t *testing.T, w *World) {
 				before := w.Model.ClaimsOf(topology.TiKV)
 				w.Model.KeepRegions(200)
-				w.said(w.Killed(t.Context(), w.Model.Leaving, "replace", "basic", "tikv-1", "--yes"))
-				w.Must(t, 0, next...)
-				if after := w.Model.ClaimsOf(topology.TiKV); (after[1] != before[1]) != (next[0] == "sync") || after[2] != before[2] {
-					t.Errorf("claims %v, were %v", after, before)
+				w.said(w.Killed(t.Context(), w.Model.Leaving, append([]string{"replace", "basic", "--yes"}, c.first...)...))
+				w.Must(t, 3, "replace", "basic", "tikv-9", "--cancel")
+				w.Must(t, 0, c.next...)
+				after := w.Model.ClaimsOf(topology.TiKV)
+				for i := range before {
+					if all := c.first[0] != "tikv-1"; (after[i] != before[i]) != (c.new && (all || i == 1)) {
+						t.Errorf("claims %v, were %v", after, before)
+					}
 				}
 			})
 		})

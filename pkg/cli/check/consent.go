@@ -86,22 +86,29 @@ func (p Prospect) effects() []string {
 
 // replaces returns the members whose data is deleted because this request names them.
 func (p Prospect) replaces() []string {
-	var names []string
-	for _, g := range p.Wanted.Groups {
-		var before topology.Group
-		if p.request.existing != nil {
-			before, _ = p.request.existing.Group(g.Kind)
-		}
-		for _, m := range p.Snapshot.Groups[g.Kind].Members {
-			if _, asked := before.Replacements[m.Name]; g.Replaces(m) && !asked {
-				names = append(names, m.Name)
-			}
-		}
-	}
+	names := p.request.replacing(p.Wanted, p.Snapshot)
 	if len(names) == 0 {
 		return nil
 	}
 	return []string{"the claims of " + strings.Join(names, ", ") + " are deleted, each after the database does without the member, and made again empty"}
+}
+
+// replacing returns the members that this request names to get new volumes. Members that wait for that already are left
+// out. A member may have been named for an earlier replacement that is done.
+func (p proposal) replacing(w desired.State, snap state.Snapshot) []string {
+	var names []string
+	for _, g := range w.Groups {
+		var before desired.Group
+		if p.existing != nil {
+			before.Group, _ = p.existing.Group(g.Kind)
+		}
+		for _, m := range snap.Groups[g.Kind].Members {
+			if g.Replaces(m) && !before.Replaces(m) {
+				names = append(names, m.Name)
+			}
+		}
+	}
+	return names
 }
 
 // restartsOnly reports whether the only voter restarts for what is wanted. A voter that is reported

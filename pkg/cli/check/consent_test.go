@@ -184,3 +184,30 @@ func TestPlanIsShown(t *testing.T) {
 		}
 	}
 }
+
+// TestReplacingAsks: each replacement asks, also of a member that was replaced before and is still named for that.
+func TestReplacingAsks(t *testing.T) {
+	const name = "t-tikv-1"
+	asks := func(uid string) map[string]topology.MemberReplacement {
+		return map[string]topology.MemberReplacement{name: {Claims: []string{uid}}}
+	}
+	for _, c := range []struct {
+		what   string
+		before map[string]topology.MemberReplacement
+		want   bool
+	}{
+		{"the first request", nil, true},
+		{"a former request is done", asks("former"), true},
+		{"the same request", asks(plantest.New(3, 4, 2).Member(name).Claims[0].UID), false},
+	} {
+		cluster := plantest.New(3, 4, 2)
+		existing := cluster.Wanted.Cluster
+		existing.Groups = []topology.Group{cluster.Want(topology.TiKV).Group}
+		existing.Groups[0].Replacements = c.before
+		cluster.Want(topology.TiKV).Replacements = asks(cluster.Member(name).Claims[0].UID)
+		p := Prospect{request: proposal{existing: &existing}, Wanted: cluster.Wanted, Snapshot: cluster.Seen}
+		if got := len(p.effects()) > 0; got != c.want {
+			t.Errorf("%s: asks %t, want %t", c.what, got, c.want)
+		}
+	}
+}

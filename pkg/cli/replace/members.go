@@ -32,19 +32,33 @@ type replacement struct {
 }
 
 // ask returns the requests for the members that are named. Requests of earlier commands that have yet to be carried
-// out stay. A member that is named again keeps its earlier request, but for the spare store.
+// out stay, also for a member that is named again. A spare store can be added to these.
 func (o options) ask(r replacement) (requests, error) {
-	asked := r.waiting()
+	asked, stores := r.waiting(), false
+	for name := range asked {
+		if k, _, _ := r.cluster.Member(name); slices.Contains(o.allOf, string(k)) {
+			return nil, remedy.For(exit.Refusef("%s is to be replaced already, and --all-of %s would replace members again that have new volumes; nothing was changed", name, k),
+				remedy.Run("go on with what was asked for", r.cluster.Plugin("sync")))
+		}
+	}
 	for _, name := range slices.Concat(o.members, r.allOf(o.allOf)) {
 		m, err := r.member(name)
 		if err != nil {
 			return nil, err
 		}
-		request := topology.MemberReplacement{At: r.at, Spare: o.spare && m.Kind.Data() == topology.Store}
-		for _, c := range m.Claims {
-			request.Claims = append(request.Claims, c.UID)
+		request, waits := asked[m.Name]
+		if !waits {
+			request.At = r.at
+			for _, c := range m.Claims {
+				request.Claims = append(request.Claims, c.UID)
+			}
 		}
+		store := m.Kind.Data() == topology.Store
+		request.Spare, stores = request.Spare || o.spare && store, stores || store
 		asked[m.Name] = request
+	}
+	if o.spare && !stores {
+		return nil, exit.Usagef("--spare adds a store, and no store is named")
 	}
 	return asked, nil
 }
@@ -79,7 +93,7 @@ func (r replacement) member(name string) (state.Member, error) {
 	case !g.InSpec(n):
 		return m, exit.Refusef("%s stands for another member, and leaves when that one is back; nothing was changed", name)
 	case !there || len(m.Claims) == 0:
-		return m, exit.Refusef("%s has no claims, so it gets new ones anyway; nothing was changed", name)
+		return m, exit.Refusef("%s has no claims now, so there is nothing to replace; nothing was changed", name)
 	}
 	return m, nil
 }
@@ -128,28 +142,75 @@ func replaced(ctx context.Context, f *factory.Factory, s *target.Session, asked 
 		return nil
 	}
 	slices.Sort(left)
-	return exit.With(exit.Aborted, fmt.Errorf("%s was not replaced: another user or tool has taken the request out of the TidbCluster; "+
-		"run the command again to ask for it again", strings.Join(left, ", ")))
+	return exit.With(exit.Aborted, remedy.For(fmt.Errorf("%s was not replaced: another user or tool has taken the request out of the TidbCluster", strings.Join(left, ", ")),
+		remedy.Run("ask for it again", seen.Cluster.Plugin("replace", left...))))
 }
 
-// takeBack takes back requests that have yet to be carried out. Without names, a store that leaves already is finished.
+// takeBack takes back requests that have yet to be carried out. Without names, a store that is offline already is
+// finished.
 func (o options) takeBack(ctx context.Context, f *factory.Factory, s *target.Session, r replacement) error {
+	taken, err := o.takes(r)
+	request := check.Request{Action: "cancel of replace " + strings.Join(taken, ", "), Refusal: err}
 	stay := r.waiting()
+	switch {
+	case err != nil:
+	case len(stay) == 0:
+		return drive.Unneeded(f, s, o.Options, "cancel of replace", "no member waits for its replacement, so nothing was changed")
+	case len(taken) == 0: // only the member that is being replaced is left
+		request.Action, request.Change = "the replacement that is under way", s.Intent.Replace(r.now, stay)
+	default:
+		before := maps.Clone(stay)
+		maps.DeleteFunc(stay, func(name string, _ topology.MemberReplacement) bool { return slices.Contains(taken, name) })
+		maps.DeleteFunc(before, func(name string, _ topology.MemberReplacement) bool { return !slices.Contains(taken, name) })
+		request.Change = s.Intent.Replace(r.now, stay)
+		request.Fulfilled = func(ctx context.Context) error { return kept(ctx, f, s, before) }
+	}
+	return drive.Run(ctx, f, s, o.Options, request)
+}
+
+// takes returns the members whose requests are taken back. It fails for a member that is named and does not wait, or
+// cannot come back with the data that it has.
+func (o options) takes(r replacement) ([]string, error) {
+	stay := r.waiting()
+	for _, name := range o.members {
+		_, waits := stay[name]
+		switch m, _ := r.find(name); {
+		case !waits:
+			return nil, exit.Refusef("%s does not wait for its replacement; nothing was changed", name)
+		case m.RemovalIrreversible():
+			return nil, remedy.For(exit.Refusef("%s has left the database already, so it gets new volumes in any case; nothing was changed", name),
+				remedy.Run("finish it", r.cluster.Plugin("sync")))
+		}
+	}
+	if len(o.members) > 0 {
+		return o.members, nil
+	}
 	var taken []string
 	for _, name := range slices.Sorted(maps.Keys(stay)) {
-		m, _ := r.find(name)
-		named := slices.Contains(o.members, name)
-		if named || len(o.members) == 0 && m.Database.State != state.StoreOffline {
+		if m, _ := r.find(name); m.Database.State != state.StoreOffline && !m.RemovalIrreversible() {
 			taken = append(taken, name)
 		}
 	}
-	if len(taken) == 0 {
-		return drive.Unneeded(f, s, o.Options, "cancel of replace", "no member waits for its replacement, so nothing was changed")
+	return taken, nil
+}
+
+// kept fails if a member has lost the claims that a request named, although the request was taken back.
+func kept(ctx context.Context, f *factory.Factory, s *target.Session, before requests) error {
+	seen, err := s.Observe(ctx, f)
+	if err != nil {
+		return err
 	}
-	for _, name := range taken {
-		delete(stay, name)
+	var gone []string
+	for _, g := range seen.Snapshot.Groups {
+		for _, m := range g.Members {
+			if request, named := before[m.Name]; named && !holds(m, request) {
+				gone = append(gone, m.Name)
+			}
+		}
 	}
-	return drive.Run(ctx, f, s, o.Options, check.Request{
-		Action: "cancel of replace " + strings.Join(taken, ", "), Change: s.Intent.Replace(r.now, stay),
-	})
+	if len(gone) == 0 {
+		return nil
+	}
+	slices.Sort(gone)
+	return exit.With(exit.Aborted, fmt.Errorf("%s had left the database before the request was taken back, so it has new volumes", strings.Join(gone, ", ")))
 }

@@ -52,8 +52,8 @@ kubectl-tidb/replace, with the UIDs of their claims. So an interrupted replaceme
 continued with "kubectl tidb sync", or by a daemon. It deletes data, so it asks for consent,
 or takes --yes.
 
---cancel takes requests back. A store that leaves already comes back with the data that it
-has if you name it. Without names, the member that is being replaced is finished.`,
+--cancel takes requests back. A store that is offline already comes back with the data that it
+has if you name it. Without names, such a store is finished.`,
 		Example: `  # A store with a bad disk
   kubectl tidb replace basic tikv-1
 
@@ -63,7 +63,7 @@ has if you name it. Without names, the member that is being replaced is finished
   # All stores of a cluster that has no more than PD needs
   kubectl tidb replace basic --all-of tikv --spare
 
-  # Finish the member that is being replaced, and no other one
+  # No further member; a store that is offline already is finished
   kubectl tidb replace basic --cancel`,
 		SuggestFor:        []string{"recreate", "move", "evacuate", "decommission"},
 		Args:              cobra.MinimumNArgs(1),

@@ -66,6 +66,14 @@ func (g Group) Replaces(m state.Member) bool {
 // that bootstrap PD, wanted or not. The reason is that PD needs more than half of them.
 func (g Group) Size() int { return max(g.Group.Size()+g.Spare, g.Founders) }
 
+// Active returns how many members are to run now, 0 for a suspended component.
+func (g Group) Active() int {
+	if g.Suspend {
+		return 0
+	}
+	return g.Group.Active() + g.Spare
+}
+
 // Ordinals returns the ordinals of the members that the component is to have now.
 func (g Group) Ordinals() topology.Ordinals { return g.Group.Ordinals().Resized(g.Size()) }
 

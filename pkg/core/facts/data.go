@@ -32,17 +32,20 @@ func (c Component) MustReplaceData(m state.Member) bool {
 // stays one. A member that PD does not list may be about to join for the first time. Its claims
 // must not be deleted while it does. That is excluded if it has run for long, or crashes, while all others serve. It is
 // excluded as well if a user has named the member, and its claim has the id of a member that PD does not list any more:
-// PD takes such data never again.
+// PD takes such data never again. A person may have removed a tombstone from PD's list.
 func (c Component) CannotComeBack(m state.Member) bool {
 	switch {
 	case m.Database.Removed():
 		return true
-	case c.Want.Kind.Data() != topology.Raft || !m.RemovalIrreversible() || !m.Pod.Ran:
+	case !m.RemovalIrreversible():
+		return false
+	case c.Want.Replaces(m) && m.WasKnown():
+		return len(c.StayersMissing(m)) == 0
+	case c.Want.Kind.Data() != topology.Raft || !m.Pod.Ran:
 		return false
 	}
 	running := !m.Pod.Started.IsZero()
-	lasting := c.All.At.Sub(m.Pod.Started) >= Registering || c.Want.Replaces(m) && m.WasKnown()
-	return (!running || lasting) && len(c.StayersMissing(m)) == 0
+	return (!running || c.All.At.Sub(m.Pod.Started) >= Registering) && len(c.StayersMissing(m)) == 0
 }
 
 // StoreForgotten reports whether only a scale-in followed by a scale-out helps the member. That is

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 )
 
@@ -16,6 +18,9 @@ func (d *decision) advise(gates []Gate) {
 		case d.AddedInVain(m) && d.profile.Failover.Keeps:
 			gates[i].Remedy = append(remedy.Remedy{remedy.Run("take it away, since a member that was given up serves again",
 				d.Cluster.Plugin("failover", "recover"))}, look...)
+		case d.Want.Spare > 0 && !d.Want.InSpec(m.Ordinal):
+			gates[i].Remedy = append(slices.Clone(look), remedy.Run("do without it, and call the replacements off that wait for it",
+				d.Cluster.Plugin("replace", "--cancel")))
 		case !ok:
 		case c.Record == nil && c.Spared == "" && !d.All.At.Before(c.Due) && !d.Policy.Failover.covers(d.Want.Kind):
 			gates[i].Remedy = append(remedy.Remedy{remedy.Run("replace it", d.Cluster.Plugin("failover", "run"))}, look...)

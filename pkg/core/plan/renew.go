@@ -37,7 +37,11 @@ func (d *decision) replaceLostData() verdict {
 		}
 	}
 	if m, ok := d.NextToReplace(); ok && !slices.ContainsFunc(members, renewed) {
-		return v.plus(d.replaceNamed(m))
+		v = v.plus(d.replaceNamed(m))
+		if len(v.steps) == 0 && d.Want.Size() > d.Got.Set.Replicas {
+			v = v.plus(d.scaleOut()) // its regions may need the room
+		}
+		return v
 	}
 	return v
 }

@@ -21,6 +21,21 @@ func TestReplacement(t *testing.T) {
 		{Name: "another store is down", Cluster: replaced(plantest.New(3, 5, 2), "t-tikv-1").Down(time.Minute, "t-tikv-2")},
 		{Name: "too few stores", Cluster: replaced(plantest.New(3, 3, 2), "t-tikv-1")},
 		{Name: "too few stores, with a spare one that is to be there before", Cluster: spare(replaced(plantest.New(3, 3, 2), "t-tikv-1"))},
+		{Name: "its regions leave, and another store was given up: its replacement gives them room", Cluster: edit(replaced(plantest.New(3, 4, 2), "t-tikv-3").Removing("t-tikv-3", time.Minute).Down(time.Hour, "t-tikv-0"), func(c *plantest.Cluster) {
+			m := c.Member("t-tikv-0")
+			m.Database.State = state.StoreDown
+			c.Want(tikv).Failures = []topology.Failure{{Member: m.Name, ID: m.Database.ID, Created: plantest.Now.Add(-time.Minute)}}
+		})},
+		{Name: "a person has taken it offline, and asks for a spare store", Cluster: spare(replaced(plantest.New(3, 3, 2), "t-tikv-1").Offline("t-tikv-1"))},
+		{Name: "the spare store does not start", Cluster: edit(replaced(plantest.New(3, 4, 2), "t-tikv-1"), func(c *plantest.Cluster) {
+			c.Want(tikv).Replicas = 3
+			spare(c).Down(time.Hour, "t-tikv-3")
+		})},
+		{Name: "a tombstone that a person has removed from PD's list", Cluster: edit(tombstone(replaced(plantest.New(3, 4, 2), "t-tikv-1"), "t-tikv-1"), func(c *plantest.Cluster) {
+			m := c.Member("t-tikv-1")
+			m.Database, m.Pod.Ran = state.Database{Presence: state.Absent}, true
+			m.Claims[0].Identity.Labels = map[string]string{topology.LabelStoreID: "2"}
+		})},
 		{Name: "a tombstone", Cluster: tombstone(replaced(plantest.New(3, 4, 2), "t-tikv-1"), "t-tikv-1")},
 		{Name: "a tombstone, whose claims are deleted", Cluster: edit(tombstone(replaced(plantest.New(3, 4, 2), "t-tikv-1"), "t-tikv-1"), func(c *plantest.Cluster) {
 			c.Member("t-tikv-1").Claims[0].Terminating = true

@@ -23,7 +23,7 @@ const AnnotationReplace = "kubectl-tidb/replace"
 type MemberReplacement struct {
 	Claims []string  `json:"claims"` // the UIDs
 	At     time.Time `json:"at"`     // when it was asked for
-	// Spare: the component has one member more until all such members are replaced.
+	// Spare: the component has one member more until all members whose requests say so are replaced.
 	Spare bool `json:"spare,omitempty"`
 }
 
