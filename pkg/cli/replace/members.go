@@ -163,7 +163,7 @@ func (o options) takeBack(ctx context.Context, f *factory.Factory, s *target.Ses
 		maps.DeleteFunc(stay, func(name string, _ topology.MemberReplacement) bool { return slices.Contains(taken, name) })
 		maps.DeleteFunc(before, func(name string, _ topology.MemberReplacement) bool { return !slices.Contains(taken, name) })
 		request.Change = s.Intent.Replace(r.now, stay)
-		request.Fulfilled = func(ctx context.Context) error { return kept(ctx, f, s, before) }
+		request.Fulfilled = func(ctx context.Context) error { return checkKept(ctx, f, s, before) }
 	}
 	return drive.Run(ctx, f, s, o.Options, request)
 }
@@ -194,8 +194,8 @@ func (o options) takes(r replacement) ([]string, error) {
 	return taken, nil
 }
 
-// kept fails if a member has lost the claims that a request named, although the request was taken back.
-func kept(ctx context.Context, f *factory.Factory, s *target.Session, before requests) error {
+// checkKept fails if a member has lost the claims that a request named, although the request was taken back.
+func checkKept(ctx context.Context, f *factory.Factory, s *target.Session, before requests) error {
 	seen, err := s.Observe(ctx, f)
 	if err != nil {
 		return err

@@ -31,8 +31,8 @@ func (c Component) MustReplaceData(m state.Member) bool {
 // CannotComeBack reports whether the member's process can do nothing to serve again. A tombstone
 // stays one. A member that PD does not list may be about to join for the first time. Its claims
 // must not be deleted while it does. That is excluded if it has run for long, or crashes, while all others serve. It is
-// excluded as well if a user has named the member, and its claim has the id of a member that PD does not list any more:
-// PD takes such data never again. A person may have removed a tombstone from PD's list.
+// excluded as well if a user has named the member, and its claim has the id of a member that PD has removed. PD never
+// takes such data again. A person may have removed a tombstone from PD's list.
 func (c Component) CannotComeBack(m state.Member) bool {
 	switch {
 	case m.Database.Removed():

@@ -21,7 +21,7 @@ func (d *decision) replaceNamed(m state.Member) verdict {
 	return v
 }
 
-// spareHelp returns how a store gets room for its regions, where its gate says that they have none.
+// spareHelp returns how the regions of a store get room, where a gate says that there is none.
 func (d *decision) spareHelp(m state.Member, g Gate) remedy.Remedy {
 	needs := g.Reason == EnoughStores || g.Reason == PlacementPossible
 	if !needs || !g.Blocked || d.Want.Kind.Data() != topology.Store || d.Want.Replacements[m.Name].Spare {

@@ -35,7 +35,7 @@ type rules struct {
 // that PD refuses to return are a gap. Where PD does not answer now they are unknown,
 // and only what needs them waits. They are unknown as well where nothing needs them.
 func (o *Observer) placement(ctx context.Context, client pd.Client, c topology.Cluster, seen objects, a *answers) {
-	if together := o.needsIsolation(c) && len(a.stores) > 0; !together && !o.asksAll && !a.removes(c, seen) {
+	if together := o.needsIsolation(c) && len(a.stores) > 0; !together && !a.removes(c, seen) {
 		a.placement.Unread = "they are read where a store is to be removed"
 		return
 	}
