@@ -28,7 +28,7 @@ func TestMemberRestarts(t *testing.T) {
 			t.Errorf("%s: %q, want %q", kind, got, want)
 		}
 	}
-	if len(restartWarnings(c)) > 0 {
+	if len(requestWarnings[MemberRestart](c, AnnotationRestart, "restarted")) > 0 {
 		t.Error("warned about what can be read")
 	}
 	AskMemberRestarts(tc, nil)
@@ -47,7 +47,7 @@ func TestUnreadableMemberRestarts(t *testing.T) {
 			t.Errorf("%s: %v", g.Kind, g.Restarts)
 		}
 	}
-	all := restartWarnings(c)
+	all := requestWarnings[MemberRestart](c, AnnotationRestart, "restarted")
 	if len(all) != 1 || !strings.Contains(all[0].String(), "metadata.annotations[kubectl-tidb/restart] cannot be read") ||
 		!strings.Contains(all[0].Remedy.Line(""), AnnotationRestart+"-") {
 		t.Errorf("%v", all)

@@ -62,8 +62,8 @@ func New(tc *v1alpha1.TidbCluster) Cluster {
 		c.Groups[i].Configured = given[c.Groups[i].Kind]
 		c.Groups[i].Asked = digests[c.Groups[i].Kind]
 		c.Groups[i].Unknown = unknownTo(written, c.Groups[i].Kind)
-		c.Groups[i].Restarts = restartsOf(written, c, c.Groups[i].Kind)
-		c.Groups[i].Replacements = replacementsOf(written, c, c.Groups[i].Kind)
+		c.Groups[i].Restarts = requestsOf[MemberRestart](written, AnnotationRestart, c, c.Groups[i].Kind)
+		c.Groups[i].Replacements = requestsOf[MemberReplacement](written, AnnotationReplace, c, c.Groups[i].Kind)
 	}
 	c.setCanary()
 	return c

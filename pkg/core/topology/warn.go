@@ -28,7 +28,8 @@ func (w Warning) String() string { return w.Field.String() + " " + w.Text }
 // have. old is the cluster before the change, nil where it is a new one.
 func Warnings(old *Cluster, c Cluster) []Warning {
 	tc := c.Written
-	warnings := slices.Concat(annotationWarnings(tc), restartWarnings(c), replacementWarnings(c), canaryWarnings(old, c), listeningWarnings(old, c))
+	warnings := slices.Concat(annotationWarnings(tc), requestWarnings[MemberRestart](c, AnnotationRestart, "restarted"), requestWarnings[MemberReplacement](c, AnnotationReplace, "replaced"),
+		canaryWarnings(old, c), listeningWarnings(old, c))
 	at := field.NewPath("spec")
 	for _, k := range Kinds() {
 		if spec, ok := part(tc, k); ok && spec.Image != "" {
