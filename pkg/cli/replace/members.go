@@ -103,7 +103,7 @@ func (r replacement) waiting() requests {
 	left := requests{}
 	all, _ := topology.MemberReplacements(r.now)
 	for name, request := range all {
-		if m, there := r.find(name); there && holds(m, request) {
+		if m, there := r.find(name); there && m.HasClaimOf(request.Claims) {
 			left[name] = request
 		}
 	}
@@ -118,32 +118,38 @@ func (r replacement) find(name string) (state.Member, bool) {
 	return r.groups[k].Member(name)
 }
 
-// holds reports whether a member still has a claim that a request names.
-func holds(m state.Member, request topology.MemberReplacement) bool {
-	return slices.ContainsFunc(m.Claims, func(c state.Claim) bool { return slices.Contains(request.Claims, c.UID) })
-}
-
-// replaced fails if a member that was named has its old claims. Then another user or tool has taken the request out of
-// the TidbCluster.
-func replaced(ctx context.Context, f *factory.Factory, s *target.Session, asked requests) error {
+// checkReplaced fails if a member that was named has its old claims. Then another user or tool has taken the request out
+// of the TidbCluster.
+func checkReplaced(ctx context.Context, f *factory.Factory, s *target.Session, asked requests) error {
 	seen, err := s.Observe(ctx, f)
-	if err != nil {
+	left, _ := asked.split(seen.Snapshot.Groups)
+	if err != nil || len(left) == 0 {
 		return err
 	}
-	var left []string
-	for _, g := range seen.Snapshot.Groups {
+	again := slices.Clone(left)
+	if slices.ContainsFunc(left, func(name string) bool { return asked[name].Spare }) {
+		again = append(again, "--spare")
+	}
+	return exit.With(exit.Aborted, remedy.For(fmt.Errorf("%s was not replaced: another user or tool has taken the request out of the TidbCluster", strings.Join(left, ", ")),
+		remedy.Run("ask for it again", seen.Cluster.Plugin("replace", again...))))
+}
+
+// split returns the members that have claims which their requests name, and the members that have others.
+func (all requests) split(groups map[topology.Kind]state.Group) (old, replaced []string) {
+	for _, g := range groups {
 		for _, m := range g.Members {
-			if request, named := asked[m.Name]; named && holds(m, request) {
-				left = append(left, m.Name)
+			switch request, named := all[m.Name]; {
+			case !named:
+			case m.HasClaimOf(request.Claims):
+				old = append(old, m.Name)
+			default:
+				replaced = append(replaced, m.Name)
 			}
 		}
 	}
-	if len(left) == 0 {
-		return nil
-	}
-	slices.Sort(left)
-	return exit.With(exit.Aborted, remedy.For(fmt.Errorf("%s was not replaced: another user or tool has taken the request out of the TidbCluster", strings.Join(left, ", ")),
-		remedy.Run("ask for it again", seen.Cluster.Plugin("replace", left...))))
+	slices.Sort(old)
+	slices.Sort(replaced)
+	return old, replaced
 }
 
 // takeBack takes back requests that have yet to be carried out. Without names, a store that is offline already is
@@ -197,20 +203,9 @@ func (o options) takes(r replacement) ([]string, error) {
 // checkKept fails if a member has lost the claims that a request named, although the request was taken back.
 func checkKept(ctx context.Context, f *factory.Factory, s *target.Session, before requests) error {
 	seen, err := s.Observe(ctx, f)
-	if err != nil {
+	_, gone := before.split(seen.Snapshot.Groups)
+	if err != nil || len(gone) == 0 {
 		return err
 	}
-	var gone []string
-	for _, g := range seen.Snapshot.Groups {
-		for _, m := range g.Members {
-			if request, named := before[m.Name]; named && !holds(m, request) {
-				gone = append(gone, m.Name)
-			}
-		}
-	}
-	if len(gone) == 0 {
-		return nil
-	}
-	slices.Sort(gone)
 	return exit.With(exit.Aborted, fmt.Errorf("%s had left the database before the request was taken back, so it has new volumes", strings.Join(gone, ", ")))
 }

@@ -117,7 +117,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	request := check.Request{Action: "replace " + strings.Join(append(slices.Clone(o.members), o.allOf...), ", "), Refusal: err}
 	if err == nil {
 		request.Change = s.Intent.Replace(now, asked)
-		request.Fulfilled = func(ctx context.Context) error { return replaced(ctx, f, s, asked) }
+		request.Fulfilled = func(ctx context.Context) error { return checkReplaced(ctx, f, s, asked) }
 	}
 	return drive.Run(ctx, f, s, o.Options, request)
 }

@@ -100,7 +100,7 @@ func TestAsk(t *testing.T) {
 			}
 			for _, name := range c.want {
 				m, _ := r.find(name)
-				if !holds(m, asked[name]) {
+				if !m.HasClaimOf(asked[name].Claims) {
 					t.Errorf("%s: %+v, claims %+v", name, asked[name], m.Claims)
 				}
 			}

@@ -3,8 +3,6 @@
 package desired
 
 import (
-	"slices"
-
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
@@ -59,7 +57,7 @@ func (g Group) SpareFor(got state.Group) int {
 // when it was named. A member that the user does not ask for any more leaves for good.
 func (g Group) Replaces(m state.Member) bool {
 	r, named := g.Replacements[m.Name]
-	return named && g.InSpec(m.Ordinal) && slices.ContainsFunc(m.Claims, func(c state.Claim) bool { return slices.Contains(r.Claims, c.UID) })
+	return named && g.InSpec(m.Ordinal) && m.HasClaimOf(r.Claims)
 }
 
 // Size returns how many members the component is to have now. While there is no PD cluster, these are all members

@@ -30,9 +30,9 @@ func (c Component) MustReplaceData(m state.Member) bool {
 
 // CannotComeBack reports whether the member's process can do nothing to serve again. A tombstone
 // stays one. A member that PD does not list may be about to join for the first time. Its claims
-// must not be deleted while it does. That is excluded if it has run for long, or crashes, while all others serve. It is
-// excluded as well if a user has named the member, and its claim has the id of a member that PD has removed. PD never
-// takes such data again. A person may have removed a tombstone from PD's list.
+// must not be deleted while it does. A process is not about to join if the
+// process has run for long, or crashes, while all others serve. Nor is a member that a user has named, if its claim has
+// the id of a member that PD has removed. PD never takes such data again. A person may have removed a tombstone from PD's list.
 func (c Component) CannotComeBack(m state.Member) bool {
 	switch {
 	case m.Database.Removed():

@@ -12,7 +12,7 @@ func (c Component) WaitsForReplacement(m state.Member) bool {
 }
 
 // NextToReplace returns the member that is replaced next by its name. A store that leaves already comes before other
-// ones. All members are there before the next one begins, also a spare one, and members that are not wanted have left.
+// ones. Before the next member begins, a spare member is there, and members that are not wanted have left.
 // Otherwise more members would leave at the same time than the user allows. PD's leader comes last, because then its
 // leadership moves once, to a member with new data.
 func (c Component) NextToReplace() (state.Member, bool) {

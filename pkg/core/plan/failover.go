@@ -135,8 +135,7 @@ func (d *decision) gaveUp(m state.Member) bool {
 // since, it is the replacement itself.
 func (d *decision) gaveUpData(m state.Member) bool {
 	f, _ := d.Want.Failure(m.Name)
-	old := func(c state.Claim) bool { return slices.Contains(f.Claims, c.UID) }
-	return d.gaveUp(m) && (len(f.Claims) == 0 || slices.ContainsFunc(m.Claims, old))
+	return d.gaveUp(m) && (len(f.Claims) == 0 || m.HasClaimOf(f.Claims))
 }
 
 // giveUp records members that are lost. For members that may come back by themselves giveUp reports

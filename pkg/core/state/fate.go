@@ -77,6 +77,11 @@ func (m Member) WasKnown() bool {
 	return slices.ContainsFunc(m.Claims, func(c Claim) bool { return c.Identity.Labels[m.Kind.IDLabel()] != "" })
 }
 
+// HasClaimOf reports whether a member has one of the claims with some UIDs.
+func (m Member) HasClaimOf(uids []string) bool {
+	return slices.ContainsFunc(m.Claims, func(c Claim) bool { return slices.Contains(uids, c.UID) })
+}
+
 // MarkedClaims returns the claims of a member that a scale-in has marked.
 func (m Member) MarkedClaims() []Claim {
 	var marked []Claim
