@@ -57,8 +57,9 @@ when and by what evidence, what becomes of each and when, and failovers under wa
 
 "run" gives members up that have been down for five minutes, and TiKV stores five
 minutes after PD calls them Down. It waits for those that are not due yet; --now does
-not. A member of PD is removed from PD, and comes back with new data. A store or a
-TiDB server gets a replacement beside it. No more members are given up than
+not. A member of PD is removed from PD, and comes back with new data; if its pod
+cannot start, a further member is added. A store or a TiDB server gets a replacement
+beside it. No more members are given up than
 maxFailoverCount allows, and none whose pod is of the revision that is being rolled
 out, unless another member serves with it.
 
