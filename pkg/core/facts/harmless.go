@@ -43,9 +43,10 @@ func (c Component) agreed(m state.Member) bool {
 	return !both.IsZero() && c.Heard(m) && c.All.At.Sub(both) >= Settling
 }
 
-// downForLong reports whether, in addition, one of the two has said so for long.
+// downForLong reports whether, in addition, one of the two has said so for long. The restarts of a pod count as well.
+// Each crash sets the time of the last change of the pod again, so that no run would ever see ten minutes of it.
 func (c Component) downForLong(m state.Member) bool {
-	return c.agreed(m) && c.All.At.Sub(c.Reported(m).First) >= TimeToServe
+	return c.agreed(m) && c.All.At.Sub(c.lastingEvidence(m).First) >= TimeToServe
 }
 
 // FreeAt returns when a restart of a member is harmless by evidence that agrees already and is not old
@@ -57,7 +58,7 @@ func (c Component) FreeAt(m state.Member) time.Time {
 	}
 	at := Later(e.Both.Add(Settling), c.StoresHeard(m))
 	if c.Want.Kind.Data() != topology.None && !c.PeersServe(m) {
-		at = Later(at, e.First.Add(TimeToServe))
+		at = Later(at, c.lastingEvidence(m).First.Add(TimeToServe))
 	}
 	return at
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
@@ -28,6 +29,9 @@ func (d *decision) replaceLostData() verdict {
 			v = v.plus(d.withNewData(m))
 		}
 	}
+	if d.Want.Kind.Data() == topology.Raft && v.idle() {
+		v = d.joinsWithOldData(members)
+	}
 	if d.Want.Kind.Data() == topology.Raft && !v.idle() {
 		return v
 	}
@@ -42,6 +46,22 @@ func (d *decision) replaceLostData() verdict {
 			v = v.plus(d.scaleOut()) // its regions may need the room
 		}
 		return v
+	}
+	return v
+}
+
+// joinsWithOldData waits for voters that PD has removed and whose processes run with their old data. PD never takes such
+// a voter again. It may be another one that joins for the first time, so it has the time to join before its data is
+// replaced. Without this wait a run would end as converged, though fewer voters serve than the user wants.
+func (d *decision) joinsWithOldData(members []state.Member) verdict {
+	var v verdict
+	for _, m := range members {
+		if !d.Kept(m) || !m.RemovalIrreversible() || len(m.Claims) == 0 || m.Pod == nil || m.Pod.Terminating || m.Pod.Started.IsZero() {
+			continue
+		}
+		if due := m.Pod.Started.Add(facts.Registering); d.All.At.Before(due) {
+			v.gates = append(v.gates, d.untilDeadline(m, "gets new data", m.Pod.Started, due))
+		}
 	}
 	return v
 }
