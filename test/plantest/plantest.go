@@ -62,7 +62,7 @@ func with(members map[topology.Kind]int) *Cluster {
 			Exists: true, UID: "set-" + string(kind), Observed: true, Replicas: n, Partition: n, UpdateRevision: "v1", CurrentRevision: "v1",
 		}}
 		if kind.Data() != topology.None {
-			g.Set.Volumes = map[string]topology.Size{kind.DataVolume(): 1 << 30}
+			g.Set.Volumes = map[string]state.ClaimTemplate{kind.DataVolume(): {Size: 1 << 30}}
 		}
 		for i := range n {
 			g.Members = append(g.Members, c.member(kind, i))
@@ -190,7 +190,7 @@ func (c *Cluster) Add(kind topology.Kind) *state.Member {
 func (c *Cluster) Volumes(kind topology.Kind, have, want topology.Size) *Cluster {
 	name := string(kind)
 	c.Want(kind).Volumes = []topology.Volume{{Name: name, Size: want, Field: "spec." + name + ".requests.storage"}}
-	c.Set(kind, func(s *state.Set) { s.Volumes = map[string]topology.Size{name: have} })
+	c.Set(kind, func(s *state.Set) { s.Volumes = map[string]state.ClaimTemplate{name: {Size: have}} })
 	for i := range c.Seen.Groups[kind].Members {
 		for j := range c.Seen.Groups[kind].Members[i].Claims {
 			claim := &c.Seen.Groups[kind].Members[i].Claims[j]

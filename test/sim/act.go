@@ -240,7 +240,7 @@ func (w *Model) apply(s step.Apply) error {
 	default:
 		if s.Object.Drift == desired.Missing {
 			return w.make(k, setSpec{
-				replicas: s.Replicas, partition: s.Replicas, size: intent.Size[k],
+				replicas: s.Replicas, partition: s.Replicas, size: intent.Size[k], class: intent.Class[k],
 				template: template, manual: intent.Manual[k],
 			})
 		}

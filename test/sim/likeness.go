@@ -13,7 +13,8 @@ import (
 type likeness struct {
 	members [limit]labelled
 	size    int
-	volumes map[string]topology.Size
+	class   int
+	volumes map[string]state.ClaimTemplate
 }
 
 type labelled struct {
@@ -50,12 +51,12 @@ func (w *Model) knownAs(k kind, i int, id uint64) uint64 {
 	return c.label
 }
 
-// sizes are those of a StatefulSet's claim templates.
-func (t *likeness) sizes(k kind, size int) map[string]topology.Size {
-	if t.size != size {
-		t.size, t.volumes = size, nil
+// templates are a StatefulSet's claim templates.
+func (t *likeness) templates(k kind, size, class int) map[string]state.ClaimTemplate {
+	if t.size != size || t.class != class {
+		t.size, t.class, t.volumes = size, class, nil
 		if size > 0 {
-			t.volumes = map[string]topology.Size{kinds[k].DataVolume(): topology.Size(size) * gi}
+			t.volumes = map[string]state.ClaimTemplate{kinds[k].DataVolume(): {Size: topology.Size(size) * gi, Class: classNamed(class)}}
 		}
 	}
 	return t.volumes

@@ -168,6 +168,7 @@ type Intent struct {
 	Replicas [components]int
 	Template [components]string
 	Size     [components]int // of each volume, in Gi
+	Class    [components]int // the storage class of the volumes, by a number
 	Paused   bool
 	// PausedUntil is when the pause ends by itself, 0 for never.
 	PausedUntil int64

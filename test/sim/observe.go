@@ -184,7 +184,7 @@ func (w *Model) observeGroup(k kind) state.Group {
 		Observed: s.observed == s.generation, UpdateRevision: s.update, CurrentRevision: s.current,
 		Template: s.applied(),
 	}}
-	g.Set.Volumes = w.likeness[k].sizes(k, s.spec.size)
+	g.Set.Volumes = w.likeness[k].templates(k, s.spec.size, s.spec.class)
 	n := s.spec.replicas
 	for i := range limit {
 		if w.pods[k][i] != nil || w.claims[k][i] != nil || w.inDatabase(k, i) {

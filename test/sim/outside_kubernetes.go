@@ -16,6 +16,7 @@ type WrittenSet struct {
 	Replicas   int
 	Partition  int
 	Size       int // of each volume, in Gi
+	Class      int // of each volume
 	Template   string
 	Manual     bool // OnDelete
 	InBatches  bool // because a run of the engine restarts the pods in batches
@@ -32,7 +33,7 @@ func (w *Model) WriteSet(component topology.Kind, written WrittenSet) {
 	}
 	w.judgeSetWritten(component, written)
 	spec := setSpec{
-		replicas: min(written.Replicas, limit), partition: written.Partition, size: written.Size, template: written.Template,
+		replicas: min(written.Replicas, limit), partition: written.Partition, size: written.Size, class: written.Class, template: written.Template,
 		manual: written.Manual, batches: written.InBatches,
 	}
 	if s.exists && s.uid != written.UID {
@@ -93,7 +94,7 @@ func (w *Model) ShownSet(component topology.Kind) ShownSet {
 	return ShownSet{
 		Exists: s.exists, UID: s.uid, Leaving: s.leaving, Observed: int64(s.observed), Current: s.current, Update: s.update,
 		Spec: WrittenSet{
-			UID: s.uid, Generation: int64(s.generation), Replicas: s.spec.replicas, Partition: s.spec.partition, Size: s.spec.size,
+			UID: s.uid, Generation: int64(s.generation), Replicas: s.spec.replicas, Partition: s.spec.partition, Size: s.spec.size, Class: s.spec.class,
 			Template: s.spec.template, Manual: s.spec.manual, InBatches: s.spec.batches, Ordered: w.Ordered[k],
 		},
 	}

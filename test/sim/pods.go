@@ -31,7 +31,7 @@ type set struct {
 
 type setSpec struct {
 	replicas, partition int
-	size                int // of the claims of new pods
+	size, class         int // of the claims of new pods
 	template            string
 	manual              bool // OnDelete
 	batches             bool // because a run of the engine restarts the pods in batches
@@ -112,6 +112,7 @@ type claim struct {
 	lost    bool   // it is bound to a host that is lost for good
 
 	requested, capacity int   // in Gi
+	class               int   // the storage class
 	growAt              int64 // when the storage has made it larger
 	// markedLate: a request that came late has marked it. Nothing is deleted for a mark alone: PD is asked once more.
 	markedLate bool
@@ -239,7 +240,7 @@ func (w *Model) create(k kind, i int) {
 		}
 		if c == nil {
 			name := fmt.Sprintf("%s-%s", kinds[k].DataVolume(), w.names[k][i])
-			w.claims[k][i] = &claim{name: name, mounted: []string{name}, uid: w.uid(), made: w.t, goneAt: never, requested: w.sets[k].seen.size, capacity: w.sets[k].seen.size}
+			w.claims[k][i] = &claim{name: name, mounted: []string{name}, uid: w.uid(), made: w.t, goneAt: never, requested: w.sets[k].seen.size, capacity: w.sets[k].seen.size, class: w.sets[k].seen.class}
 		}
 	}
 	w.pods[k][i] = &pod{

@@ -32,8 +32,12 @@ func (w *Model) Replace(name string, spare bool) {
 	w.replaced[name] = topology.MemberReplacement{Claims: []string{c.uid}, At: w.Now(), Spare: spare}
 }
 
-// replaceAny is the user who asks for new volumes of any member.
+// replaceAny is the user who asks for new volumes of any member, and now and then for other volumes of all.
 func (w *Model) replaceAny() {
+	if w.rng.IntN(4) == 0 {
+		w.otherVolumes()
+		return
+	}
 	if k, i, p := w.anyPod(); p != nil && k.data() != topology.None && i < w.Intent.Replicas[k] {
 		w.Replace(w.names[k][i], k.data() == topology.Store && w.rng.IntN(2) == 0)
 	}

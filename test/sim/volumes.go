@@ -35,12 +35,30 @@ func (w *Model) resizeSome() {
 	w.Resize(kinds[k], size)
 }
 
+// classNamed is the name of a storage class.
+func classNamed(class int) string { return "class-" + strconv.Itoa(class) }
+
+// otherVolumes is the user who asks for volumes of another storage class and perhaps of another size, and for the
+// replacement of all members.
+func (w *Model) otherVolumes() {
+	k := kind(w.rng.IntN(2))
+	if w.Intent.Size[k] == 0 {
+		return
+	}
+	w.Intent.Class[k]++
+	w.Intent.Size[k] = max(w.Intent.Size[k]+w.rng.IntN(5)-2, 1)
+	w.note("user: volumes of %s of class %d and %d Gi", kinds[k].Title(), w.Intent.Class[k], w.Intent.Size[k])
+	for i := range min(w.Intent.Replicas[k], limit) {
+		w.Replace(w.names[k][i], kinds[k].Data() == topology.Store)
+	}
+}
+
 // volumes are what is wanted of a component's claims.
 func (w *Model) volumes(k kind) []topology.Volume {
 	if w.Intent.Size[k] == 0 {
 		return nil
 	}
-	return []topology.Volume{{Name: kinds[k].DataVolume(), Size: topology.Size(w.Intent.Size[k]) * gi}}
+	return []topology.Volume{{Name: kinds[k].DataVolume(), Size: topology.Size(w.Intent.Size[k]) * gi, Class: classNamed(w.Intent.Class[k])}}
 }
 
 // growVolumes is the storage: a volume grows a while after it was asked to, on
@@ -56,7 +74,7 @@ func (w *Model) growVolumes(k kind) {
 func (w *Model) observeClaim(k kind, c *claim) state.Claim {
 	out := state.Claim{
 		Name: c.name, UID: c.uid, Version: strconv.Itoa(c.changes), Marked: c.marked, Terminating: c.goneAt != never,
-		Template: kinds[k].DataVolume(), Class: "standard", Growth: state.Growable, Bound: true,
+		Template: kinds[k].DataVolume(), Class: classNamed(c.class), Growth: state.Growable, Bound: true,
 		Requested: topology.Size(c.requested) * gi, Capacity: topology.Size(c.capacity) * gi,
 	}
 	if c.capacity < c.requested {
@@ -90,7 +108,7 @@ func (w *Model) recreate(s step.RecreateSet) error {
 		return errConflict
 	}
 	for i := range min(s.Replicas, limit) {
-		if c := w.claims[k][i]; c != nil && c.goneAt == never && max(c.requested, c.capacity) < size {
+		if c := w.claims[k][i]; c != nil && c.goneAt == never && !w.replaces(k, i) && max(c.requested, c.capacity) < size {
 			return errConflict
 		}
 	}
@@ -104,7 +122,10 @@ func (w *Model) recreate(s step.RecreateSet) error {
 		w.kill()
 		return errKilled
 	}
-	spec.partition, spec.size = spec.replicas, max(spec.size, size)
+	if spec.partition = spec.replicas; size > spec.size || w.replacesAny(k) {
+		spec.size = size
+	}
+	spec.class = w.view.intent.Class[k]
 	return w.make(k, spec)
 }
 
@@ -143,8 +164,9 @@ func (w *Model) judgeRecreate(s step.RecreateSet, say sayer) {
 	if w.seen.intent.Paused && w.Intent.Paused {
 		say("recreate", "the cluster is paused")
 	}
-	if max(w.seen.intent.Size[k], w.Intent.Size[k]) <= set.spec.size {
-		say("recreate", "its claims are as large as wanted")
+	other := w.seen.intent.Class[k] != set.spec.class || w.Intent.Class[k] != set.spec.class
+	if !other && !w.replacesAny(k) && max(w.seen.intent.Size[k], w.Intent.Size[k]) <= set.spec.size {
+		say("recreate", "its claims are as wanted")
 	}
 	shown := groupOf(w.view.wanted, k).Size() // with those that replace others
 	if n := set.spec.replicas; n != shown && n != groupOf(w.wanted(), k).Size() {
@@ -165,6 +187,9 @@ func (w *Model) restOfVolumes(k kind) {
 	want := w.Intent.Size[k]
 	if have := w.sets[k].spec.size; have < want || have > want && !w.sets[k].late {
 		w.broke("rest", "%s has claims of %d Gi for new members, not of %d", kinds[k].Title(), have, want)
+	}
+	if have := w.sets[k].spec.class; have != w.Intent.Class[k] {
+		w.broke("rest", "%s has claims of class %d for new members, not of %d", kinds[k].Title(), have, w.Intent.Class[k])
 	}
 	for i, c := range w.claims[k] {
 		if c != nil && i < w.Intent.Replicas[k] && c.capacity < want {

@@ -3,6 +3,7 @@
 package preview
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -138,15 +139,28 @@ func (p Preview) batches(g desired.Group, got state.Group) [][]string {
 	return all
 }
 
-// volumes says which volumes of a component grow.
+// volumes says which volumes of a component change.
 func volumes(g desired.Group, got state.Group) (all []string) {
 	for _, v := range g.Volumes {
-		if have, ok := got.Set.Volumes[v.Name]; ok && have != v.Size {
-			all = append(all, fmt.Sprintf("volumes %s from %s to %s, without a restart", v.Name, have, v.Size))
+		have, ok := got.Set.Volumes[v.Name]
+		class := v.Class != "" && v.Class != have.Class
+		switch {
+		case !ok:
+		case class && have.Size != v.Size:
+			all = append(all, fmt.Sprintf("new volumes %s of class %s and %s in place of class %s and %s", v.Name, v.Class, v.Size, named(have.Class), have.Size))
+		case class:
+			all = append(all, fmt.Sprintf("new volumes %s of class %s in place of class %s", v.Name, v.Class, named(have.Class)))
+		case have.Size > v.Size:
+			all = append(all, fmt.Sprintf("new volumes %s of %s in place of %s", v.Name, v.Size, have.Size))
+		case have.Size < v.Size:
+			all = append(all, fmt.Sprintf("volumes %s from %s to %s, without a restart", v.Name, have.Size, v.Size))
 		}
 	}
 	return all
 }
+
+// named returns the name of a storage class for the user.
+func named(class string) string { return cmp.Or(class, "(default)") }
 
 func (c change) String() string {
 	switch {

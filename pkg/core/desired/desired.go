@@ -3,6 +3,8 @@
 package desired
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
@@ -59,6 +61,9 @@ func (g Group) Replaces(m state.Member) bool {
 	r, named := g.Replacements[m.Name]
 	return named && g.InSpec(m.Ordinal) && m.HasClaimOf(r.Claims)
 }
+
+// ReplacesAny reports whether a user has asked for new volumes of a member that has its old ones.
+func (g Group) ReplacesAny(got state.Group) bool { return slices.ContainsFunc(got.Members, g.Replaces) }
 
 // Size returns how many members the component is to have now. While there is no PD cluster, these are all members
 // that bootstrap PD, wanted or not. The reason is that PD needs more than half of them.

@@ -13,7 +13,8 @@ func (c Component) WaitsForReplacement(m state.Member) bool {
 
 // NextToReplace returns the member that is replaced next by its name. A store that leaves already comes before other
 // ones. Before the next member begins, a spare member is there, and members that are not wanted have left.
-// Otherwise more members would leave at the same time than the user allows. PD's leader comes last, because then its
+// Otherwise more members would leave at the same time than the user allows. The claim templates are as wanted as well,
+// because the claims of the next member are made from these. PD's leader comes last, because then its
 // leadership moves once, to a member with new data.
 func (c Component) NextToReplace() (state.Member, bool) {
 	if len(c.Want.Replacements) == 0 {
@@ -23,7 +24,7 @@ func (c Component) NextToReplace() (state.Member, bool) {
 	if m, ok := c.Highest(leaves); ok {
 		return m, true
 	}
-	if !c.Want.Ordinals().Same(c.Got.Set.Ordinals()) {
+	if !c.Want.Ordinals().Same(c.Got.Set.Ordinals()) || c.TemplatesDiffer() {
 		return state.Member{}, false
 	}
 	follows := func(m state.Member) bool { return c.WaitsForReplacement(m) && !m.Database.Leader }

@@ -38,7 +38,7 @@ func resizeClaim(w *world, s step.ResizeClaim) {
 // claim makes the claims of a member that it does not have yet.
 func (w *world) claim(set state.Set, m *state.Member) []string {
 	var names []string
-	for template, size := range set.Volumes {
+	for template, from := range set.Volumes {
 		name := template + "-" + m.Name
 		names = append(names, name)
 		if slices.ContainsFunc(m.Claims, func(c state.Claim) bool { return c.Name == name }) {
@@ -46,7 +46,7 @@ func (w *world) claim(set state.Set, m *state.Member) []string {
 		}
 		w.made = append(w.made, name)
 		m.Claims = append(m.Claims, state.Claim{
-			Name: name, UID: w.uid(), Template: template, Bound: true, Growth: state.Growable, Requested: size, Capacity: size,
+			Name: name, UID: w.uid(), Template: template, Bound: true, Growth: state.Growable, Class: from.Class, Requested: from.Size, Capacity: from.Size,
 		})
 	}
 	slices.Sort(names)

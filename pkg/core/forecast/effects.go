@@ -146,7 +146,7 @@ func (w *world) applySet(s step.Apply, g *desired.Group) {
 			revision := w.uid()
 			*set = state.Set{
 				Exists: true, UID: w.uid(), Made: w.snap.At, Replicas: s.Replicas, Start: g.Start, Slots: g.Slots, Ordered: set.Ordered,
-				UpdateRevision: revision, CurrentRevision: revision, Volumes: sizes(g),
+				UpdateRevision: revision, CurrentRevision: revision, Volumes: templates(g),
 			}
 		} else if set.Template != g.Template {
 			set.UpdateRevision = w.uid()
@@ -174,11 +174,11 @@ func (w *world) putBack(k topology.Kind, g *desired.Group) {
 	g.PutBack = desired.Object{}
 }
 
-// sizes returns the sizes in the claim templates of a component.
-func sizes(g *desired.Group) map[string]topology.Size {
-	all := map[string]topology.Size{}
+// templates returns the claim templates of a component.
+func templates(g *desired.Group) map[string]state.ClaimTemplate {
+	all := map[string]state.ClaimTemplate{}
 	for _, v := range g.Volumes {
-		all[v.Name] = v.Size
+		all[v.Name] = state.ClaimTemplate{Size: v.Size, Class: v.Class}
 	}
 	return all
 }
@@ -238,7 +238,7 @@ func deleteSet(w *world, s step.DeleteSet) {
 
 func recreateSet(w *world, s step.RecreateSet) {
 	w.set(s.Component, func(set *state.Set) {
-		set.UID, set.Made, set.Volumes = w.uid(), w.snap.At, sizes(w.group(s.Component))
+		set.UID, set.Made, set.Volumes = w.uid(), w.snap.At, templates(w.group(s.Component))
 		set.CurrentRevision = set.UpdateRevision
 	})
 }

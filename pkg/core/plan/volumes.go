@@ -46,7 +46,7 @@ func (sc Scope) volumes() verdict {
 // grow requests a larger volume, or waits for one that was requested.
 func (sc Scope) grow(m state.Member, c state.Claim) verdict {
 	want, ok := sc.Want.Volume(c.Template)
-	if !ok || c.Marked || c.Terminating {
+	if !ok || c.Marked || c.Terminating || sc.Want.ReplacesClaim(c.UID) {
 		return verdict{}
 	}
 	if !sc.LacksSize(c) && (c.Capacity >= want.Size || !c.Bound) {
@@ -88,16 +88,17 @@ func Rigid(c state.Claim) string {
 	return fmt.Sprintf("storage class %s does not let volumes grow", c.Class)
 }
 
-// recreate recreates the StatefulSet if its claim templates are too small. It never does for a
-// smaller size, because claims cannot become smaller.
+// recreate recreates the StatefulSet if its claim templates are not as wanted. Only members that are replaced get claims
+// of another class or of a smaller size. The spec is refused if the user has not asked for the replacement of a member
+// with such a claim.
 func (sc Scope) recreate() verdict {
 	set := sc.Got.Set
-	if set.Terminating || !sc.HasOutgrown() {
+	if set.Terminating || !sc.TemplatesDiffer() {
 		return verdict{}
 	}
 	if busy := sc.busy(); busy != "" {
 		return wait(Gate{
-			Component: sc.Want.Kind, Reason: StatefulSetRecreated, Want: "StatefulSet recreated with larger claims",
+			Component: sc.Want.Kind, Reason: StatefulSetRecreated, Want: "StatefulSet recreated with other claim templates",
 			Observed: "queued behind " + busy, waitsForOthers: true,
 		})
 	}
@@ -119,7 +120,7 @@ func (sc Scope) busy() string {
 		return "scaling"
 	}
 	for _, m := range sc.Got.InSet() {
-		if m.Marked() || m.RemovalIrreversible() || m.Database.State == state.StoreOffline {
+		if !sc.Want.Replaces(m) && (m.Marked() || m.RemovalIrreversible() || m.Database.State == state.StoreOffline) {
 			return "the removal of " + m.Name
 		}
 	}

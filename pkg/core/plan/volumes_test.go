@@ -65,7 +65,7 @@ func TestLargerVolumes(t *testing.T) {
 		{Name: "tidb-S2: all stores are down, and their volumes grow", Cluster: with(func(c *plantest.Cluster) {
 			c.Volumes(tikv, 10*gi, 20*gi).Down(time.Hour, "t-tikv-0", "t-tikv-1", "t-tikv-2", "t-tikv-3")
 			claims(c, tikv, func(c *state.Claim) { c.Requested, c.Resizing = 20*gi, "the node has to resize the filesystem" })
-			c.Set(tikv, func(s *state.Set) { s.Volumes["tikv"] = 20 * gi })
+			c.Set(tikv, func(s *state.Set) { s.Volumes["tikv"] = state.ClaimTemplate{Size: 20 * gi} })
 		})},
 		{Name: "all have been asked, some are there: the StatefulSet", Cluster: with(func(c *plantest.Cluster) {
 			grown(c)
@@ -73,13 +73,13 @@ func TestLargerVolumes(t *testing.T) {
 		})},
 		{Name: "a volume does not grow", Cluster: with(func(c *plantest.Cluster) {
 			grown(c)
-			c.Set(tikv, func(s *state.Set) { s.Volumes["tikv"] = 20 * gi })
+			c.Set(tikv, func(s *state.Set) { s.Volumes["tikv"] = state.ClaimTemplate{Size: 20 * gi} })
 			m := c.Member("t-tikv-1")
 			m.Claims[0].Capacity, m.Claims[0].Resizing, m.Claims[0].Since = 10*gi, "resizing fails: out of disks", plantest.Now.Add(-time.Hour)
 		})},
 		{Name: "a waiting volume does not hold back the rollout of another component", Cluster: with(func(c *plantest.Cluster) {
 			grown(c)
-			c.Set(tikv, func(s *state.Set) { s.Volumes["tikv"] = 20 * gi })
+			c.Set(tikv, func(s *state.Set) { s.Volumes["tikv"] = state.ClaimTemplate{Size: 20 * gi} })
 			c.Member("t-tikv-1").Claims[0].Capacity = 10 * gi
 			c.Roll(tidb)
 		})},
@@ -109,14 +109,14 @@ func TestLargerVolumes(t *testing.T) {
 			c.Want(tikv).Manual = true
 		})},
 		{Name: "a class that lets nothing grow, the template is as wanted", Cluster: with(func(c *plantest.Cluster) {
-			c.Volumes(tikv, 10*gi, 20*gi).Set(tikv, func(s *state.Set) { s.Volumes["tikv"] = 20 * gi })
+			c.Volumes(tikv, 10*gi, 20*gi).Set(tikv, func(s *state.Set) { s.Volumes["tikv"] = state.ClaimTemplate{Size: 20 * gi} })
 			claims(c, tikv, func(c *state.Claim) { c.Growth = state.NotGrowable })
 			c.Member("t-tikv-1").Claims[0].Class = ""
 			c.Roll(tidb)
 		})},
 		{Name: "a static volume that is larger than its claim says", Cluster: with(func(c *plantest.Cluster) {
 			c.Volumes(tikv, 10*gi, 10*gi).Want(tikv).Volumes[0].Size = 20 * gi
-			c.Set(tikv, func(s *state.Set) { s.Volumes["tikv"] = 20 * gi })
+			c.Set(tikv, func(s *state.Set) { s.Volumes["tikv"] = state.ClaimTemplate{Size: 20 * gi} })
 			claims(c, tikv, func(c *state.Claim) { c.Class, c.Growth, c.Capacity = "", state.NotGrowable, 100*gi })
 		})},
 		{Name: "a class that may not be read: Kubernetes reports it", Cluster: with(func(c *plantest.Cluster) {
@@ -132,7 +132,7 @@ func TestLargerVolumes(t *testing.T) {
 		{Name: "what a removed member left behind stays as it is", Cluster: with(func(c *plantest.Cluster) {
 			c.Volumes(tikv, 10*gi, 20*gi)
 			claims(c, tikv, func(c *state.Claim) { c.Requested, c.Capacity = 20*gi, 20*gi })
-			c.Set(tikv, func(s *state.Set) { s.Volumes["tikv"] = 20 * gi })
+			c.Set(tikv, func(s *state.Set) { s.Volumes["tikv"] = state.ClaimTemplate{Size: 20 * gi} })
 			m := c.Add(tikv)
 			m.Database = state.Database{Presence: state.Absent}
 			m.Claims[0].Marked, m.Claims[0].Template = true, "tikv"

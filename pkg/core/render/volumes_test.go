@@ -97,10 +97,10 @@ func TestRecreated(t *testing.T) {
 	before := live.DeepCopy()
 	wanted := setOf(t, want(t, load(t, "basic", storage("20Gi")), nothing(), state.Snapshot{}), topology.TiKV)
 
-	if !Outgrown(live, wanted) || Outgrown(wanted, live) {
-		t.Error("Outgrown is true for the wrong direction")
+	if !TemplatesDiffer(live, wanted, false) || TemplatesDiffer(wanted, live, false) || !TemplatesDiffer(wanted, live, true) {
+		t.Error("TemplatesDiffer is wrong")
 	}
-	got := Recreated(live, wanted)
+	got := Recreated(live, wanted, false)
 	if !equality.Semantic.DeepEqual(live, before) {
 		t.Error("the live one was changed")
 	}
@@ -108,7 +108,7 @@ func TestRecreated(t *testing.T) {
 		t.Errorf("metadata %+v", got.ObjectMeta)
 	}
 	size := got.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests.Storage()
-	if size.String() != "20Gi" || Outgrown(got, wanted) {
+	if size.String() != "20Gi" || TemplatesDiffer(got, wanted, true) {
 		t.Errorf("claims of %s", size)
 	}
 	got.Spec.VolumeClaimTemplates = live.Spec.VolumeClaimTemplates
@@ -119,10 +119,22 @@ func TestRecreated(t *testing.T) {
 		t.Error("the record of what was applied changed")
 	}
 
-	t.Run("tidb-B20 never smaller", func(t *testing.T) {
+	for _, shrink := range []bool{false, true} {
 		less := setOf(t, want(t, load(t, "basic", storage("5Gi")), nothing(), state.Snapshot{}), topology.TiKV)
-		if got := Recreated(live, less); got.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests.Storage().String() != "10Gi" {
-			t.Error("the claim template became smaller")
+		got := Recreated(live, less, shrink).Spec.VolumeClaimTemplates[0].Spec.Resources.Requests.Storage().String()
+		if want := map[bool]string{false: "10Gi", true: "5Gi"}[shrink]; got != want {
+			t.Errorf("tidb-B20 shrink %t: claims of %s, want %s", shrink, got, want)
+		}
+	}
+	t.Run("another class", func(t *testing.T) {
+		class := "fast"
+		wanted.Spec.VolumeClaimTemplates[0].Spec.StorageClassName = &class
+		if !TemplatesDiffer(live, wanted, false) {
+			t.Error("the class makes no difference")
+		}
+		got := Recreated(live, wanted, false)
+		if have := got.Spec.VolumeClaimTemplates[0].Spec.StorageClassName; have == nil || *have != class || TemplatesDiffer(got, wanted, true) {
+			t.Errorf("class %v", have)
 		}
 	})
 }

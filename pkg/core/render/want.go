@@ -80,6 +80,8 @@ func wantGroup(
 		return desired.Group{}, RefusedError{}, err
 	}
 	refused := append(config.refused, immutable(comp, set, have, snap.Groups[g.Kind])...)
+	claims, help := needsNewClaims(comp, live, snap.Groups[g.Kind])
+	refused = append(refused, claims...)
 	refused = append(refused, unstartable(comp, set)...)
 	refused = append(refused, topology.InvalidSysctls(comp.spec.PodSecurityContext(), field.NewPath("spec", string(g.Kind), "podSecurityContext"))...)
 
@@ -113,7 +115,7 @@ func wantGroup(
 		wanted.Config = []desired.Object{o}
 	}
 	wanted.Services = serviceObjects(comp.services, have)
-	return wanted, RefusedError{refused, config.remedy}, nil
+	return wanted, RefusedError{refused, append(config.remedy, help...)}, nil
 }
 
 func serviceObjects(services []*corev1.Service, have state.Existing) []desired.Object {

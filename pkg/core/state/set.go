@@ -55,8 +55,8 @@ type Set struct {
 	// Writer is "" where the API server has not recorded it.
 	Writer  string
 	Written time.Time
-	// Volumes are the sizes in its claim templates, by their names.
-	Volumes map[string]topology.Size
+	// Volumes are its claim templates, by their names.
+	Volumes map[string]ClaimTemplate
 }
 
 // Staying returns the members with a pod that is not being deleted.
@@ -204,4 +204,10 @@ func (s Set) Next(ordinal int) string {
 // revision in any case.
 func (s Set) Completed() bool {
 	return s.Manual || s.CurrentRevision == s.UpdateRevision
+}
+
+// ClaimTemplate is from what Kubernetes makes the claims of new members.
+type ClaimTemplate struct {
+	Size  topology.Size
+	Class string // "" for the default class
 }

@@ -207,7 +207,7 @@ func (s DeleteSet) String() string {
 	return fmt.Sprintf("delete StatefulSet %s and its pods, their data stays", s.Name)
 }
 
-// RecreateSet deletes a StatefulSet, but not its pods, and creates it again with larger claim
+// RecreateSet deletes a StatefulSet, but not its pods, and creates it again with other claim
 // templates. Claim templates cannot be changed in place. The rest stays as it is, so that the new
 // StatefulSet adopts the pods and restarts none.
 type RecreateSet struct {
@@ -227,5 +227,5 @@ func (RecreateSet) Disruptive() bool { return true }
 func (RecreateSet) Quiet() bool { return false }
 
 func (s RecreateSet) String() string {
-	return fmt.Sprintf("recreate StatefulSet %s with larger volumes, keeping its pods", s.Name)
+	return fmt.Sprintf("recreate StatefulSet %s with other claim templates, keeping its pods", s.Name)
 }

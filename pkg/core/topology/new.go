@@ -104,7 +104,7 @@ func group(tc *v1alpha1.TidbCluster, k Kind, spec component) Group {
 		Manual:   spec.accessor.StatefulSetUpdateStrategy() == appsv1.OnDeleteStatefulSetStrategyType,
 		ScaleOut: atOnce(spec.scale.ScaleOutParallelism),
 		ScaleIn:  atOnce(spec.scale.ScaleInParallelism),
-		Volumes:  volumes(k, spec.disks, spec.volumes),
+		Volumes:  volumes(k, spec),
 
 		MaxFailures: count(spec.failovers),
 	}

@@ -22,6 +22,8 @@ type component struct {
 	disks     []disk // with the data; none where members keep none
 	volumes   []v1alpha1.StorageVolume
 	class     *string // the storage class
+	// attributes is the VolumeAttributesClass.
+	attributes *string
 	subDir    string  // the directory of the data in its volume
 	scale     v1alpha1.ScalePolicy
 	failovers *int32                  // the maximum number
@@ -37,6 +39,8 @@ type disk struct {
 	// class is its own storage class, nil where it has the storage class of the component.
 	class   *string
 	classAt *field.Path
+	// attributes is its own VolumeAttributesClass.
+	attributes *string
 }
 
 // size returns the requested storage, and its field.

@@ -3,7 +3,6 @@ package topology
 import (
 	"fmt"
 
-	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
@@ -34,6 +33,8 @@ type Volume struct {
 	Size Size
 	// Field is the field of the spec with its size.
 	Field string
+	// Class is the storage class that the user asks for, "" for any.
+	Class string
 }
 
 // Volume returns a volume by the name of its claim template.
@@ -48,20 +49,42 @@ func (g Group) Volume(name string) (Volume, bool) {
 
 // volumes returns the volumes of a component: for its data, if it asks for storage, and what the
 // user adds. Validate reports a size that cannot be read.
-func volumes(k Kind, disks []disk, added []v1alpha1.StorageVolume) []Volume {
+func volumes(k Kind, spec component) []Volume {
 	var all []Volume
-	for _, d := range disks {
+	for _, d := range spec.disks {
 		if size, at, ok := d.size(); ok {
-			all = append(all, Volume{Name: d.volume, Size: SizeOf(size), Field: at.String()})
+			class := classWith(d.attributes, d.class)
+			if d.class == nil && d.attributes == nil {
+				class = classWith(spec.attributes, spec.class)
+			}
+			all = append(all, Volume{Name: d.volume, Size: SizeOf(size), Field: at.String(), Class: class})
 		}
 	}
-	for i, v := range added {
+	for i, v := range spec.volumes {
 		if size, err := resource.ParseQuantity(v.StorageSize); err == nil {
 			all = append(all, Volume{
 				Name: string(k) + "-" + v.Name, Size: SizeOf(size),
 				Field: fmt.Sprintf("spec.%s.storageVolumes[%d].storageSize", k, i),
+				Class: classWith(given(v.VolumeAttributesClassName, spec.attributes), given(v.StorageClassName, spec.class)),
 			})
 		}
 	}
 	return all
+}
+
+// classWith returns the storage class that a volume is to have, "" for any. Beside a VolumeAttributesClass, another
+// storage class has no effect on a claim that exists, as in tidb-operator.
+func classWith(attributes, class *string) string {
+	if attributes != nil || class == nil {
+		return ""
+	}
+	return *class
+}
+
+// given returns a class of a volume, or the class of the component where the volume has none. An empty name is none.
+func given(own, component *string) *string {
+	if own != nil && *own != "" {
+		return own
+	}
+	return component
 }

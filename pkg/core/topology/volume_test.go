@@ -21,9 +21,20 @@ func TestSize(t *testing.T) {
 
 func TestVolumes(t *testing.T) {
 	requests := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("10Gi")}
-	g := Group{Volumes: volumes(TiKV, []disk{{volume: "tikv", requests: requests, at: field.NewPath("spec", "tikv")}}, []v1alpha1.StorageVolume{
-		{Name: "bad", StorageSize: "much"}, {Name: "wal", StorageSize: "2Gi"},
+	class, own, none := "disk", "fast", ""
+	g := Group{Volumes: volumes(TiKV, component{
+		class: &class,
+		disks: []disk{{volume: "tikv", requests: requests, at: field.NewPath("spec", "tikv")}},
+		volumes: []v1alpha1.StorageVolume{
+			{Name: "bad", StorageSize: "much"}, {Name: "wal", StorageSize: "2Gi", StorageClassName: &none},
+			{Name: "raft", StorageSize: "2Gi", StorageClassName: &own}, {Name: "modified", StorageSize: "2Gi", VolumeAttributesClassName: &own},
+		},
 	})}
+	for name, want := range map[string]string{"tikv": class, "tikv-wal": class, "tikv-raft": own, "tikv-modified": ""} {
+		if v, _ := g.Volume(name); v.Class != want {
+			t.Errorf("%s has class %q, want %q", name, v.Class, want)
+		}
+	}
 	if v, ok := g.Volume("tikv"); !ok || v.Size != 10<<30 || v.Field != "spec.tikv.requests.storage" {
 		t.Errorf("got %+v", v)
 	}

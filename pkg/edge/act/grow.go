@@ -58,6 +58,18 @@ func (a *Actor) resizeClaim(ctx context.Context, s step.ResizeClaim) error {
 	return nil
 }
 
+// shrinks reports whether claim templates may become smaller, because the user has asked for new claims.
+func (a *Actor) shrinks(k topology.Kind) bool {
+	g, _ := a.cluster.Group(k)
+	return len(g.Replacements) > 0
+}
+
+// replaces reports whether the user has asked for a new claim in place of this one.
+func (a *Actor) replaces(k topology.Kind, claim *corev1.PersistentVolumeClaim) bool {
+	g, _ := a.cluster.Group(k)
+	return g.ReplacesClaim(string(claim.UID))
+}
+
 func requested(claim *corev1.PersistentVolumeClaim) topology.Size {
 	return topology.SizeOf(*claim.Spec.Resources.Requests.Storage())
 }
@@ -78,7 +90,7 @@ func (a *Actor) recreateSet(ctx context.Context, s step.RecreateSet) error {
 		return err
 	}
 	object := "statefulset " + s.Name
-	_, err = a.kube.AppsV1().StatefulSets(a.cluster.Namespace).Create(ctx, render.Recreated(live, wanted),
+	_, err = a.kube.AppsV1().StatefulSets(a.cluster.Namespace).Create(ctx, render.Recreated(live, wanted, a.shrinks(s.Component)),
 		metav1.CreateOptions{FieldManager: fieldManager})
 	switch {
 	case apierrors.IsAlreadyExists(err):
@@ -105,7 +117,7 @@ func (a *Actor) orphan(ctx context.Context, s step.RecreateSet, wanted *appsv1.S
 		if err := a.ours(object, live); err != nil {
 			return false, err
 		}
-		if done = !render.Outgrown(live, wanted); done {
+		if done = !render.TemplatesDiffer(live, wanted, a.shrinks(s.Component)); done {
 			return false, nil
 		}
 		if err := sameSpec(object, live, s.Basis); err != nil {
@@ -141,8 +153,8 @@ func (a *Actor) replaceable(ctx context.Context, s step.RecreateSet, live, wante
 			if err != nil {
 				return err
 			}
-			if claim == nil || claim.DeletionTimestamp != nil {
-				continue // it does not exist, and will be created with the new size
+			if claim == nil || claim.DeletionTimestamp != nil || a.replaces(s.Component, claim) {
+				continue // the next claim of that name has the new size
 			}
 			size := topology.SizeOf(*template.Spec.Resources.Requests.Storage())
 			if there := topology.SizeOf(*claim.Status.Capacity.Storage()); max(requested(claim), there) < size {

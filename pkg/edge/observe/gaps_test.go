@@ -139,14 +139,15 @@ func TestMarkedClaim(t *testing.T) {
 	if got := claimState(claim, "tikv"); !got.Marked || !got.Terminating || got.Bound {
 		t.Errorf("got %+v", got)
 	}
-	sizes := templateSizes([]corev1.PersistentVolumeClaim{{
+	class := "fast"
+	templates := claimTemplates([]corev1.PersistentVolumeClaim{{
 		ObjectMeta: metav1.ObjectMeta{Name: "log"},
-		Spec: corev1.PersistentVolumeClaimSpec{Resources: corev1.VolumeResourceRequirements{
+		Spec: corev1.PersistentVolumeClaimSpec{StorageClassName: &class, Resources: corev1.VolumeResourceRequirements{
 			Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")},
 		}},
 	}})
-	if len(sizes) != 1 || sizes["log"] != gi {
-		t.Errorf("got %v", sizes)
+	if len(templates) != 1 || templates["log"] != (state.ClaimTemplate{Size: gi, Class: class}) {
+		t.Errorf("got %v", templates)
 	}
 }
 

@@ -37,7 +37,7 @@ func set(s *appsv1.StatefulSet) state.Set {
 		UpdateRevision:  s.Status.UpdateRevision,
 		CurrentRevision: s.Status.CurrentRevision,
 		Template:        render.Template(s),
-		Volumes:         templateSizes(s.Spec.VolumeClaimTemplates),
+		Volumes:         claimTemplates(s.Spec.VolumeClaimTemplates),
 	}
 	for _, f := range s.ManagedFields {
 		if f.Subresource == "" && f.Time != nil && !f.Time.Time.Before(out.Written) {

@@ -34,7 +34,7 @@ func TestWholeSet(t *testing.T) {
 	}
 	want := state.Set{
 		Exists: true, UID: "u", Generation: 4, Made: noon, Terminating: true, Replicas: 3, Observed: true, UpdateRevision: "new", CurrentRevision: "old",
-		Template: render.Template(s), Volumes: map[string]topology.Size{"tikv": 10 * gi},
+		Template: render.Template(s), Volumes: map[string]state.ClaimTemplate{"tikv": {Size: 10 * gi}},
 	}
 	if got := set(s); !reflect.DeepEqual(got, want) || got.Template == "" {
 		t.Errorf("got %+v, want %+v", got, want)

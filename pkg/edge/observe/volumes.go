@@ -100,10 +100,14 @@ func (o *Observer) readGrowth(ctx context.Context, class string) state.Growth {
 }
 
 // templateSizes returns the sizes in a StatefulSet's claim templates.
-func templateSizes(templates []corev1.PersistentVolumeClaim) map[string]topology.Size {
-	sizes := map[string]topology.Size{}
+func claimTemplates(templates []corev1.PersistentVolumeClaim) map[string]state.ClaimTemplate {
+	all := map[string]state.ClaimTemplate{}
 	for _, t := range templates {
-		sizes[t.Name] = topology.SizeOf(*t.Spec.Resources.Requests.Storage())
+		have := state.ClaimTemplate{Size: topology.SizeOf(*t.Spec.Resources.Requests.Storage())}
+		if t.Spec.StorageClassName != nil {
+			have.Class = *t.Spec.StorageClassName
+		}
+		all[t.Name] = have
 	}
-	return sizes
+	return all
 }
