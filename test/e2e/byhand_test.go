@@ -87,7 +87,11 @@ func (s environment) driven(t *testing.T, code int, args ...string) []event.Even
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Code != code && code != anyCode {
+	if code == anyCode {
+		return events
+	}
+	s.failed.note(args, code, r, texts(events))
+	if r.Code != code {
 		t.Fatalf("kubectl tidb %v: exit code %d, want %d\n%s\n%s", args, r.Code, code, texts(events), r.Stderr)
 	}
 	return events

@@ -79,6 +79,7 @@ func (s environment) tidb(t *testing.T, code int, args ...string) plugin.Result 
 	r := s.plugin.Run(t.Context(), nil, args...)
 	t.Logf("kubectl tidb %v: exit %d after %v", args, r.Code, r.Took.Round(10*time.Millisecond))
 	s.slow.note(args, r)
+	s.failed.note(args, code, r, r.Stdout)
 	if r.Code != code {
 		t.Fatalf("kubectl tidb %v: exit code %d, want %d\nstdout: %s\nstderr: %s", args, r.Code, code, r.Stdout, r.Stderr)
 	}

@@ -26,6 +26,7 @@ type environment struct {
 	pods   *dial.Pods
 	sql    workload.Service
 	slow   *slowWaits
+	failed *failedCommands
 }
 
 // in returns the same node and plugin, for another namespace.
@@ -42,13 +43,14 @@ func newEnvironment(t *testing.T, namespace string) environment {
 	if err := s.make(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s.slow = &slowWaits{}
+	s.slow, s.failed = &slowWaits{}, &failedCommands{}
 	t.Cleanup(func() {
 		if t.Failed() {
 			s.logState(t)
 		}
 		s.logCrashes(t)
 		s.slow.log(t)
+		s.failed.log(t)
 		s.remove(t)
 	})
 	s.init(t)

@@ -59,8 +59,13 @@ func (w *Model) replacedOf(k kind) map[string]topology.MemberReplacement {
 
 // replaces reports whether a member is still to get new volumes because the user has named it.
 func (w *Model) replaces(k kind, i int) bool {
+	return i < w.Intent.Replicas[k] && w.claimReplaced(k, i)
+}
+
+// claimReplaced reports whether the user has asked for a claim in place of the one that a member has, wanted or not.
+func (w *Model) claimReplaced(k kind, i int) bool {
 	r, named := w.replaced[w.names[k][i]]
-	return named && i < w.Intent.Replicas[k] && w.claims[k][i] != nil && w.claims[k][i].uid == r.Claims[0]
+	return named && w.claims[k][i] != nil && w.claims[k][i].uid == r.Claims[0]
 }
 
 // replacesAny reports whether a member of a component is still to get new volumes.

@@ -108,7 +108,7 @@ func (w *Model) recreate(s step.RecreateSet) error {
 		return errConflict
 	}
 	for i := range min(s.Replicas, limit) {
-		if c := w.claims[k][i]; c != nil && c.goneAt == never && !w.replaces(k, i) && max(c.requested, c.capacity) < size {
+		if c := w.claims[k][i]; c != nil && c.goneAt == never && !w.claimReplaced(k, i) && max(c.requested, c.capacity) < size {
 			return errConflict
 		}
 	}

@@ -57,7 +57,9 @@ One with suspendAction.suspendStatefulSet, for all or for a component, takes the
 away and keeps the data; without it they come back.
 A larger spec.<component>.requests.storage makes the volumes that there are larger,
 without a restart, if their storage class lets them grow (allowVolumeExpansion).
-Volumes never shrink, and their class cannot be changed.`,
+No volume shrinks, and none changes its storage class: with a smaller size or another
+spec.<component>.storageClassName all members of the component get new volumes, one
+after another, as "kubectl tidb replace" gives them. You are asked before.`,
 		Example: `  # Take a cluster to what a file says
   kubectl tidb apply -f basic.yaml
 
@@ -128,7 +130,7 @@ func (o options) open(ctx context.Context, f *factory.Factory) (*target.Session,
 	if err != nil {
 		return nil, check.Request{}, err
 	}
-	r, err := o.request(ctx, s, m, others)
+	r, err := o.request(ctx, f, s, m, others)
 	if err != nil {
 		s.Close()
 		return nil, check.Request{}, err
@@ -136,7 +138,7 @@ func (o options) open(ctx context.Context, f *factory.Factory) (*target.Session,
 	return s, r, nil
 }
 
-func (o options) request(ctx context.Context, s *target.Session, m *intent.Manifest, others []intent.Other) (check.Request, error) {
+func (o options) request(ctx context.Context, f *factory.Factory, s *target.Session, m *intent.Manifest, others []intent.Other) (check.Request, error) {
 	r := check.Request{
 		Action: "apply " + o.String(), Keep: true, Warnings: m.Lost(),
 		Change: intent.Change{Write: func(ctx context.Context, w intent.Write) error {
@@ -171,7 +173,10 @@ func (o options) request(ctx context.Context, s *target.Session, m *intent.Manif
 	// Only the API server knows the result of the manifest, since it knows the fields that others
 	// have set.
 	r.Want, r.Refusal = o.write(ctx, s.Intent, m, intent.Write{DryRun: true})
-	return r, nil
+	if r.Refusal != nil || bad != nil {
+		return r, nil
+	}
+	return check.WithNewVolumes(ctx, f, s, r)
 }
 
 // write applies the manifest. Fields that this tool has set, by another verb, are no conflict: the

@@ -138,6 +138,7 @@ func (p proposal) allow(w desired.State, snap state.Snapshot) error {
 		}
 	}
 	problems = append(problems, p.uncertified(w)...)
+	problems = append(problems, overfilled(w, snap)...)
 	if reason := p.shrinks(w, snap); reason != "" {
 		problems = append(problems, errors.New(reason))
 	}
@@ -186,7 +187,7 @@ func (p proposal) shrinks(w desired.State, snap state.Snapshot) string {
 			for _, c := range m.Claims {
 				old, _ := before.Volume(c.Template)
 				want, ok := g.Volume(c.Template)
-				if ok && want.Size < old.Size && want.Size < c.Requested && !c.Marked {
+				if ok && want.Size < old.Size && want.Size < c.Requested && !c.Marked && !g.ReplacesClaim(c.UID) {
 					return fmt.Sprintf("%s: claim %s has been asked to have %s, and volumes can not shrink to %s",
 						want.Field, c.Name, c.Requested, want.Size)
 				}

@@ -90,6 +90,9 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 			r := check.Request{Action: "edit", WithoutPD: o.Force, Keep: true, Warnings: m.Lost()}
 			var err error
 			if r.Change, err = s.Intent.Edit(d, m); err == nil {
+				r, err = check.WithNewVolumes(ctx, f, s, r)
+			}
+			if err == nil {
 				err = check.Try(ctx, s, r)
 			}
 			return r, err

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
@@ -15,6 +16,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
 // options are the verb's flags and its arguments.
@@ -25,6 +27,9 @@ type options struct {
 	allOf   []string // components
 	spare   bool
 	cancel  bool
+	class   string // the storage class of the new volumes, "" for the one that there is
+	size    string // their size, "" for the one that there is
+	storage intent.Storage
 }
 
 // New makes the command.
@@ -52,6 +57,10 @@ kubectl-tidb/replace, with the UIDs of their claims. So an interrupted replaceme
 continued with "kubectl tidb sync", or by a daemon. It deletes data, so it asks for consent,
 or takes --yes.
 
+With --storage-class and --storage, all members of a component get volumes of another storage
+class or size, also a smaller one. The StatefulSet is made again with these claim templates
+before; its pods stay. "kubectl tidb apply" of a manifest with such a change does the same.
+
 --cancel takes requests back. A store that is offline already comes back with the data that it
 has if you name it. Without names, such a store is finished.`,
 		Example: `  # A store with a bad disk
@@ -62,6 +71,9 @@ has if you name it. Without names, such a store is finished.`,
 
   # All stores of a cluster that has no more than PD needs
   kubectl tidb replace basic --all-of tikv --spare
+
+  # All stores on another storage class
+  kubectl tidb replace basic --all-of tikv --storage-class fast --spare
 
   # No further member; a store that is offline already is finished
   kubectl tidb replace basic --cancel`,
@@ -83,6 +95,8 @@ has if you name it. Without names, such a store is finished.`,
 	o.BindEviction(cmd)
 	cmd.Flags().StringSliceVar(&o.allOf, "all-of", nil, "Replace all members of these components: pd, tikv, tiflash, pump.")
 	cmd.Flags().BoolVar(&o.spare, "spare", false, "Add one store until the stores that are named have new volumes.")
+	cmd.Flags().StringVar(&o.class, "storage-class", "", "Storage class of the new volumes of all members of the components.")
+	cmd.Flags().StringVar(&o.size, "storage", "", "Size of the new volumes with data of all members of the components, such as 200Gi.")
 	cmd.Flags().BoolVar(&o.cancel, "cancel", false, "Take requests back that have not been carried out yet.")
 	_ = cmd.RegisterFlagCompletionFunc("all-of", cobra.FixedCompletions(replaceable(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -116,7 +130,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	asked, err := o.ask(r)
 	request := check.Request{Action: "replace " + strings.Join(append(slices.Clone(o.members), o.allOf...), ", "), Refusal: err}
 	if err == nil {
-		request.Change = s.Intent.Replace(now, asked)
+		request.Change, request.Refusal = s.Intent.ReplaceWith(now, asked, o.kinds(), o.storage)
 		request.Fulfilled = func(ctx context.Context) error { return checkReplaced(ctx, f, s, asked) }
 	}
 	return drive.Run(ctx, f, s, o.Options, request)
@@ -146,6 +160,9 @@ func (o *options) parse(args []string) error {
 			return exit.Usagef("--all-of %s: its members have no data of their own; there are %s", k, strings.Join(replaceable(), ", "))
 		}
 	}
+	if err := o.parseStorage(); err != nil {
+		return err
+	}
 	switch named := len(o.members)+len(o.allOf) > 0; {
 	case !named && !o.cancel:
 		return exit.Usagef("name the members, or use --all-of COMPONENT")
@@ -153,4 +170,29 @@ func (o *options) parse(args []string) error {
 		return exit.Usagef("--cancel goes with names of members, or alone")
 	}
 	return nil
+}
+
+// parseStorage reads what the new volumes are to be.
+func (o *options) parseStorage() error {
+	o.storage = intent.Storage{Class: o.class}
+	if o.size != "" {
+		size, err := resource.ParseQuantity(o.size)
+		if err != nil || size.Sign() <= 0 {
+			return exit.Usagef("--storage: %q is not an amount such as 10Gi", o.size)
+		}
+		o.storage.Size = topology.SizeOf(size)
+	}
+	if o.storage != (intent.Storage{}) && (o.cancel || len(o.members) > 0) {
+		return exit.Usagef("--storage-class and --storage go with --all-of COMPONENT alone: all members of a component have volumes of the same class and size")
+	}
+	return nil
+}
+
+// kinds returns the components of which all members are replaced.
+func (o options) kinds() []topology.Kind {
+	var all []topology.Kind
+	for _, k := range o.allOf {
+		all = append(all, topology.Kind(k))
+	}
+	return all
 }

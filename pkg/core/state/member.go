@@ -234,6 +234,8 @@ type Database struct {
 	// Capacity is the size of a store's disk, and Available what is free of it. Both are as the store last reported to
 	// PD. With a Capacity of 0 both are unknown.
 	Capacity, Available topology.Size
+	// Used is the size of the store's own data, 0 where it is unknown.
+	Used topology.Size
 	Version             string
 	Capture             Capture // of TiCDC
 	Pump                Pump

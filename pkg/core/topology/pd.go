@@ -23,7 +23,7 @@ var readPD = reading{
 		}
 		c := component{
 			ComponentSpec: &pd.ComponentSpec, whole: pd, accessor: tc.BasePDSpec(), image: tc.PDImage(), baseImage: &pd.BaseImage,
-			replicas: &pd.Replicas, disks: []disk{{volume: string(PD), requests: pd.Requests, at: field.NewPath("spec", "pd")}}, volumes: pd.StorageVolumes, class: pd.StorageClassName, attributes: pd.VolumeAttributesClassName,
+			replicas: &pd.Replicas, disks: []disk{{volume: string(PD), requests: pd.Requests, at: field.NewPath("spec", "pd")}}, volumes: pd.StorageVolumes, class: &pd.StorageClassName, attributes: pd.VolumeAttributesClassName,
 			subDir: pd.DataSubDir, failovers: pd.MaxFailoverCount,
 		}
 		if pd.Config != nil {

@@ -18,7 +18,7 @@ var readPump = reading{
 		}
 		return component{
 			ComponentSpec: &pump.ComponentSpec, whole: pump, accessor: tc.BasePumpSpec(), image: *tc.PumpImage(), baseImage: &pump.BaseImage,
-			replicas: &pump.Replicas, disks: []disk{{volume: Pump.DataVolume(), requests: pump.Requests, at: field.NewPath("spec", "pump")}}, class: pump.StorageClassName, attributes: pump.VolumeAttributesClassName,
+			replicas: &pump.Replicas, disks: []disk{{volume: Pump.DataVolume(), requests: pump.Requests, at: field.NewPath("spec", "pump")}}, class: &pump.StorageClassName, attributes: pump.VolumeAttributesClassName,
 			configs: listOf(pump.Config),
 		}, true
 	},

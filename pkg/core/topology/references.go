@@ -54,12 +54,12 @@ func References(c Cluster) []Reference {
 // classes returns the storage classes of a component's claims.
 func (spec component) classes(k Kind, at *field.Path) []Reference {
 	var refs []Reference
-	if spec.class != nil && (k.Data() != None || len(spec.volumes) > 0) {
-		refs = append(refs, Reference{StorageClass, *spec.class, at.Child("storageClassName"), k})
+	if spec.class != nil && *spec.class != nil && (k.Data() != None || len(spec.volumes) > 0) {
+		refs = append(refs, Reference{StorageClass, **spec.class, at.Child("storageClassName"), k})
 	}
 	for _, d := range spec.disks {
-		if d.class != nil {
-			refs = append(refs, Reference{StorageClass, *d.class, d.classAt, k})
+		if d.class != nil && *d.class != nil {
+			refs = append(refs, Reference{StorageClass, **d.class, d.classAt, k})
 		}
 	}
 	for i, v := range spec.volumes {

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
@@ -21,13 +22,13 @@ type component struct {
 	replicas  *int32
 	disks     []disk // with the data; none where members keep none
 	volumes   []v1alpha1.StorageVolume
-	class     *string // the storage class
+	class     **string // the field of the storage class, nil where there is none
 	// attributes is the VolumeAttributesClass.
 	attributes *string
-	subDir    string  // the directory of the data in its volume
-	scale     v1alpha1.ScalePolicy
-	failovers *int32                  // the maximum number
-	configs   []*config.GenericConfig // none where the user gives none
+	subDir     string // the directory of the data in its volume
+	scale      v1alpha1.ScalePolicy
+	failovers  *int32                  // the maximum number
+	configs    []*config.GenericConfig // none where the user gives none
 }
 
 // disk is a volume with data.
@@ -36,8 +37,8 @@ type disk struct {
 	requests corev1.ResourceList
 	// at is the field of the component's spec that has requests.
 	at *field.Path
-	// class is its own storage class, nil where it has the storage class of the component.
-	class   *string
+	// class is the field of its own storage class, nil where it has the storage class of the component.
+	class   **string
 	classAt *field.Path
 	// attributes is its own VolumeAttributesClass.
 	attributes *string
@@ -157,6 +158,29 @@ func SetOwnVersion(tc *v1alpha1.TidbCluster, k Kind, version string) bool {
 		spec.Version = &version
 	}
 	return has
+}
+
+// SetStorage sets the storage class and the size of the volumes with a component's data; "" and 0 leave what is there.
+// It fails where the volumes of one member are to have different sizes, because then one size says too little.
+func SetStorage(tc *v1alpha1.TidbCluster, k Kind, class string, size Size) error {
+	spec, _ := part(tc, k)
+	if size > 0 && len(spec.disks) > 1 {
+		return fmt.Errorf("each member of %s has %d volumes with data, so that the size of each is set in the TidbCluster", k.Title(), len(spec.disks))
+	}
+	for _, d := range spec.disks {
+		if size > 0 {
+			d.requests[corev1.ResourceStorage] = size.Quantity()
+		}
+		if class == "" {
+			continue
+		}
+		if field := d.class; field != nil {
+			*field = &class
+		} else {
+			*spec.class = &class
+		}
+	}
+	return nil
 }
 
 // settings returns how many keys a component's configuration has, -1 without a configuration.

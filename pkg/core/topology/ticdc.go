@@ -17,7 +17,7 @@ var readTiCDC = reading{
 		}
 		c := component{
 			ComponentSpec: &cdc.ComponentSpec, whole: cdc, accessor: tc.BaseTiCDCSpec(), image: tc.TiCDCImage(), baseImage: &cdc.BaseImage,
-			replicas: &cdc.Replicas, volumes: cdc.StorageVolumes, class: cdc.StorageClassName, attributes: cdc.VolumeAttributesClassName,
+			replicas: &cdc.Replicas, volumes: cdc.StorageVolumes, class: &cdc.StorageClassName, attributes: cdc.VolumeAttributesClassName,
 		}
 		if cdc.Config != nil {
 			c.configs = listOf(cdc.Config.GenericConfig)

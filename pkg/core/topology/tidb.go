@@ -16,7 +16,7 @@ var readTiDB = reading{
 		}
 		c := component{
 			ComponentSpec: &db.ComponentSpec, whole: db, accessor: tc.BaseTiDBSpec(), image: tc.TiDBImage(), baseImage: &db.BaseImage,
-			replicas: &db.Replicas, volumes: db.StorageVolumes, class: db.StorageClassName, attributes: db.VolumeAttributesClassName,
+			replicas: &db.Replicas, volumes: db.StorageVolumes, class: &db.StorageClassName, attributes: db.VolumeAttributesClassName,
 			scale: db.ScalePolicy, failovers: db.MaxFailoverCount,
 		}
 		if db.Config != nil {

@@ -29,7 +29,7 @@ var readTiFlash = reading{
 			at := field.NewPath("spec", "tiflash", "storageClaims").Index(i)
 			c.disks = append(c.disks, disk{
 				volume: TiFlashVolume(i), requests: claim.Resources.Requests, at: at.Child("resources"),
-				class: claim.StorageClassName, classAt: at.Child("storageClassName"), attributes: claim.VolumeAttributesClassName,
+				class: &fl.StorageClaims[i].StorageClassName, classAt: at.Child("storageClassName"), attributes: claim.VolumeAttributesClassName,
 			})
 		}
 		if fl.Config != nil {

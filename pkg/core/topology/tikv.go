@@ -16,7 +16,7 @@ var readTiKV = reading{
 		}
 		c := component{
 			ComponentSpec: &kv.ComponentSpec, whole: kv, accessor: tc.BaseTiKVSpec(), image: tc.TiKVImage(), baseImage: &kv.BaseImage,
-			replicas: &kv.Replicas, disks: []disk{{volume: string(TiKV), requests: kv.Requests, at: field.NewPath("spec", "tikv")}}, volumes: kv.StorageVolumes, class: kv.StorageClassName, attributes: kv.VolumeAttributesClassName,
+			replicas: &kv.Replicas, disks: []disk{{volume: string(TiKV), requests: kv.Requests, at: field.NewPath("spec", "tikv")}}, volumes: kv.StorageVolumes, class: &kv.StorageClassName, attributes: kv.VolumeAttributesClassName,
 			subDir: kv.DataSubDir, scale: kv.ScalePolicy, failovers: kv.MaxFailoverCount,
 		}
 		if kv.Config != nil {

@@ -16,7 +16,7 @@ var readTiProxy = reading{
 		}
 		c := component{
 			ComponentSpec: &proxy.ComponentSpec, whole: proxy, accessor: tc.BaseTiProxySpec(), image: tc.TiProxyImage(), baseImage: &proxy.BaseImage,
-			replicas: &proxy.Replicas, volumes: proxy.StorageVolumes, class: proxy.StorageClassName, attributes: proxy.VolumeAttributesClassName,
+			replicas: &proxy.Replicas, volumes: proxy.StorageVolumes, class: &proxy.StorageClassName, attributes: proxy.VolumeAttributesClassName,
 		}
 		if proxy.Config != nil {
 			c.configs = listOf(proxy.Config.GenericConfig)

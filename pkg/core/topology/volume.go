@@ -53,9 +53,9 @@ func volumes(k Kind, spec component) []Volume {
 	var all []Volume
 	for _, d := range spec.disks {
 		if size, at, ok := d.size(); ok {
-			class := classWith(d.attributes, d.class)
-			if d.class == nil && d.attributes == nil {
-				class = classWith(spec.attributes, spec.class)
+			class := classWith(spec.attributes, fieldValue(spec.class))
+			if d.class != nil {
+				class = classWith(d.attributes, *d.class)
 			}
 			all = append(all, Volume{Name: d.volume, Size: SizeOf(size), Field: at.String(), Class: class})
 		}
@@ -65,7 +65,7 @@ func volumes(k Kind, spec component) []Volume {
 			all = append(all, Volume{
 				Name: string(k) + "-" + v.Name, Size: SizeOf(size),
 				Field: fmt.Sprintf("spec.%s.storageVolumes[%d].storageSize", k, i),
-				Class: classWith(given(v.VolumeAttributesClassName, spec.attributes), given(v.StorageClassName, spec.class)),
+				Class: classWith(given(v.VolumeAttributesClassName, spec.attributes), given(v.StorageClassName, fieldValue(spec.class))),
 			})
 		}
 	}
@@ -79,6 +79,14 @@ func classWith(attributes, class *string) string {
 		return ""
 	}
 	return *class
+}
+
+// fieldValue returns the value of a field, nil where there is no field.
+func fieldValue(field **string) *string {
+	if field == nil {
+		return nil
+	}
+	return *field
 }
 
 // given returns a class of a volume, or the class of the component where the volume has none. An empty name is none.

@@ -21,7 +21,7 @@ func TestSize(t *testing.T) {
 
 func TestVolumes(t *testing.T) {
 	requests := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("10Gi")}
-	class, own, none := "disk", "fast", ""
+	class, own, none := new("disk"), "fast", ""
 	g := Group{Volumes: volumes(TiKV, component{
 		class: &class,
 		disks: []disk{{volume: "tikv", requests: requests, at: field.NewPath("spec", "tikv")}},
@@ -30,7 +30,7 @@ func TestVolumes(t *testing.T) {
 			{Name: "raft", StorageSize: "2Gi", StorageClassName: &own}, {Name: "modified", StorageSize: "2Gi", VolumeAttributesClassName: &own},
 		},
 	})}
-	for name, want := range map[string]string{"tikv": class, "tikv-wal": class, "tikv-raft": own, "tikv-modified": ""} {
+	for name, want := range map[string]string{"tikv": *class, "tikv-wal": *class, "tikv-raft": own, "tikv-modified": ""} {
 		if v, _ := g.Volume(name); v.Class != want {
 			t.Errorf("%s has class %q, want %q", name, v.Class, want)
 		}

@@ -87,6 +87,29 @@ func (c *Client) Replace(tc *v1alpha1.TidbCluster, members map[string]topology.M
 	})
 }
 
+// Storage is what the volumes with a component's data are to be. An empty class and a size of 0 change nothing.
+type Storage struct {
+	Class string
+	Size  topology.Size
+}
+
+// ReplaceWith asks for new volumes of members, as Replace does, and says in the spec what the volumes of components are
+// to be. It fails where one size cannot say that.
+func (c *Client) ReplaceWith(tc *v1alpha1.TidbCluster, members map[string]topology.MemberReplacement, kinds []topology.Kind, s Storage) (Change, error) {
+	want, about := tc.DeepCopy(), []string{"metadata.annotations." + topology.AnnotationReplace}
+	if s == (Storage{}) {
+		kinds = nil
+	}
+	for _, k := range kinds {
+		if err := topology.SetStorage(want, k, s.Class, s.Size); err != nil {
+			return Change{}, err
+		}
+		about = append(about, "spec."+string(k))
+	}
+	topology.AskMemberReplacements(want, members)
+	return c.write("replace", tc, want, about), nil
+}
+
 // SetVersion sets spec.version, and the own versions of some components. Other components with a version of their own
 // keep it, see Pinned. It fails with a *NoComponentError for a component that the cluster does not have.
 func (c *Client) SetVersion(tc *v1alpha1.TidbCluster, version string, own map[topology.Kind]string) (Change, error) {

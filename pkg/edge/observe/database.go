@@ -336,7 +336,7 @@ func (a answers) sortStore(c topology.Cluster, d *database, s *pd.Store) {
 			Presence: state.Present, ID: s.ID, Healthy: up, State: state.StoreState(s.StateName),
 			Evicting: slices.Contains(a.scheduling.Evicting, s.ID),
 			Leaders:  s.LeaderCount, Regions: s.RegionCount, Version: s.Version,
-			Capacity: topology.Size(s.Capacity), Available: topology.Size(s.Available),
+			Capacity: topology.Size(s.Capacity), Available: topology.Size(s.Available), Used: topology.Size(s.Used),
 		},
 		heartbeat: a.byOurClock(s), start: s.StartTime, labels: s.Labels,
 	})

@@ -81,6 +81,7 @@ type storeInfo struct {
 type storeStatus struct {
 	Capacity        string    `json:"capacity"`
 	Available       string    `json:"available"`
+	UsedSize        string    `json:"used_size"`
 	LeaderCount     int64     `json:"leader_count"`
 	RegionCount     int64     `json:"region_count"`
 	StartTS         time.Time `json:"start_ts"`

@@ -67,6 +67,9 @@ func storeOf(info *storeInfo) *Store {
 		StartTime:     zeroIfNever(info.Status.StartTS),
 	}
 	s.Capacity, s.Available = room(info.Status)
+	if used, err := byteSize(info.Status.UsedSize); err == nil {
+		s.Used = used
+	}
 	for _, l := range info.Store.Labels {
 		s.Labels[l.Key] = l.Value
 	}
@@ -82,15 +85,21 @@ func storeOf(info *storeInfo) *Store {
 // room reads how large a store is and how much of it is free. Both count or neither does: a store of which only the
 // size is known would look full.
 func room(s storeStatus) (capacity, available int64) {
-	size, err := resource.ParseQuantity(strings.TrimSuffix(s.Capacity, "B"))
+	size, err := byteSize(s.Capacity)
 	if err != nil {
 		return 0, 0
 	}
-	free, err := resource.ParseQuantity(strings.TrimSuffix(s.Available, "B"))
+	free, err := byteSize(s.Available)
 	if err != nil {
 		return 0, 0
 	}
-	return size.Value(), free.Value()
+	return size, free
+}
+
+// byteSize reads an amount as PD writes it, such as 1.5GiB.
+func byteSize(text string) (int64, error) {
+	q, err := resource.ParseQuantity(strings.TrimSuffix(text, "B"))
+	return q.Value(), err
 }
 
 // zeroIfNever returns the zero time for both forms in which PD writes "never": year 1, and 1970.

@@ -90,6 +90,8 @@ type Store struct {
 	// Capacity is the size of the store's disk, or what the store's configuration lets the store use. Available is
 	// what is free of it. Both are in bytes, as the store last reported. Both are 0 where PD does not know.
 	Capacity, Available int64
+	// Used is the size of the store's own data in bytes, 0 where PD does not know.
+	Used int64
 	// LastHeartbeat is zero when PD has got no heartbeat from the store since its leader changed. PD dates it by the
 	// clock of the host of its leader, which may be wrong.
 	LastHeartbeat time.Time
