@@ -220,6 +220,7 @@ func Examine(ctx context.Context, f *factory.Factory, s *target.Session) (findin
 		l.DriverUnread = unread.Error()
 	}
 	l.DDLPaused = s.Observer.DDLPaused(ctx, l.Wanted.Cluster, l.Snapshot)
+	l.NodeReports = observe.NodeReports(ctx, s.Kube, l.Snapshot)
 	l.LogBackupsUnread = seen.LogBackupsUnread
 	claims, pods, unread := observe.Claims(ctx, s.Kube, s.Namespace)
 	if unread != nil {

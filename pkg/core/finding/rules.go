@@ -45,7 +45,7 @@ func Rules() []Meaning {
 	return all
 }
 
-var rules = slices.Concat(serving, room, leftOver, asked, redundancy, unknowns)
+var rules = slices.Concat(nodeRules, serving, room, leftOver, asked, redundancy, unknowns)
 
 // serving are the rules about members that do not serve.
 var serving = []rule{
