@@ -208,7 +208,7 @@ const silent = time.Minute
 // Examine reads all that findings are made from. With a *intent.MalformedError the rest is there.
 func Examine(ctx context.Context, f *factory.Factory, s *target.Session) (finding.Look, error) {
 	s.Observer.ReadForUpkeep(observe.Fresh) // nodes have the zones
-	seen, err := status.Look(ctx, s, f.Context())
+	seen, err := status.Glance(ctx, s, f.Context())
 	if err != nil {
 		return finding.Look{}, err
 	}
