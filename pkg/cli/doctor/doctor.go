@@ -208,7 +208,7 @@ const silent = time.Minute
 // Examine reads all that findings are made from. With a *intent.MalformedError the rest is there.
 func Examine(ctx context.Context, f *factory.Factory, s *target.Session) (finding.Look, error) {
 	s.Observer.ReadForUpkeep(observe.Fresh) // nodes have the zones
-	seen, err := status.Look(ctx, s, f.Context())
+	seen, err := status.Glance(ctx, s, f.Context())
 	if err != nil {
 		return finding.Look{}, err
 	}
@@ -220,6 +220,7 @@ func Examine(ctx context.Context, f *factory.Factory, s *target.Session) (findin
 		l.DriverUnread = unread.Error()
 	}
 	l.DDLPaused = s.Observer.DDLPaused(ctx, l.Wanted.Cluster, l.Snapshot)
+	l.NodeReports = observe.NodeReports(ctx, s.Kube, l.Snapshot)
 	l.LogBackupsUnread = seen.LogBackupsUnread
 	claims, pods, unread := observe.Claims(ctx, s.Kube, s.Namespace)
 	if unread != nil {

@@ -68,7 +68,7 @@ func fill(ctx context.Context, f *factory.Factory, s *target.Session, b *bundle.
 	b.JSON("about.json", map[string]any{
 		"version": f.Version, "time": f.Clock.Now().UTC(), "context": f.Context(), "namespace": s.Namespace, "cluster": s.Name,
 	}, nil)
-	seen, err := status.Look(ctx, s, f.Context())
+	seen, err := status.Glance(ctx, s, f.Context())
 	if err != nil {
 		b.Lack("status.json, findings.json", err)
 	}

@@ -31,7 +31,16 @@ type Seen struct {
 // Look observes a cluster for another verb that reads. Where the spec cannot be read, the rest is what is known without
 // the configurations.
 func Look(ctx context.Context, s *target.Session, kubeContext string) (Seen, error) {
-	l, err := look(ctx, s)
+	return looked(ctx, s, kubeContext, s.Observer.Against)
+}
+
+// Glance observes a cluster as Look does, for a verb that only shows the result. See observe.Observer.Glance.
+func Glance(ctx context.Context, s *target.Session, kubeContext string) (Seen, error) {
+	return looked(ctx, s, kubeContext, s.Observer.Glance)
+}
+
+func looked(ctx context.Context, s *target.Session, kubeContext string, see sees) (Seen, error) {
+	l, err := look(ctx, s, see)
 	if err != nil {
 		return Seen{}, err
 	}

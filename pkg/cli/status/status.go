@@ -98,7 +98,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	shown := spin.On(f, o.doing(s.Namespace+"/"+s.Name))
 	defer shown.Stop()
 	read := func(ctx context.Context) (sight, error) {
-		l, err := look(ctx, s)
+		l, err := look(ctx, s, s.Observer.Glance)
 		l.context = f.Context()
 		return l, err
 	}
@@ -138,8 +138,11 @@ type sight struct {
 	unreadable       error // a *intent.MalformedError, where it is not known what is wanted
 }
 
+// sees observes a cluster: observe.Observer.Glance where the result is only shown, else observe.Observer.Against.
+type sees func(context.Context, topology.Cluster) (state.Observation, error)
+
 // look observes a cluster. Where it cannot be read what is wanted, it returns what can be shown without that.
-func look(ctx context.Context, s *target.Session) (sight, error) {
+func look(ctx context.Context, s *target.Session, see sees) (sight, error) {
 	tc, err := s.Load(ctx)
 	bad, malformed := errors.AsType[*intent.MalformedError](err)
 	switch {
@@ -150,7 +153,7 @@ func look(ctx context.Context, s *target.Session) (sight, error) {
 	}
 	c := topology.New(tc)
 	var l sight
-	seen, err := s.Observer.Against(ctx, c)
+	seen, err := see(ctx, c)
 	if err != nil {
 		return sight{}, err
 	}

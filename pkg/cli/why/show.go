@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
 )
 
@@ -87,7 +87,7 @@ func (r *result) details(out io.Writer, a plan.Answer, context string, width int
 
 // ago returns a time as how long ago it was.
 func (r *result) ago(t time.Time) string {
-	return fmt.Sprintf("%s (%s ago)", t.UTC().Format(time.RFC3339), duration.HumanDuration(r.at.Sub(t)))
+	return fmt.Sprintf("%s (%s ago)", t.UTC().Format(time.RFC3339), state.Age(r.at.Sub(t)))
 }
 
 func (r *result) untilTime(t time.Time) string {

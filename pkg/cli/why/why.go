@@ -78,7 +78,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	ctx, cancel := exit.Within(ctx, o.timeout)
 	defer cancel()
 	shown := s.Spin(f)
-	seen, err := status.Look(ctx, s, f.Context())
+	seen, err := status.Glance(ctx, s, f.Context())
 	shown.Stop()
 	if err = cmp.Or(err, seen.Unreadable); err != nil {
 		return exit.Ended(ctx, err)

@@ -61,6 +61,17 @@ func TestDocument(t *testing.T) {
 	}
 }
 
+// TestClocksDiffer: a time that another clock gives may be after the time of the observation.
+func TestClocksDiffer(t *testing.T) {
+	r := held()
+	r.at = r.at.Add(-time.Hour)
+	var b bytes.Buffer
+	r.print(&b, "", 0)
+	if !strings.Contains(b.String(), "(0s ago)") || strings.Contains(b.String(), "<invalid>") {
+		t.Errorf("a time after that of the observation:\n%s", &b)
+	}
+}
+
 // TestFind: a member has its short and its long name, and an error about another one names those that exist.
 func TestFind(t *testing.T) {
 	c := plantest.New(1, 2, 1)

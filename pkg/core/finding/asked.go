@@ -119,7 +119,7 @@ func replicas(l Look) []Finding {
 			continue
 		}
 		inPD, known := registered(l.Snapshot.PD, g.Kind, got.Members)
-		if got.Set.Replicas == size && (!known || inPD == size) {
+		if got.Set.Replicas == size && (!known || inPD == size-l.removedVoters(g, got)) {
 			continue
 		}
 		seen := fmt.Sprintf("%d asked for, and StatefulSet %s has %s", size, l.Wanted.Cluster.SetName(g.Kind), remedy.Count(got.Set.Replicas, "replica", "replicas"))
@@ -129,6 +129,18 @@ func replicas(l Look) []Finding {
 		all = append(all, Finding{Component: g.Kind, Seen: seen, Remedy: remedy.Remedy{l.drive("make them as many as are asked for"), l.see()}})
 	}
 	return all
+}
+
+// removedVoters counts the members that were given up and that PD has removed. PD does not get them back as long as
+// their hosts are lost.
+func (l Look) removedVoters(g desired.Group, got state.Group) int {
+	n := 0
+	for _, m := range got.InSet() {
+		if l.voteless(g, m) {
+			n++
+		}
+	}
+	return n
 }
 
 // registered counts the members that PD has, where PD has said so of each.

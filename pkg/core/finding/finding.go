@@ -69,6 +69,8 @@ type Look struct {
 	DDLPaused string
 	// LogBackupsUnread says why the tasks of log backup are not known; "" where they are.
 	LogBackupsUnread string
+	// NodeReports are what Kubernetes reports of the nodes that members run on. A node that was not read is missing.
+	NodeReports map[string]state.NodeReport
 	// Claims are all claims of the cluster, and ClaimsUnread why they are not known; "" where they are.
 	Claims       []claim.Claim
 	ClaimsUnread string

@@ -89,7 +89,7 @@ func reports(r event.NoticeReason) (shows, silent func(*sick)) {
 }
 
 func examples() []example {
-	all := slices.Concat(servingExamples(), roomExamples(), leftExamples(), askedExamples(), restartExamples(), redundancyExamples(), budgetExamples(), unknownExamples())
+	all := slices.Concat(nodeExamples(), servingExamples(), roomExamples(), leftExamples(), askedExamples(), restartExamples(), redundancyExamples(), budgetExamples(), unknownExamples())
 	for id, r := range map[finding.ID]event.NoticeReason{
 		"configuration-not-asked": event.ConfigurationNotAsked, "restore-settings": event.RestoreSettings, "newer-template": event.NewerTemplate, "template-of-others": event.TemplateOfOthers,
 		"certificate-ends": event.CertificateEnds, "authority-ends": event.AuthorityEnds, "certificate-names": event.CertificateNames,
@@ -104,6 +104,11 @@ func examples() []example {
 
 func servingExamples() []example {
 	down := func(name string, ago time.Duration) func(*sick) { return func(s *sick) { s.Down(ago, name) } }
+	heard := func(ago, leads time.Duration) func(*sick) {
+		return func(s *sick) {
+			s.Member("t-tikv-1").Database.Since, s.Seen.PD.LeaderSince = plantest.Now.Add(-ago), plantest.Now.Add(-leads)
+		}
+	}
 	return []example{
 		{"blocked", func(s *sick) {
 			s.look.Plan.Gates = []plan.Gate{{Component: topology.TiKV, Reason: plan.EnoughStores, Want: "enough stores", Observed: "2 of 3", Blocked: true}}
@@ -112,6 +117,12 @@ func servingExamples() []example {
 		}},
 		{"pd-member-unhealthy", down("t-pd-1", 5*minute), "for 5m; 2 of 3 members are healthy, and 2 are needed", "", down("t-pd-1", minute)},
 		{"store-down", down("t-tikv-1", 5*minute), "store 2 with 30 regions is Disconnected in PD: pod is not ready, for 5m", "", down("t-tikv-1", minute)},
+		{"store-down", both(down("t-tikv-1", 10*time.Second), heard(287*time.Second, time.Hour)), "pod is not ready, for 10s; its last heartbeat was 4m47s ago", "", func(*sick) {}},
+		{
+			"store-down", both(down("t-tikv-1", 10*time.Second), heard(287*time.Second, 50*time.Second)),
+			"pod is not ready, for 10s; the last heartbeat that PD has saved was 4m47s ago, and later ones may not be saved", "", func(*sick) {},
+		},
+		{"member-replaced", givenUp("t-pd-2"), "it was given up 30m ago: Unschedulable: 0/3 nodes are available", "", down("t-pd-2", 5*minute)},
 		{"store-offline", func(s *sick) { s.Offline("t-tikv-1") }, "30 regions left; another user or tool has begun its removal", "",
 			func(s *sick) { s.Removing("t-tikv-1", 10*minute) }},
 		{"store-offline", func(s *sick) { s.Removing("t-tikv-1", 2*time.Hour) }, "its removal began 120m ago", "", func(*sick) {}},

@@ -45,7 +45,7 @@ func Rules() []Meaning {
 	return all
 }
 
-var rules = slices.Concat(serving, room, leftOver, asked, redundancy, unknowns)
+var rules = slices.Concat(nodeRules, serving, room, leftOver, asked, redundancy, unknowns)
 
 // serving are the rules about members that do not serve.
 var serving = []rule{
@@ -54,6 +54,7 @@ var serving = []rule{
 	{"store-down", Error, "The regions on it have a copy less, and with one more store down some may be lost to clients.", byState, storesDown},
 	{"store-offline", Warning, "PD moves its regions to other stores, and uses none of its space.", byPerson, storesOffline},
 	{"member-not-serving", Error, "The others carry its load.", byState, membersDown},
+	{"member-replaced", Info, "A further member is there instead, and the component has one member more than the spec asks for.", byPerson, membersReplaced},
 }
 
 // room are the rules about the disks of stores.

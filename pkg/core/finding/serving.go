@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -43,33 +44,58 @@ func (l Look) whyDown(g desired.Group, got state.Group, m state.Member) string {
 		return ""
 	}
 	since := m.DownSince()
-	if since.IsZero() {
+	switch {
+	case since.IsZero():
 		return m.Trouble()
-	}
-	if l.Snapshot.At.Sub(since) < downLong {
+	case l.Snapshot.At.Sub(since) < downLong:
 		return ""
+	case isStore(m):
+		return m.Trouble() + l.silent(m)
 	}
 	return m.Trouble() + ", for " + state.Age(l.Snapshot.At.Sub(since))
+}
+
+// silent says since when Kubernetes and PD report that a store does not serve. The two times stay apart, because PD
+// saves the heartbeats of a store rarely. A new leader of PD knows saved heartbeats only.
+func (l Look) silent(m state.Member) string {
+	text := ""
+	if m.Pod != nil && !m.Pod.Ready {
+		text = ", for " + state.Age(l.Snapshot.At.Sub(facts.Later(m.Pod.Since, m.Pod.Made)))
+	}
+	switch last := m.Database.Since; {
+	case last.IsZero():
+		return text
+	case last.Before(l.Snapshot.PD.LeaderSince):
+		return text + "; the last heartbeat that PD has saved was " + l.ago(last) + ", and later ones may not be saved"
+	default:
+		return text + "; its last heartbeat was " + l.ago(last)
+	}
 }
 
 // lookAt returns how to find out why a member does not serve.
 func (l Look) lookAt(m state.Member) remedy.Remedy {
 	c := l.Wanted.Cluster
-	see := remedy.Remedy{remedy.Run("see why", c.Kubectl("describe", "pod", m.Name))}
-	if m.Pod == nil {
-		see = remedy.Remedy{remedy.Run("see why it has no pod", c.Kubectl("describe", "statefulset", c.SetName(m.Kind)))}
-	}
+	see := remedy.Remedy{l.describe(m)}
 	if m.Pod != nil && m.Pod.Ran {
 		see = append(see, remedy.Run("see its log", c.Plugin("logs", m.Name)))
 	}
 	return append(see, remedy.Run("see when it may be replaced", c.Plugin("failover")))
 }
 
-// unserving returns the members that pass a filter and do not serve.
+// describe returns the command that shows what Kubernetes reports of a member.
+func (l Look) describe(m state.Member) remedy.Action {
+	c := l.Wanted.Cluster
+	if m.Pod == nil {
+		return remedy.Run("see why it has no pod", c.Kubectl("describe", "statefulset", c.SetName(m.Kind)))
+	}
+	return remedy.Run("see why", c.Kubectl("describe", "pod", m.Name))
+}
+
+// unserving returns the members that pass a filter and do not serve. Members with a replacement are left out.
 func unserving(l Look, filter func(state.Member) bool) []Finding {
 	var all []Finding
 	l.members(func(g desired.Group, got state.Group, m state.Member) {
-		if why := l.whyDown(g, got, m); why != "" && filter(m) {
+		if why := l.whyDown(g, got, m); why != "" && filter(m) && !l.replaced(g, m) {
 			all = append(all, Finding{Component: g.Kind, Member: m.Name, Seen: why, Remedy: l.lookAt(m)})
 		}
 	})
@@ -96,6 +122,7 @@ func storesDown(l Look) []Finding {
 	all := unserving(l, func(m state.Member) bool { return isStore(m) && m.Database.State != state.StoreOffline })
 	for i := range all {
 		m, _ := l.Snapshot.Groups[all[i].Component].Member(all[i].Member)
+		all[i].Remedy = append(l.giveUpData(m), all[i].Remedy...)
 		all[i].Seen = fmt.Sprintf("store %d with %s is %s in PD: %s", m.Database.ID, remedy.Count(m.Database.Regions, "region", "regions"), m.Database.State, all[i].Seen)
 	}
 	return all

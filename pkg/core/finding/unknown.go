@@ -1,10 +1,15 @@
 package finding
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 func pdUnknown(l Look) []Finding {
@@ -15,7 +20,21 @@ func pdUnknown(l Look) []Finding {
 	if len(l.Snapshot.PD.Unreached) > 0 {
 		help = plan.Reach(l.Wanted.Cluster, l.Snapshot)
 	}
-	return []Finding{{Seen: "PD could not be asked: " + l.Snapshot.PD.Problem, Remedy: help}}
+	return []Finding{{Seen: "PD could not be asked: " + l.Snapshot.PD.Problem + l.whereUnreached(), Remedy: help}}
+}
+
+// whereUnreached names the nodes of the members of PD that cannot be reached, since often it is the node.
+func (l Look) whereUnreached() string {
+	var all []string
+	for _, m := range l.Snapshot.Groups[topology.PD].Members {
+		if slices.Contains(l.Snapshot.PD.Unreached, m.Name) && m.Pod != nil && m.Pod.Node != "" {
+			all = append(all, fmt.Sprintf("%s is on node %s", m.Name, m.Pod.Node))
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return "; " + strings.Join(all, ", ")
 }
 
 func schedulersUnknown(l Look) []Finding {

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // advise adds what a person can do to gates that wait for a lost member, or for its replacement.
@@ -27,8 +29,12 @@ func (d *decision) advise(gates []Gate) {
 		case c.Record != nil && d.profile.Failover.Keeps && !c.Record.Discarded && !m.Up():
 			// The member has its replacement, and is waited for only because PD still counts on its
 			// data.
-			gates[i].Remedy = append(remedy.Remedy{remedy.Run("if it never comes back", d.Cluster.Plugin("failover", "run",
-				"--component", string(d.Want.Kind), "--discard", m.Name))}, look...)
+			gates[i].Remedy = append(remedy.Remedy{Discard(*d.Cluster, m)}, look...)
 		}
 	}
+}
+
+// Discard returns the command that gives up the data of a member that was given up.
+func Discard(c topology.Cluster, m state.Member) remedy.Action {
+	return remedy.Run("if it never comes back", c.Plugin("failover", "run", "--component", string(m.Kind), "--discard", m.Name))
 }

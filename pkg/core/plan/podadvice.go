@@ -3,6 +3,7 @@ package plan
 import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // podAdvice is what a person can do about the pod of a member that does not serve.
@@ -17,12 +18,14 @@ func (sc Scope) podAdvice(m state.Member) remedy.Remedy {
 	case m.Pod.Ended:
 		return sc.endedAdvice(m)
 	case m.Pod.NodeLost():
-		return remedy.Remedy{
-			remedy.Run("bring its node back", remedy.Kubectl("", "describe", "node", m.Pod.Node)),
-			remedy.Run("if the host does not come back, see which members can be replaced", sc.Cluster.Plugin("failover", "list")),
-		}
+		return remedy.Remedy{remedy.Run("bring its node back", remedy.Kubectl("", "describe", "node", m.Pod.Node)), Replaceable(*sc.Cluster)}
 	}
 	return sc.describe("pod", m.Name)
+}
+
+// Replaceable returns the command that shows which members of a lost host can be replaced.
+func Replaceable(c topology.Cluster) remedy.Action {
+	return remedy.Run("if the host does not come back, see which members can be replaced", c.Plugin("failover", "list"))
 }
 
 // lackingAdvice is what a person can do about an object that a pod names and that does not exist.

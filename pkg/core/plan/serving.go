@@ -45,7 +45,7 @@ func serving(sc Scope, m state.Member) Gate {
 // crashing is the gate of a member that crashes again and again.
 func (sc Scope) crashing(m state.Member, g Gate) Gate {
 	if m.Up() {
-		g.Observed = fmt.Sprintf("restarted %d times, last %s ago", m.Pod.Restarts, sc.All.At.Sub(m.Pod.Started).Truncate(time.Second))
+		g.Observed = fmt.Sprintf("restarted %d times, last %s ago", m.Pod.Restarts, state.Age(sc.All.At.Sub(m.Pod.Started)))
 	}
 	return sc.withinTimeToServe(g, sc.LoopingSince(m.Pod), sc.logs(m, "--previous"))
 }

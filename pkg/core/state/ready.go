@@ -1,6 +1,10 @@
 package state
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
 
 // ReadyCondition returns the condition Ready of a pod, without a type where it has none yet.
 func ReadyCondition(p *corev1.Pod) corev1.PodCondition {
@@ -34,12 +38,27 @@ const (
 	NodeMissing // there is no such Node object
 )
 
-// NodeStateOf returns what Kubernetes says of a node that exists.
-func NodeStateOf(n *corev1.Node) NodeState {
+// NodeReport is what Kubernetes reports of a node. It is the zero value for a node that was not read.
+type NodeReport struct {
+	State NodeState
+	Since time.Time // since when a node that exists is Ready, or is not; zero where that is not known
+	// Message says why the node is not Ready, in the words of Kubernetes.
+	Message string
+}
+
+// NodeReportOf returns what Kubernetes reports of a node that exists.
+func NodeReportOf(n *corev1.Node) NodeReport {
 	for _, c := range n.Status.Conditions {
-		if c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue {
-			return NodeReady
+		switch {
+		case c.Type != corev1.NodeReady:
+		case c.Status == corev1.ConditionTrue:
+			return NodeReport{State: NodeReady, Since: c.LastTransitionTime.Time}
+		default:
+			return NodeReport{State: NodeNotReady, Since: c.LastTransitionTime.Time, Message: c.Message}
 		}
 	}
-	return NodeNotReady
+	return NodeReport{State: NodeNotReady}
 }
+
+// NodeStateOf returns what Kubernetes says of a node that exists.
+func NodeStateOf(n *corev1.Node) NodeState { return NodeReportOf(n).State }

@@ -161,12 +161,17 @@ func (a *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case resource == "pods":
 		w.Header().Set("Content-Type", "application/json")
 		json.NewEncoder(w).Encode(pod)
+	case pod.Spec.NodeName == gone:
+		status(w, 404, metav1.StatusReasonNotFound, `nodes "`+gone+`" not found`)
 	case r.Method == http.MethodGet:
 		a.websocket(w, r)
 	default:
 		a.spdy(w, r)
 	}
 }
+
+// gone is the name of a node that does not exist.
+const gone = "gone"
 
 var reasons = map[int]metav1.StatusReason{
 	400: metav1.StatusReasonBadRequest, 401: metav1.StatusReasonUnauthorized,

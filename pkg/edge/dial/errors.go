@@ -13,6 +13,8 @@ const (
 	Foreign Reason = "no member of the cluster"
 	// PodNotFound: there is no pod of that name.
 	PodNotFound Reason = "pod not found"
+	// NodeNotFound: the pod exists, and the API server knows no node of the name that the pod has. The host was removed.
+	NodeNotFound Reason = "the node of the pod does not exist any more"
 	// PodNotRunning: the pod exists and has no running container to connect to.
 	PodNotRunning Reason = "pod is not running"
 	// Refused: the pod runs and nothing listens on the port.

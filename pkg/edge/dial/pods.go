@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -188,7 +189,7 @@ func (p *Pods) refresh(ctx context.Context, key types.NamespacedName) (*session,
 	}
 	up, err := p.upgrade(ctx, key)
 	if err != nil {
-		return nil, classify(p.ctx, "get, create", "pods/portforward", err)
+		return nil, classify(p.ctx, "get, create", "pods/portforward", nodeMissing(pod, err))
 	}
 	s := newSession(pod.UID, up, p.spares.add)
 	s.late = pod.DeletionTimestamp != nil
@@ -224,6 +225,15 @@ func running(pod *corev1.Pod) error {
 		return &ForwardError{Reason: PodNotRunning, Err: errors.New("its node is lost")}
 	}
 	return nil
+}
+
+// nodeMissing returns an error that names the node of a pod, where the API server says that the node does not exist.
+// Without that the answer would read as if the pod did not exist.
+func nodeMissing(pod *corev1.Pod, err error) error {
+	if node := pod.Spec.NodeName; apierrors.IsNotFound(err) && strings.Contains(err.Error(), fmt.Sprintf("nodes %q not found", node)) {
+		return &ForwardError{Reason: NodeNotFound, Err: errors.New(node)}
+	}
+	return err
 }
 
 // classify returns an error of the API server with its reason. A missing permission comes with the rule that would

@@ -194,6 +194,21 @@ func TestNoFallBack(t *testing.T) {
 	}
 }
 
+// TestNodeIsGone: where a host was removed for good, the API server still has its pods for a while. The error names the
+// node, and does not read as if the pod did not exist.
+func TestNodeIsGone(t *testing.T) {
+	for _, spdyOnly := range []bool{false, true} {
+		a, p := newAPIServer(t)
+		p.spdyOnly.Store(spdyOnly)
+		a.set(func() { a.pods["basic-pd-0"].Spec.NodeName = gone })
+		_, err := p.DialContext(t.Context(), "tcp", pd0)
+		wantReason(t, err, NodeNotFound)
+		if want := "connect to pod ns/basic-pd-0 port 2379: the node of the pod does not exist any more: gone"; err.Error() != want {
+			t.Errorf("got %q, want %q", err, want)
+		}
+	}
+}
+
 func TestPodIsReplaced(t *testing.T) {
 	a, p := newAPIServer(t)
 	a.listen(2379, echoPath())

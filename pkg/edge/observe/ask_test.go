@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
 )
 
 // TestWhoIsAsked: a member is asked at its own address, and only if its process may run and there
@@ -109,7 +111,10 @@ func TestWhatStoresSay(t *testing.T) {
 func TestWhatServersSay(t *testing.T) {
 	for want, p := range map[string]port{
 		"": says(200, ""), "status port reports an error": says(500, ""), "status port refuses connections": fails(refused),
-		"status port could not be asked: ": fails(tunnel),
+		"status port could not be asked: ": fails(tunnel), "status port could not be asked: no answer in time": fails(context.DeadlineExceeded),
+		"status port could not be asked: connect to pod ns/basic-tidb-0 port 10080: the node of the pod does not exist any more: h1": fails(&dial.ForwardError{
+			Namespace: "ns", Pod: "basic-tidb-0", Port: 10080, Reason: dial.NodeNotFound, Err: errors.New("h1"),
+		}),
 	} {
 		members := []state.Member{{Kind: topology.TiDB, Name: "basic-tidb-0", Pod: &state.Pod{Started: noon}}}
 		through(p).askServers(t.Context(), basic, members)

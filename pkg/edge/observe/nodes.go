@@ -5,8 +5,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
 	"golang.org/x/sync/errgroup"
@@ -60,18 +58,11 @@ func (n nodes) read(ctx context.Context, kube kubernetes.Interface, now time.Tim
 }
 
 func readNodeState(ctx context.Context, kube kubernetes.Interface, name string) (state.NodeState, *state.Gap, error) {
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
-	defer cancel()
-	node, err := kube.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err):
-		return state.NodeMissing, nil, nil
-	case denial.Missing(err):
+	report, err := readNodeReport(ctx, kube, name)
+	if denial.Missing(err) {
 		return state.NodeUnknown, &state.Gap{What: "nodes"}, err
-	case err != nil:
-		return state.NodeUnknown, nil, err
 	}
-	return state.NodeStateOf(node), nil, nil
+	return report.State, nil, err
 }
 
 // overdue reports whether a pod should have ended now. Its deletion timestamp is the end of its grace period.

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"maps"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // TestNodesOfPods: a node is read only where its pod has ended or stays Terminating, once for all pods there, and again
@@ -53,6 +55,31 @@ func TestNodesOfPods(t *testing.T) {
 		if p.NodeState != c.want || reads != c.reads {
 			t.Errorf("%s: %d after %d reads, want %d after %d", name, p.NodeState, reads, c.want, c.reads)
 		}
+	}
+}
+
+// TestNodeReports: each node with members is read once. A node that may not be read is left out.
+func TestNodeReports(t *testing.T) {
+	lost := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "lost"}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{
+		{Type: corev1.NodeReady, Status: corev1.ConditionUnknown, LastTransitionTime: metav1.NewTime(noon), Message: "Kubelet stopped posting node status."},
+	}}}
+	on := func(node string) state.Member { return state.Member{Pod: &state.Pod{Node: node}} }
+	seen := state.Snapshot{Groups: map[topology.Kind]state.Group{
+		topology.PD: {Members: []state.Member{{}, on(""), on("lost")}}, topology.TiKV: {Members: []state.Member{on("lost"), on("gone")}},
+	}}
+	want := map[string]state.NodeReport{
+		"lost": {State: state.NodeNotReady, Since: noon, Message: "Kubelet stopped posting node status."}, "gone": {State: state.NodeMissing},
+	}
+	kube := fake.NewClientset(lost)
+	got := NodeReports(t.Context(), kube, seen)
+	if !maps.Equal(got, want) || len(kube.Actions()) != 2 {
+		t.Errorf("got %+v after %d reads, want %+v", got, len(kube.Actions()), want)
+	}
+	kube.PrependReactor("get", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "nodes"}, "", nil)
+	})
+	if got := NodeReports(t.Context(), kube, seen); len(got) != 0 {
+		t.Errorf("nodes may not be read: %+v", got)
 	}
 }
 

@@ -62,6 +62,7 @@ type Observer struct {
 	nodes       nodes
 	serving     serving
 	asksAll     bool // this observation asks all TiDB servers
+	glances     bool // this observation is only shown to a person
 	leaders     leaderCounts
 	patience    patience
 	rules       rules
@@ -116,6 +117,14 @@ func (o *Observer) source(live bool) Source {
 func (o *Observer) Against(ctx context.Context, c topology.Cluster) (state.Observation, error) {
 	o.asksAll = true
 	return o.observe(ctx, c, o.live)
+}
+
+// Glance observes a cluster as Against does, for a person to look at. Members of a node that Kubernetes does not hear of
+// have a second to answer. Nothing may be done by a glance: a slow member that serves looks like one that is silent.
+func (o *Observer) Glance(ctx context.Context, c topology.Cluster) (state.Observation, error) {
+	o.glances = true
+	defer func() { o.glances = false }()
+	return o.Against(ctx, c)
 }
 
 func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source) (state.Observation, error) {
@@ -231,7 +240,12 @@ func (o *Observer) groups(ctx context.Context, c topology.Cluster, wanted []topo
 	var asked sync.WaitGroup
 	for i, want := range wanted {
 		if ask := readerOf(want.Kind).ask; ask != nil {
-			asked.Go(func() { ask(o, ctx, c, all[i].Members) })
+			asked.Go(func() {
+				if o.glances {
+					o.nodes.read(ctx, o.kube, o.now(), all[i].Members)
+				}
+				ask(o, ctx, c, all[i].Members)
+			})
 		}
 	}
 	asked.Wait()

@@ -54,6 +54,9 @@ func (o *Observer) each(ctx context.Context, members []state.Member, f func(cont
 		all.Go(func() error {
 			m := &members[i]
 			limit := o.patience.limit(m, m.Pod != nil && o.isNew(m.Pod.Made))
+			if o.glances && m.Pod != nil && m.Pod.NodeLost() {
+				limit = newTimeout
+			}
 			ctx, cancel := context.WithTimeout(ctx, limit)
 			defer cancel()
 			f(ctx, m)

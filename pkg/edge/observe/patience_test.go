@@ -43,3 +43,31 @@ func TestSlowHost(t *testing.T) {
 		})
 	}
 }
+
+// TestGlance: a person who looks at a cluster does not wait for members of a lost node. A process that acts does,
+// because it must not take a slow member that serves for a silent one.
+func TestGlance(t *testing.T) {
+	lost := state.Pod{Node: "n", NodeState: state.NodeNotReady, Made: noon.Add(-time.Hour)}
+	serves := state.Pod{Node: "n", NodeState: state.NodeReady, Made: noon.Add(-time.Hour)}
+	for _, c := range []struct {
+		name    string
+		glances bool
+		pod     state.Pod
+		want    time.Duration
+	}{
+		{"a glance at a lost node", true, lost, newTimeout},
+		{"a process that acts", false, lost, readTimeout},
+		{"a glance at another node", true, serves, readTimeout},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			o := &Observer{now: func() time.Time { return noon }, glances: c.glances}
+			begun := time.Now()
+			for range 2 {
+				o.each(t.Context(), []state.Member{{Name: "basic-tidb-0", Pod: &c.pod}}, func(ctx context.Context, _ *state.Member) { <-ctx.Done() })
+			}
+			if took := time.Since(begun) / 2; took != c.want {
+				t.Errorf("%s: %s, want %s", c.name, took, c.want)
+			}
+		})
+	}
+}

@@ -136,7 +136,7 @@ func (o *Observer) askServer(ctx context.Context, c topology.Cluster, m *state.M
 	case d.Answer == state.Refused:
 		d.Presence, d.Problem = state.Present, "status port refuses connections"
 	case err != nil:
-		d.Problem = "status port could not be asked: " + err.Error()
+		d.Problem = "status port could not be asked: " + whyNoAnswer(err)
 	case !healthy:
 		d.Presence, d.Answer, d.Listening, d.Problem = state.Present, state.Refused, true, "status port reports an error"
 	default:

@@ -28,7 +28,7 @@ func (o *Observer) askCaptures(ctx context.Context, c topology.Cluster, members 
 		case d.Answer == state.Refused:
 			d.Presence, d.Problem = state.Present, "port refuses connections"
 		case err != nil:
-			d.Problem = "could not be asked: " + err.Error()
+			d.Problem = "could not be asked: " + whyNoAnswer(err)
 		default:
 			d.Presence, d.Version = state.Present, status.Version
 			d.Capture = state.Capture{ID: status.ID, Owner: status.Owner}

@@ -25,7 +25,7 @@ func (o *Observer) askProxies(ctx context.Context, c topology.Cluster, members [
 		case d.Answer == state.Refused:
 			d.Presence, d.Problem = state.Present, "API port refuses connections"
 		case err != nil:
-			d.Problem = "API port could not be asked: " + err.Error()
+			d.Problem = "API port could not be asked: " + whyNoAnswer(err)
 		case health == tiproxy.Draining:
 			d.Presence, d.Answer, d.Listening, d.Draining, d.Problem = state.Present, state.Refused, true, true, "takes no more connections, and is about to end"
 		case health != tiproxy.Healthy:

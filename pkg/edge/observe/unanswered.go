@@ -10,6 +10,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/voters"
 )
 
@@ -66,6 +67,18 @@ func problem(err error) string {
 func cause(err error) string {
 	if why := refusal(err); why != "" {
 		return why
+	}
+	return whyNoAnswer(err)
+}
+
+// whyNoAnswer returns why a request had no answer, without the request and in words that need no knowledge of Go.
+func whyNoAnswer(err error) string {
+	failure, failed := errors.AsType[*dial.ForwardError](err)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return "no answer in time"
+	case failed:
+		return failure.Error()
 	}
 	return err.Error()
 }
