@@ -101,8 +101,10 @@ func (s environment) logState(t *testing.T) {
 		out, err := s.Kubectl(ctx, "", args...)
 		t.Logf("kubectl %v (%v):\n%s", args, err, out)
 	}
-	r := s.plugin.Run(ctx, nil, "list")
-	t.Logf("list: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
+	for _, args := range [][]string{{"list"}, {"status", cluster, "-o", "yaml"}} {
+		r := s.plugin.Run(ctx, nil, args...)
+		t.Logf("%v: exit %d\n%s%s", args, r.Code, r.Stdout, r.Stderr)
+	}
 }
 
 // largeHeap is what a store of the node writes when it ends because of its memory. The test may pass all the same,

@@ -118,10 +118,21 @@ func takers(sc plan.Scope, m state.Member) int {
 	return n
 }
 
-// leadersStranded reports, with the reason, that other stores are up, but evict-leader schedulers
-// keep leaders off all of them. Only a person knows why the schedulers were created. A wait would not help.
+// leadersStranded reports, with the reason, that evict-leader schedulers keep leaders off all other stores. Only a
+// person knows why the schedulers were created. A wait would not help. A store without a scheduler that PD does not call
+// Up takes leaders again when its next heartbeat comes, so that a wait helps there.
 func leadersStranded(sc plan.Scope, m state.Member) string {
-	if m.Database.Leaders == 0 || sc.All.PD.UpStores < 2 || takers(sc, m) > 0 {
+	others, evicted := sc.All.PD.Stores-1, 0
+	for _, o := range sc.Got.Members {
+		switch db := o.Database; {
+		case o.Ordinal == m.Ordinal:
+		case db.State == state.StoreOffline:
+			others--
+		case db.Evicting:
+			evicted++
+		}
+	}
+	if m.Database.Leaders == 0 || evicted == 0 || evicted < others {
 		return ""
 	}
 	return "all other stores have evict-leader schedulers"

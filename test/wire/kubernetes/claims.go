@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"fmt"
 	"maps"
+	"strconv"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -21,13 +22,17 @@ const (
 	protection = "kubernetes.io/pvc-protection"
 )
 
-// showOnce writes the namespace's storage class, of which a claim is where it names none.
+// showOnce writes the storage classes. A claim that names none is of the first.
 func (b *Bridge) showOnce() {
 	grow, policy, mode := true, corev1.PersistentVolumeReclaimDelete, storagev1.VolumeBindingImmediate
-	b.api.Put(classes, &storagev1.StorageClass{
-		ObjectMeta:  metav1.ObjectMeta{Name: class, Annotations: map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}},
-		Provisioner: "sim", AllowVolumeExpansion: &grow, ReclaimPolicy: &policy, VolumeBindingMode: &mode,
-	})
+	for _, name := range []string{class, "class-1"} {
+		b.api.Put(classes, &storagev1.StorageClass{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{
+				"storageclass.kubernetes.io/is-default-class": strconv.FormatBool(name == class),
+			}},
+			Provisioner: "sim", AllowVolumeExpansion: &grow, ReclaimPolicy: &policy, VolumeBindingMode: &mode,
+		})
+	}
 }
 
 // showClaims writes the claims of a component, and their volumes.

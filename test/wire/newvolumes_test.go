@@ -1,0 +1,75 @@
+package wire
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
+	"github.com/kubectl-tidb/kubectl-tidb/test/wire/kubernetes"
+)
+
+// TestNewVolumes: all members of a component get volumes of another storage class and of a smaller size. What no claim
+// can follow is refused in a TidbCluster that a person has changed, and the command that is named goes on.
+func TestNewVolumes(t *testing.T) {
+	scenario(t, sim.Options{PD: 3, TiKV: 4, TiDB: 1}, func(t *testing.T, w *World) {
+		text, writes := w.attempt(t, time.Minute, "replace", "basic", "--all-of", "tikv", "--storage-class", "none", "--yes")
+		wantText(t, text, "the storage classes are class-1, standard")
+		wantNone(t, writes, "PATCH", "tidbclusters")
+
+		shown := w.Must(t, 0, "replace", "basic", "--all-of", "tikv", "--storage-class", "class-1", "--storage", "512Mi", "--dry-run").Out
+		t.Log(shown)
+		wantText(t, shown, "new volumes tikv of class class-1 and 512Mi in place of class (default) and 1Gi")
+		w.Must(t, 0, "replace", "basic", "--all-of", "tikv", "--storage-class", "class-1", "--storage", "2Gi", "--yes")
+		w.wantClaims(t, topology.TiKV, "class-1", "2Gi")
+		w.wantClaims(t, topology.PD, "standard", "1Gi")
+
+		w.changeCluster(func(tc *unstructured.Unstructured) {
+			_ = unstructured.SetNestedField(tc.Object, "class-1", "spec", "pd", "storageClassName")
+		})
+		text, writes = w.attempt(t, time.Minute, "sync", "basic", "--yes")
+		wantText(t, text, "only a new volume can have class class-1")
+		wantText(t, text, "kubectl tidb replace basic --all-of pd")
+		wantNone(t, writes, "DELETE", "")
+		w.Must(t, 0, "replace", "basic", "--all-of", "pd", "--yes")
+		w.wantClaims(t, topology.PD, "class-1", "1Gi")
+		w.Must(t, 0, "sync", "basic")
+	})
+}
+
+// TestNewVolumesKilled: a run is killed while the first store leaves, and sync goes on with the new volumes.
+func TestNewVolumesKilled(t *testing.T) {
+	scenario(t, sim.Options{PD: 1, TiKV: 4, TiDB: 1}, func(t *testing.T, w *World) {
+		w.Model.KeepRegions(200)
+		w.said(w.Killed(t.Context(), w.Model.Leaving, "replace", "basic", "--all-of", "tikv", "--storage-class", "class-1", "--yes"))
+		w.Must(t, 0, "sync", "basic", "--yes")
+		w.wantClaims(t, topology.TiKV, "class-1", "1Gi")
+	})
+}
+
+// wantClaims asserts that each claim of a component has a storage class and a size.
+func (w *World) wantClaims(t *testing.T, k topology.Kind, class, size string) {
+	t.Helper()
+	all := w.set(k).Spec.VolumeClaimTemplates
+	if len(all) != 1 {
+		t.Fatalf("claim templates %v", all)
+	}
+	for _, o := range w.api.List(schema.GroupResource{Resource: "persistentvolumeclaims"}, kubernetes.Namespace) {
+		if c := o.(*corev1.PersistentVolumeClaim); c.Labels[topology.LabelComponent] == string(k) {
+			all = append(all, *c)
+		}
+	}
+	if len(all) < 2 {
+		t.Errorf("%s has no claims", k)
+	}
+	for _, c := range all {
+		have := c.Spec.Resources.Requests.Storage().String()
+		if c.Spec.StorageClassName == nil || *c.Spec.StorageClassName != class || have != size {
+			t.Errorf("%s has class %v and %s, want %s and %s", c.Name, c.Spec.StorageClassName, have, class, size)
+		}
+	}
+}
