@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
@@ -14,11 +15,65 @@ func (d *decision) replaceNamed(m state.Member) verdict {
 	v := d.release(m)
 	for i := range v.gates {
 		if g := &v.gates[i]; g.Member == m.Name {
-			g.Remedy = append(d.spareHelp(m, *g), append(g.Remedy[:len(g.Remedy):len(g.Remedy)],
-				remedy.Run("to call its replacement off", d.Cluster.Plugin("replace", m.Name, "--cancel")))...)
+			g.Remedy = d.replacementHelp(m, *g)
 		}
 	}
 	return v
+}
+
+// replacementHelp returns what a person can do about a gate that a member waits for before its replacement. It is the
+// remedy of the gate, and also how to call the replacement off, while the member can come back with its data.
+func (d *decision) replacementHelp(m state.Member, g Gate) remedy.Remedy {
+	if m.RemovalIrreversible() {
+		return g.Remedy
+	}
+	off := remedy.Run("to call its replacement off", d.Cluster.Plugin("replace", m.Name, "--cancel"))
+	return slices.Concat(d.spareHelp(m, g), g.Remedy, remedy.Remedy{off})
+}
+
+// beforeReplacement must hold before a member that a user has named leaves the database. Only kubectl tidb why goes
+// through this list. A run asks for the same in replaceLostData.
+var beforeReplacement = []condition{
+	{
+		want: "the database lists the member", because: "the database says when it does without the member", by: ByDatabase,
+		unmet: func(s *subject) string {
+			return textIf(!s.member.CountedOn() && !s.member.RemovalIrreversible(), "it is not known to list "+s.member.Name)
+		},
+	},
+	{
+		want: "no member gets new data now", because: "with a member that has new data, the others have all of the data again", by: ByTool,
+		unmet: (*subject).renewedBefore,
+	},
+	{want: "its turn to be replaced", because: "members are replaced one at a time", by: ByTool, unmet: (*subject).replacedLater},
+}
+
+// leftForReplacement is what the database does before the claims of a member are deleted.
+var leftForReplacement = condition{
+	because: leftDatabase.because, by: leftDatabase.by, goals: leftDatabase.goals,
+	advice: func(s *subject, g Gate) remedy.Remedy { return s.replacementHelp(s.member, g) },
+}
+
+// renewedBefore returns which member gets new data before a member is replaced, "" where there is none.
+func (s *subject) renewedBefore() string {
+	for _, m := range s.Got.InSet() {
+		if m.Name != s.member.Name && (renewed(m) || s.MustReplaceData(m)) {
+			return m.Name + " gets new data"
+		}
+	}
+	return ""
+}
+
+// replacedLater returns what is done before a member is replaced, "" where its turn has come. A member on which the
+// database does not count has no turn.
+func (s *subject) replacedLater() string {
+	next, waits := s.NextToReplace()
+	switch {
+	case !s.member.CountedOn() || waits && next.Name == s.member.Name:
+		return ""
+	case waits:
+		return next.Name + " is replaced first"
+	}
+	return fmt.Sprintf("%d members are wanted, and the StatefulSet has %d", s.Want.Size(), s.Got.Set.Replicas)
 }
 
 // spareHelp returns how the regions of a store get room, where a gate says that there is none.
