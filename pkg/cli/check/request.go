@@ -132,7 +132,11 @@ func (p proposal) allow(w desired.State, snap state.Snapshot) error {
 	for _, g := range plan.Refusals(component.Profiles(), w, snap) {
 		problems = append(problems, remedy.For(errors.New(g.String()), g.Remedy...))
 	}
-	for _, refused := range [][]plan.Gate{plan.Unbatchable(component.Profiles(), p.Policy, w, snap), plan.Unreplaceable(component.Profiles(), w, snap, p.replacing(w, snap))} {
+	for _, refused := range [][]plan.Gate{
+		plan.Unbatchable(component.Profiles(), p.Policy, w, snap),
+		plan.Unreplaceable(component.Profiles(), w, snap, p.replacing(w, snap)),
+		plan.SpareStranded(component.Profiles(), w, snap, p.sparing(w, snap)),
+	} {
 		for _, g := range refused {
 			problems = append(problems, remedy.For(errors.New(g.String()), g.Remedy...))
 		}

@@ -100,6 +100,22 @@ func Unreplaceable(profiles []Profile, w desired.State, s state.Snapshot, names 
 	return gates
 }
 
+// SpareStranded returns why the spare members of components could not leave at the end, before the spare members are
+// added. Without an answer to that, a run would move all regions, and stop before its last step.
+func SpareStranded(profiles []Profile, w desired.State, s state.Snapshot, kinds []topology.Kind) []Gate {
+	var gates []Gate
+	for _, d := range decisionsOf(profiles, &Policy{}, &w, &s) {
+		if !slices.Contains(kinds, d.Want.Kind) {
+			continue
+		}
+		for _, g := range d.claimsDeleted("whenScaled", d.Got.Set.DeletesWhenScaled).gates {
+			g.Observed += ", so that the spare member could not leave again"
+			gates = append(gates, g)
+		}
+	}
+	return gates
+}
+
 // unreplaceable returns the first refusal of the removal of a member.
 func (d *decision) unreplaceable(m state.Member) []Gate {
 	for _, h := range d.profile.BeforeRemove {
