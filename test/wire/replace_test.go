@@ -39,6 +39,19 @@ func TestReplace(t *testing.T) {
 	})
 }
 
+// TestReplaceTwice: a second spare store finds the claim of the first one, and gets a new claim before a store leaves.
+func TestReplaceTwice(t *testing.T) {
+	scenario(t, sim.Options{PD: 3, TiKV: 3, TiDB: 1}, func(t *testing.T, w *World) {
+		for range 2 {
+			before := w.Model.ClaimsOf(topology.TiKV)
+			w.Must(t, 0, "replace", "basic", "tikv-1", "--spare", "--yes")
+			if after := w.Model.ClaimsOf(topology.TiKV); after[1] == before[1] {
+				t.Errorf("claims %v, were %v", after, before)
+			}
+		}
+	})
+}
+
 // TestScaleRemoves: a scale-in removes the member that is named if it has the highest ordinal, and is refused otherwise.
 func TestScaleRemoves(t *testing.T) {
 	scenario(t, sim.Options{PD: 1, TiKV: 4, TiDB: 1}, func(t *testing.T, w *World) {

@@ -12,6 +12,9 @@ import (
 
 // replaceNamed removes a member from the database that a user has named, and says how the user takes that back.
 func (d *decision) replaceNamed(m state.Member) verdict {
+	if first := d.removedBefore(m); len(first) > 0 {
+		return d.awaitServing(first)
+	}
 	v := d.release(m)
 	for i := range v.gates {
 		if g := &v.gates[i]; g.Member == m.Name {
@@ -19,6 +22,21 @@ func (d *decision) replaceNamed(m state.Member) verdict {
 		}
 	}
 	return v
+}
+
+// removedBefore returns the members that the database has removed, and that have to serve again before a member begins to
+// leave. A spare member may have got the claim of an earlier spare member, so that it needs a new claim first.
+func (d *decision) removedBefore(m state.Member) []state.Member {
+	if m.Database.State == state.StoreOffline {
+		return nil
+	}
+	var first []state.Member
+	for _, o := range d.Got.InSet() {
+		if o.Ordinal != m.Ordinal && d.Kept(o) && o.RemovalIrreversible() {
+			first = append(first, o)
+		}
+	}
+	return d.NotServing(first)
 }
 
 // replacementHelp returns what a person can do about a gate that a member waits for before its replacement. It is the
@@ -55,12 +73,16 @@ var leftForReplacement = condition{
 
 // renewedBefore returns which member gets new data before a member is replaced, "" where there is none.
 func (s *subject) renewedBefore() string {
+	first := s.removedBefore(s.member)
 	for _, m := range s.Got.InSet() {
 		if m.Name != s.member.Name && (renewed(m) || s.MustReplaceData(m)) {
-			return m.Name + " gets new data"
+			first = append(first, m)
 		}
 	}
-	return ""
+	if len(first) == 0 {
+		return ""
+	}
+	return first[0].Name + " gets new data"
 }
 
 // replacedLater returns what is done before a member is replaced, "" where its turn has come. A member on which the
