@@ -87,6 +87,12 @@ has if you name it. Without names, such a store is finished.`,
 			return run(cmd.Context(), o)
 		},
 	}
+	o.bind(cmd, f)
+	return cmd
+}
+
+// bind adds the flags.
+func (o *options) bind(cmd *cobra.Command, f *factory.Factory) {
 	o.Bind(cmd)
 	o.BindFieldManager(cmd)
 	o.BindEviction(cmd)
@@ -96,7 +102,6 @@ has if you name it. Without names, such a store is finished.`,
 	cmd.Flags().BoolVar(&o.cancel, "cancel", false, "Take requests back that have not been carried out yet.")
 	_ = cmd.RegisterFlagCompletionFunc("away-from", target.CompleteNode(f))
 	_ = cmd.RegisterFlagCompletionFunc("all-of", cobra.FixedCompletions(replaceable(), cobra.ShellCompDirectiveNoFileComp))
-	return cmd
 }
 
 // replaceable returns the components whose members have data that the database can do without.

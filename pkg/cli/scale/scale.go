@@ -92,6 +92,12 @@ is another one; "abort" takes back any.`,
 			return run(cmd.Context(), o)
 		},
 	}
+	o.bind(cmd, f)
+	return cmd
+}
+
+// bind adds the flags.
+func (o *options) bind(cmd *cobra.Command, f *factory.Factory) {
 	o.Bind(cmd)
 	o.BindFieldManager(cmd)
 	o.BindEviction(cmd)
@@ -99,7 +105,6 @@ is another one; "abort" takes back any.`,
 	cmd.Flags().StringSliceVar(&o.remove, "remove", nil, "Members that are to leave. It is refused where the scale-in would remove others.")
 	_ = cmd.RegisterFlagCompletionFunc("remove", target.CompleteMemberFlag(f))
 	cmd.Flags().BoolVar(&o.cancel, cancel, false, "Take back the scale that is under way, and nothing else; without numbers.")
-	return cmd
 }
 
 const cancel = "cancel"
