@@ -18,30 +18,40 @@ func TestRightsOfVerbs(t *testing.T) {
 		if name == "version" { // of what every user may read
 			continue
 		}
-		c, known := rbac.CommandOf(name)
-		if !known {
-			t.Errorf("%s has no rights", name)
-			continue
-		}
-		server := serve(t, nothingLeft())
-		server.call(t, append(strings.Fields(name), args...)...)
-		rules, checked := c.Rules(rbac.Namespace, rbac.Everywhere), 0
-		for _, request := range server.requests() {
-			resource, verb, ok := asks(t, request)
-			if !ok {
-				continue
-			}
-			checked++
-			if !slices.ContainsFunc(rules, func(r rbacv1.PolicyRule) bool {
-				return r.APIGroups[0]+"/"+r.Resources[0] == resource && slices.Contains(r.Verbs, verb)
-			}) {
-				t.Errorf("%s: no right to %s %s, for %s", name, verb, resource, request)
-			}
-		}
-		if checked == 0 {
+		if asked := wantRights(t, name, args); len(asked) == 0 {
 			t.Errorf("%s has asked for nothing", name)
 		}
 	}
+	if asked := wantRights(t, "replace", []string{"basic", "--away-from", "node-7"}); !slices.Contains(asked, "get /nodes") {
+		t.Errorf("replace --away-from has not read the node: %q", asked)
+	}
+}
+
+// wantRights fails the test where a verb asks for something without a right to it. It returns what the verb asks for, as
+// "verb group/resource".
+func wantRights(t *testing.T, name string, args []string) (asked []string) {
+	t.Helper()
+	c, known := rbac.CommandOf(name)
+	if !known {
+		t.Errorf("%s has no rights", name)
+		return nil
+	}
+	server := serve(t, nothingLeft())
+	server.call(t, append(strings.Fields(name), args...)...)
+	rules := c.Rules(rbac.Namespace, rbac.Everywhere)
+	for _, request := range server.requests() {
+		resource, verb, ok := asks(t, request)
+		if !ok {
+			continue
+		}
+		asked = append(asked, verb+" "+resource)
+		if !slices.ContainsFunc(rules, func(r rbacv1.PolicyRule) bool {
+			return r.APIGroups[0]+"/"+r.Resources[0] == resource && slices.Contains(r.Verbs, verb)
+		}) {
+			t.Errorf("%s: no right to %s %s, for %s", name, verb, resource, request)
+		}
+	}
+	return asked
 }
 
 // asks returns the resource and the verb of a request, as RBAC sees them; not ok for one that is

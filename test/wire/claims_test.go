@@ -30,3 +30,27 @@ func TestClaimsGoWithPods(t *testing.T) {
 		w.Must(t, 0, "sync", "basic", "--yes")
 	})
 }
+
+// TestClaimsGoWithSpare: a spare store could not leave again, so none is added, and nothing is asked for.
+func TestClaimsGoWithSpare(t *testing.T) {
+	scenario(t, sim.Options{PD: 1, TiKV: 3, TiDB: 1}, func(t *testing.T, w *World) {
+		keep := func(scaled appsv1.PersistentVolumeClaimRetentionPolicyType) {
+			w.changeSet(topology.TiKV, func(s *appsv1.StatefulSet) {
+				s.Spec.PersistentVolumeClaimRetentionPolicy = &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{
+					WhenScaled: scaled, WhenDeleted: appsv1.RetainPersistentVolumeClaimRetentionPolicyType,
+				}
+			})
+		}
+		keep(appsv1.DeletePersistentVolumeClaimRetentionPolicyType)
+		before := w.Model.ClaimsOf(topology.TiKV)
+		text, writes := w.attempt(t, time.Minute, "replace", "basic", "tikv-1", "--spare", "--yes")
+		wantText(t, text, "persistentVolumeClaimRetentionPolicy.whenScaled: Delete (written last by kubectl-edit), so that the spare member could not leave again")
+		wantText(t, text, "have Kubernetes keep them: kubectl patch statefulset basic-tikv")
+		wantNone(t, writes, "PATCH", "tidbclusters")
+		keep(appsv1.RetainPersistentVolumeClaimRetentionPolicyType)
+		w.Must(t, 0, "replace", "basic", "tikv-1", "--spare", "--yes")
+		if after := w.Model.ClaimsOf(topology.TiKV); after[1] == before[1] {
+			t.Errorf("claims %v, were %v", after, before)
+		}
+	})
+}

@@ -21,9 +21,11 @@ func TestNewVolumes(t *testing.T) {
 		wantText(t, text, "the storage classes are class-1, standard")
 		wantNone(t, writes, "PATCH", "tidbclusters")
 
-		shown := w.Must(t, 0, "replace", "basic", "--all-of", "tikv", "--storage-class", "class-1", "--storage", "512Mi", "--dry-run").Out
+		text, _ = w.attempt(t, time.Minute, "replace", "basic", "--all-of", "tikv", "--storage", "512Mi", "--dry-run")
+		wantText(t, text, "basic-tikv-0 has 20Gi of data, and PD moves no regions to a store of 512Mi that is more than 80% full")
+		shown := w.Must(t, 0, "replace", "basic", "--all-of", "tikv", "--storage-class", "class-1", "--storage", "2Gi", "--dry-run").Out
 		t.Log(shown)
-		wantText(t, shown, "new volumes tikv of class class-1 and 512Mi in place of class (default) and 1Gi")
+		wantText(t, shown, "new volumes tikv of class class-1 and 2Gi in place of class (default) and 1Gi")
 		w.Must(t, 0, "replace", "basic", "--all-of", "tikv", "--storage-class", "class-1", "--storage", "2Gi", "--yes")
 		w.wantClaims(t, topology.TiKV, "class-1", "2Gi")
 		w.wantClaims(t, topology.PD, "standard", "1Gi")
@@ -35,7 +37,11 @@ func TestNewVolumes(t *testing.T) {
 		wantText(t, text, "only a new volume can have class class-1")
 		wantText(t, text, "kubectl tidb replace basic --all-of pd")
 		wantNone(t, writes, "DELETE", "")
-		w.Must(t, 0, "replace", "basic", "--all-of", "pd", "--yes")
+		w.Must(t, 0, "replace", "basic", "--all-of", "pd", "--storage", "2Gi", "--yes")
+		w.wantClaims(t, topology.PD, "class-1", "2Gi")
+		text, _ = w.attempt(t, time.Minute, "replace", "basic", "pd-0", "--storage", "1Gi", "--yes")
+		wantText(t, text, "go with --all-of COMPONENT alone")
+		w.Must(t, 0, "replace", "basic", "--all-of", "pd", "--storage", "1Gi", "--yes")
 		w.wantClaims(t, topology.PD, "class-1", "1Gi")
 		w.Must(t, 0, "sync", "basic")
 	})

@@ -39,6 +39,39 @@ func TestReplace(t *testing.T) {
 	})
 }
 
+// TestReplaceTwice: a second spare store finds the claim of the first one, and gets a new claim before a store leaves.
+func TestReplaceTwice(t *testing.T) {
+	scenario(t, sim.Options{PD: 3, TiKV: 3, TiDB: 1}, func(t *testing.T, w *World) {
+		for range 2 {
+			before := w.Model.ClaimsOf(topology.TiKV)
+			w.Must(t, 0, "replace", "basic", "tikv-1", "--spare", "--yes")
+			if after := w.Model.ClaimsOf(topology.TiKV); after[1] == before[1] {
+				t.Errorf("claims %v, were %v", after, before)
+			}
+		}
+	})
+}
+
+// TestScaleRemoves: a scale-in removes the member that is named if it has the highest ordinal, and is refused otherwise.
+func TestScaleRemoves(t *testing.T) {
+	scenario(t, sim.Options{PD: 1, TiKV: 4, TiDB: 1}, func(t *testing.T, w *World) {
+		before := w.Model.Intent.Replicas
+		text, writes := w.attempt(t, time.Minute, "scale", "basic", "tikv=3", "--remove", "tikv-1", "--yes")
+		wantText(t, text, "tikv=3 removes basic-tikv-3, and basic-tikv-1 would stay; nothing was changed")
+		wantText(t, text, "kubectl tidb replace basic basic-tikv-1 ")
+		wantNone(t, writes, "PATCH", "tidbclusters")
+		w.Must(t, 3, "scale", "basic", "tikv=3", "--remove", "tikv-1", "--dry-run")
+		wantText(t, w.Must(t, 2, "scale", "basic", "tikv=3", "--remove", "tikv-7", "--yes").Err, "has no member basic-tikv-7")
+		if w.Model.Intent.Replicas != before {
+			t.Errorf("replicas %v, were %v", w.Model.Intent.Replicas, before)
+		}
+		w.Must(t, 0, "scale", "basic", "tikv=3", "--remove", "tikv-3", "--yes")
+		if w.Model.Intent.Replicas == before {
+			t.Errorf("replicas are still %v", before)
+		}
+	})
+}
+
 // TestReplaceKilled: a run that is killed while a store leaves is continued by sync, although the stores that are up are
 // too few to begin with another one. Or it is called off.
 func TestReplaceKilled(t *testing.T) {

@@ -29,6 +29,16 @@ func TestWhyMember(t *testing.T) {
 	})
 }
 
+// TestWhyReplacement: the whole answer of "why" is in a golden file, of a store that leaves so that it gets a new volume.
+func TestWhyReplacement(t *testing.T) {
+	scenario(t, sim.Options{PD: 1, TiKV: 4, TiDB: 1}, func(t *testing.T, w *World) {
+		w.Model.KeepRegions(100000)
+		w.said(w.Killed(t.Context(), w.Model.Leaving, "replace", "basic", "tikv-1", "--yes"))
+		w.toWholeMinute()
+		plantest.Golden(t, "why-replacement.txt", w.Must(t, 0, "why", "basic", "tikv-1").Out)
+	})
+}
+
 // interrupted begins a rollout, and interrupts the command before a member is restarted.
 func (w *World) interrupted(t *testing.T, args ...string) {
 	t.Helper()

@@ -98,10 +98,7 @@ func (p Prospect) replaces() []string {
 func (p proposal) replacing(w desired.State, snap state.Snapshot) []string {
 	var names []string
 	for _, g := range w.Groups {
-		var before desired.Group
-		if p.existing != nil {
-			before.Group, _ = p.existing.Group(g.Kind)
-		}
+		before := p.existingGroup(g.Kind)
 		for _, m := range snap.Groups[g.Kind].Members {
 			if g.Replaces(m) && !before.Replaces(m) {
 				names = append(names, m.Name)
@@ -109,6 +106,27 @@ func (p proposal) replacing(w desired.State, snap state.Snapshot) []string {
 		}
 	}
 	return names
+}
+
+// sparing returns the components that are to have a spare member because of this request, and not because of an earlier
+// one.
+func (p proposal) sparing(w desired.State, snap state.Snapshot) []topology.Kind {
+	var kinds []topology.Kind
+	for _, g := range w.Groups {
+		if got := snap.Groups[g.Kind]; g.SpareFor(got) > 0 && p.existingGroup(g.Kind).SpareFor(got) == 0 {
+			kinds = append(kinds, g.Kind)
+		}
+	}
+	return kinds
+}
+
+// existingGroup returns what was asked for of a component before this request.
+func (p proposal) existingGroup(k topology.Kind) desired.Group {
+	var g desired.Group
+	if p.existing != nil {
+		g.Group, _ = p.existing.Group(k)
+	}
+	return g
 }
 
 // restartsOnly reports whether the only voter restarts for what is wanted. A voter that is reported

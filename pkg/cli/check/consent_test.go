@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -181,6 +182,33 @@ func TestPlanIsShown(t *testing.T) {
 		shown := strings.Contains(out.String(), "t-tikv-2, t-tikv-1, t-tikv-0: evict") && strings.HasSuffix(strings.TrimSpace(out.String()), "Go on? [y/N]:")
 		if shown != c.asks || !c.asks && out.Len() > 0 {
 			t.Errorf("%s: shown:\n%s", c.name, out.String())
+		}
+	}
+}
+
+// TestSparing: a spare member is added because of a request that asks for the first one.
+func TestSparing(t *testing.T) {
+	cluster := plantest.New(3, 3, 2)
+	asks := func(member string, spare bool) map[string]topology.MemberReplacement {
+		return map[string]topology.MemberReplacement{member: {Claims: []string{cluster.Member(member).Claims[0].UID}, Spare: spare}}
+	}
+	for _, c := range []struct {
+		what          string
+		before, wants map[string]topology.MemberReplacement
+		want          bool
+	}{
+		{"no spare member", nil, asks("t-tikv-1", false), false},
+		{"the first one", nil, asks("t-tikv-1", true), true},
+		{"a request from before gets one", asks("t-tikv-1", false), asks("t-tikv-1", true), true},
+		{"there is one already", asks("t-tikv-1", true), asks("t-tikv-2", true), false},
+		{"a former request is done", map[string]topology.MemberReplacement{"t-tikv-1": {Claims: []string{"former"}, Spare: true}}, asks("t-tikv-2", true), true},
+	} {
+		existing := cluster.Wanted.Cluster
+		existing.Groups = []topology.Group{cluster.Want(topology.TiKV).Group}
+		existing.Groups[0].Replacements = c.before
+		cluster.Want(topology.TiKV).Replacements = c.wants
+		if got := (proposal{existing: &existing}).sparing(cluster.Wanted, cluster.Seen); slices.Equal(got, []topology.Kind{topology.TiKV}) != c.want || len(got) > 1 {
+			t.Errorf("%s: %v", c.what, got)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/certificate"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
@@ -132,12 +133,16 @@ func (p proposal) allow(w desired.State, snap state.Snapshot) error {
 	for _, g := range plan.Refusals(component.Profiles(), w, snap) {
 		problems = append(problems, remedy.For(errors.New(g.String()), g.Remedy...))
 	}
-	for _, refused := range [][]plan.Gate{plan.Unbatchable(component.Profiles(), p.Policy, w, snap), plan.Unreplaceable(component.Profiles(), w, snap, p.replacing(w, snap))} {
+	for _, refused := range [][]plan.Gate{
+		plan.Unbatchable(component.Profiles(), p.Policy, w, snap),
+		plan.Unreplaceable(component.Profiles(), w, snap, p.replacing(w, snap)),
+		plan.SpareStranded(component.Profiles(), w, snap, p.sparing(w, snap)),
+	} {
 		for _, g := range refused {
 			problems = append(problems, remedy.For(errors.New(g.String()), g.Remedy...))
 		}
 	}
-	problems = append(problems, p.uncertified(w)...)
+	problems = append(problems, p.uncertified(w, snap)...)
 	problems = append(problems, overfilled(w, snap)...)
 	if reason := p.shrinks(w, snap); reason != "" {
 		problems = append(problems, errors.New(reason))
@@ -153,15 +158,10 @@ func (p proposal) allow(w desired.State, snap state.Snapshot) error {
 	return p.seeing(w.Cluster, snap)
 }
 
-// uncertified returns what is wrong with certificates that the request would need first. Those that
-// the cluster needs anyway are a gate of the run.
-func (p proposal) uncertified(w desired.State) []error {
-	known := slices.Clone(p.Makes)
-	if p.existing != nil {
-		for _, c := range topology.Certificates(*p.existing) {
-			known = append(known, c.Secret)
-		}
-	}
+// uncertified returns what is wrong with certificates because of the request. The cluster has not needed them before, or
+// the request adds members that they do not name. What is wrong without the request is a gate of the run.
+func (p proposal) uncertified(w desired.State, snap state.Snapshot) []error {
+	known := append(slices.Clone(p.Makes), p.faultyBefore(w, snap)...)
 	var problems []error
 	for _, g := range w.Groups {
 		for _, l := range g.Lacks {
@@ -172,6 +172,31 @@ func (p proposal) uncertified(w desired.State) []error {
 		}
 	}
 	return problems
+}
+
+// faultyBefore returns the Secrets of certificates that the cluster needs without the request, and that are not known
+// to be good without the request.
+func (p proposal) faultyBefore(w desired.State, snap state.Snapshot) []string {
+	if p.existing == nil {
+		return nil
+	}
+	before := *p.existing
+	before.Groups = slices.Clone(before.Groups)
+	for i := range before.Groups {
+		if g, ok := w.Group(before.Groups[i].Kind); ok {
+			before.Groups[i].Start = g.Start // it is known only of a StatefulSet
+		}
+	}
+	before = desired.WithSpares(before, snap.Groups)
+	faults := certificate.Faults(before, snap.Certificates, snap.At)
+	var all []string
+	for _, c := range topology.Certificates(before) {
+		_, read := snap.Certificates[c.Secret]
+		if !read || slices.ContainsFunc(faults, func(f certificate.Fault) bool { return f.Secret == c.Secret }) {
+			all = append(all, c.Secret)
+		}
+	}
+	return all
 }
 
 // shrinks returns why a volume's size cannot be taken back, "" if it can. A run may have resized a claim and ended

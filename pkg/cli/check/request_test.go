@@ -2,8 +2,10 @@ package check
 
 import (
 	"context"
+	"crypto/x509"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
@@ -11,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/certificate"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -55,6 +58,40 @@ func TestAdmit(t *testing.T) {
 		{"another component", Request{Change: intent.Change{Now: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.TiDB = nil }), Want: basic(same)}}, exit.OK, ""},
 	} {
 		wantRefusal(t, c.name, propose(c.r).checkRequest(), c.code, c.says)
+	}
+}
+
+// TestUncertified: a request is refused where a certificate is good without the request, and does not name the members
+// that the request adds. What is wrong without the request is left to the run.
+func TestUncertified(t *testing.T) {
+	const secret = "basic-tikv-cluster-secret"
+	now := basic(func(tc *v1alpha1.TidbCluster) {
+		tc.Spec.TLSCluster, tc.Spec.TiKV.Replicas = &v1alpha1.TLSCluster{Enabled: true}, 2
+	})
+	w := desired.State{Groups: []desired.Group{{
+		Group: topology.Group{Kind: topology.TiKV, Replicas: 3, Start: 4},
+		Lacks: []desired.Lack{{Need: desired.ValidCertificate, Object: secret, Observed: "it is not for basic-tikv-6"}},
+	}}}
+	names := func(ordinals ...int) certificate.Secret {
+		leaf := &x509.Certificate{NotAfter: plantest.Now.Add(time.Hour)}
+		for _, n := range ordinals {
+			leaf.DNSNames = append(leaf.DNSNames, topology.New(now).PodHost(topology.TiKV, n))
+		}
+		return certificate.Secret{Name: secret, Leaf: leaf}
+	}
+	for _, c := range []struct {
+		what    string
+		read    map[string]certificate.Secret
+		refused bool
+	}{
+		{"good without the request", map[string]certificate.Secret{secret: names(4, 5)}, true},
+		{"wrong without the request", map[string]certificate.Secret{secret: names(4)}, false},
+		{"not read", nil, false},
+	} {
+		snap := state.Snapshot{At: plantest.Now, Certificates: c.read}
+		if got := propose(Request{Change: intent.Change{Now: now, Want: now}}).uncertified(w, snap); len(got) > 0 != c.refused {
+			t.Errorf("%s: %v", c.what, got)
+		}
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
-	"k8s.io/kubectl/pkg/util/completion"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/parent"
@@ -30,13 +29,13 @@ moves leaders away. "stop" takes back what "start" has done, when the members se
 	)
 }
 
-// completeNode completes the name of a node.
+// completeNode completes the name of a node as the only argument.
 func completeNode(f *factory.Factory) cobra.CompletionFunc {
+	nodes := target.CompleteNode(f)
 	return func(cmd *cobra.Command, args []string, begin string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return target.Within(cmd.Context(), func() []string { return completion.CompGetResource(f.Kubectl(), "nodes", begin) }),
-			cobra.ShellCompDirectiveNoFileComp
+		return nodes(cmd, args, begin)
 	}
 }

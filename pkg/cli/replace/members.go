@@ -86,7 +86,7 @@ func (r replacement) member(name string) (state.Member, error) {
 	m, there := r.groups[k].Member(name)
 	switch {
 	case !wanted || !g.Has(n):
-		return m, exit.Usagef("cluster %s/%s has no member %s", r.cluster.Namespace, r.cluster.Name, name)
+		return m, target.UnknownMember(r.cluster, name)
 	case k.Data() == topology.None:
 		return m, remedy.For(exit.Refusef("%s has no data of its own, so it is restarted and not replaced; nothing was changed", name),
 			remedy.Run("restart it", r.cluster.Plugin("restart", name)))

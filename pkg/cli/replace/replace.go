@@ -22,14 +22,15 @@ import (
 // options are the verb's flags and its arguments.
 type options struct {
 	flags.Options
-	name    []string // the argument that names the cluster
-	members []string // pods
-	allOf   []string // components
-	spare   bool
-	cancel  bool
-	class   string // the storage class of the new volumes, "" for the one that there is
-	size    string // their size, "" for the one that there is
-	storage intent.Storage
+	name     []string // the argument that names the cluster
+	members  []string // pods
+	allOf    []string // components
+	awayFrom string   // the node that members are to leave
+	spare    bool
+	cancel   bool
+	class    string // the storage class of the new volumes, "" for the one that there is
+	size     string // their size, "" for the one that there is
+	storage  intent.Storage
 }
 
 // New makes the command.
@@ -48,8 +49,12 @@ voter, or Pump hands over what it has. Then its claims and its pod are deleted, 
 Kubernetes makes both again, perhaps on another node. The member joins with new data, and
 the next one begins when all members serve. MEMBER is a pod, as basic-tikv-1 or tikv-1.
 
-The number of members stays the same, so that this also moves a member off a node: cordon the
-node before. Stores can leave only where enough other ones can take their regions. Where
+The number of members stays the same, so that this also moves members off a node. --away-from
+says which node. It is refused unless the node is cordoned, because Kubernetes could choose the
+same node again. This is checked at the start, so the node has to stay cordoned. Without names
+of members, all members with data that run on the node are replaced.
+
+Stores can leave only where enough other ones can take their regions. Where
 they are too few, --spare adds one store, and removes it again at the end.
 
 It writes into the TidbCluster which members are to be replaced: the annotation
@@ -75,6 +80,10 @@ has if you name it. Without names, such a store is finished.`,
   # All stores on another storage class
   kubectl tidb replace basic --all-of tikv --storage-class fast --spare
 
+  # All members on a node, which come back on other nodes
+  kubectl cordon node-7
+  kubectl tidb replace basic --away-from node-7
+
   # No further member; a store that is offline already is finished
   kubectl tidb replace basic --cancel`,
 		SuggestFor:        []string{"recreate", "move", "evacuate", "decommission"},
@@ -90,16 +99,23 @@ has if you name it. Without names, such a store is finished.`,
 			return run(cmd.Context(), o)
 		},
 	}
+	o.bind(cmd, f)
+	return cmd
+}
+
+// bind adds the flags.
+func (o *options) bind(cmd *cobra.Command, f *factory.Factory) {
 	o.Bind(cmd)
 	o.BindFieldManager(cmd)
 	o.BindEviction(cmd)
 	cmd.Flags().StringSliceVar(&o.allOf, "all-of", nil, "Replace all members of these components: pd, tikv, tiflash, pump.")
+	cmd.Flags().StringVar(&o.awayFrom, "away-from", "", "The node that members leave for other nodes. It has to be cordoned.")
 	cmd.Flags().BoolVar(&o.spare, "spare", false, "Add one store until the stores that are named have new volumes.")
 	cmd.Flags().StringVar(&o.class, "storage-class", "", "Storage class of the new volumes of all members of the components.")
 	cmd.Flags().StringVar(&o.size, "storage", "", "Size of the new volumes with data of all members of the components, such as 200Gi.")
 	cmd.Flags().BoolVar(&o.cancel, "cancel", false, "Take requests back that have not been carried out yet.")
+	_ = cmd.RegisterFlagCompletionFunc("away-from", target.CompleteNode(f))
 	_ = cmd.RegisterFlagCompletionFunc("all-of", cobra.FixedCompletions(replaceable(), cobra.ShellCompDirectiveNoFileComp))
-	return cmd
 }
 
 // replaceable returns the components whose members have data that the database can do without.
@@ -119,6 +135,10 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 		return err
 	}
 	defer s.Close()
+	node, err := o.leftNode(ctx, s.Kube)
+	if err != nil {
+		return err
+	}
 	seen, err := s.Observe(ctx, f)
 	if err != nil {
 		return err
@@ -126,6 +146,16 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	r := replacement{now: now, cluster: topology.New(now), groups: seen.Snapshot.Groups, at: f.Clock.Now()}
 	if o.cancel {
 		return o.takeBack(ctx, f, s, r)
+	}
+	if node != nil {
+		members, err := o.leaving(ctx, s.Kube, node, r)
+		switch {
+		case err != nil:
+			return drive.Run(ctx, f, s, o.Options, check.Request{Action: "replace away from " + node.Name, Refusal: err})
+		case len(members) == 0:
+			return drive.Unneeded(f, s, o.Options, "replace", "no member with data is on "+node.Name+", so nothing was changed")
+		}
+		o.members, o.allOf = members, nil
 	}
 	asked, err := o.ask(r)
 	request := check.Request{Action: "replace " + strings.Join(append(slices.Clone(o.members), o.allOf...), ", "), Refusal: err}
@@ -163,10 +193,10 @@ func (o *options) parse(args []string) error {
 	if err := o.parseStorage(); err != nil {
 		return err
 	}
-	switch named := len(o.members)+len(o.allOf) > 0; {
+	switch named := len(o.members)+len(o.allOf) > 0 || o.awayFrom != ""; {
 	case !named && !o.cancel:
-		return exit.Usagef("name the members, or use --all-of COMPONENT")
-	case o.cancel && (len(o.allOf) > 0 || o.spare):
+		return exit.Usagef("name the members, or use --all-of COMPONENT or --away-from NODE")
+	case o.cancel && (len(o.allOf) > 0 || o.spare || o.awayFrom != ""):
 		return exit.Usagef("--cancel goes with names of members, or alone")
 	}
 	return nil
@@ -182,7 +212,7 @@ func (o *options) parseStorage() error {
 		}
 		o.storage.Size = topology.SizeOf(size)
 	}
-	if o.storage != (intent.Storage{}) && (o.cancel || len(o.members) > 0) {
+	if o.storage != (intent.Storage{}) && (o.cancel || len(o.members) > 0 || o.awayFrom != "") {
 		return exit.Usagef("--storage-class and --storage go with --all-of COMPONENT alone: all members of a component have volumes of the same class and size")
 	}
 	return nil

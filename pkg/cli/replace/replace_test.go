@@ -24,16 +24,19 @@ func TestArguments(t *testing.T) {
 	}{
 		{args: "basic tikv-1 basic-pd-0 --dry-run", members: []string{"basic-tikv-1", "basic-pd-0"}},
 		{args: "basic --all-of tikv --spare"},
+		{args: "basic --away-from node-7"},
+		{args: "basic tikv-1 --away-from node-7 --spare", members: []string{"basic-tikv-1"}},
 		{args: "basic --cancel"},
 		{args: "basic tikv-1 --cancel", members: []string{"basic-tikv-1"}},
 		{args: "", says: "requires at least 1"},
-		{args: "basic", says: "name the members, or use --all-of COMPONENT"},
+		{args: "basic", says: "name the members, or use --all-of COMPONENT or --away-from NODE"},
 		{args: "basic tikv", says: "for all of its members use --all-of tikv"},
 		{args: "basic tikv-1 basic-tikv-1", says: "basic-tikv-1 is given twice"},
 		{args: "basic tikv-1 --all-of tikv", says: "tikv-1 is one of --all-of tikv: leave one of them out"},
 		{args: "basic tikv-01", says: `"tikv-01" is no member of a cluster basic`},
 		{args: "basic --all-of tidb", says: "--all-of tidb: its members have no data of their own; there are pd, tikv, tiflash, pump"},
 		{args: "basic --all-of tikv --cancel", says: "--cancel goes with names of members, or alone"},
+		{args: "basic --away-from node-7 --cancel", says: "--cancel goes with names of members, or alone"},
 		{args: "basic tikv-1 --spare --cancel", says: "--cancel goes with names of members, or alone"},
 	} {
 		t.Run(c.args, func(t *testing.T) {

@@ -17,7 +17,6 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
 // requests are restarts of single members that were asked for, by the names of their pods.
@@ -31,32 +30,19 @@ func (o options) ask(ctx context.Context, f *factory.Factory, s *target.Session,
 	if err != nil {
 		return nil, err
 	}
-	var members []string
-	for _, g := range c.Groups {
-		for _, n := range g.Ordinals().All() {
-			members = append(members, c.PodName(g.Kind, n))
-		}
-	}
 	asked := waiting(now, pods)
 	for _, name := range o.members {
 		pod, runs := pods[name]
+		k, n, _ := c.Member(name)
+		g, wanted := c.Group(k)
 		switch {
 		case runs:
 			asked[name] = topology.MemberRestart{Pod: pod, At: f.Clock.Now()}
-		case !slices.Contains(members, name):
-			return nil, unknownMember(c, name, members)
+		case !wanted || !g.Has(n):
+			return nil, target.UnknownMember(c, name)
 		}
 	}
 	return asked, nil
-}
-
-// unknownMember is the error about a member that the cluster does not have.
-func unknownMember(c topology.Cluster, name string, members []string) error {
-	hint := ""
-	if near := intent.Similar(name, members); len(near) > 0 {
-		hint = ": did you mean " + strings.Join(near, " or ") + "?"
-	}
-	return exit.Usagef("cluster %s/%s has no member %s%s", c.Namespace, c.Name, name, hint)
 }
 
 // waiting returns the requests of a TidbCluster that have yet to be carried out. One that cannot be read is

@@ -25,7 +25,8 @@ type options struct {
 	name     []string // the argument that names the cluster
 	changes  string   // as the user wrote them
 	replicas map[topology.Kind]int32
-	cancel   bool // take back the scale that is under way
+	cancel   bool     // take back the scale that is under way
+	remove   []string // the members that the user wants to leave
 }
 
 // New makes the command.
@@ -36,7 +37,7 @@ func New(f *factory.Factory) *cobra.Command {
 func command(f *factory.Factory, run func(context.Context, options) error) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
-		Use:   "scale NAME (COMPONENT=N... | --cancel)",
+		Use:   "scale NAME (COMPONENT=N... [--remove MEMBER...] | --cancel)",
 		Short: "Scale PD, TiKV, TiFlash, TiDB, TiProxy, TiCDC or Pump",
 		Long: `Scale PD, TiKV, TiFlash, TiDB, TiProxy, TiCDC or Pump, one member at a time.
 COMPONENT is pd, tikv, tiflash, tidb, tiproxy, ticdc or pump.
@@ -53,6 +54,10 @@ Fewer stores than PD keeps replicas of the data (max-replicas), stores that PD's
 placement rules or its isolation level need, stores of TiFlash that tables need for
 their replicas, or no PD at all, is refused.
 
+A StatefulSet removes only its highest ordinals. --remove says which members are to
+leave. It is refused where other members would leave, and shows how the member that is
+named gets a new volume, or another node. MEMBER is a pod, as basic-tikv-3 or tikv-3.
+
 With --cancel a scale that is under way is taken back: members that were added leave,
 and those that were about to leave stay. It is refused if the change that is under way
 is another one; "abort" takes back any.`,
@@ -63,6 +68,9 @@ is another one; "abort" takes back any.`,
 
   # See what it would take
   kubectl tidb scale basic tikv=3 --dry-run
+
+  # Only if it removes this store
+  kubectl tidb scale basic tikv=3 --remove tikv-3
 
   # Take back one that is under way
   kubectl tidb scale basic --cancel`,
@@ -78,15 +86,25 @@ is another one; "abort" takes back any.`,
 				return err
 			}
 			o.name, o.changes = args[:1], strings.Join(args[1:], " ")
+			if err = o.parseRemoved(); err != nil {
+				return err
+			}
 			return run(cmd.Context(), o)
 		},
 	}
+	o.bind(cmd, f)
+	return cmd
+}
+
+// bind adds the flags.
+func (o *options) bind(cmd *cobra.Command, f *factory.Factory) {
 	o.Bind(cmd)
 	o.BindFieldManager(cmd)
 	o.BindEviction(cmd)
 	o.BindStop(cmd)
+	cmd.Flags().StringSliceVar(&o.remove, "remove", nil, "Members that are to leave. It is refused where the scale-in would remove others.")
+	_ = cmd.RegisterFlagCompletionFunc("remove", target.CompleteMemberFlag(f))
 	cmd.Flags().BoolVar(&o.cancel, cancel, false, "Take back the scale that is under way, and nothing else; without numbers.")
-	return cmd
 }
 
 const cancel = "cancel"
@@ -94,6 +112,8 @@ const cancel = "cancel"
 // arguments checks how many arguments there are.
 func (o *options) arguments(cmd *cobra.Command, args []string) error {
 	switch {
+	case o.cancel && len(o.remove) > 0:
+		return exit.Usagef("--cancel goes back to the numbers before, so it does not go with --remove")
 	case !o.cancel:
 		return cobra.MinimumNArgs(2)(cmd, args)
 	case len(args) > 1:
@@ -113,6 +133,13 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	defer s.Close()
 	r := check.Request{Action: "scale " + o.changes}
 	r.Change, r.Refusal = s.Intent.Scale(now, o.replicas)
+	if r.Refusal == nil && len(o.remove) > 0 {
+		seen, err := s.Observe(ctx, f)
+		if err != nil {
+			return err
+		}
+		r.Refusal = o.removable(topology.New(now), topology.New(r.Want), seen.Snapshot.Groups)
+	}
 	return drive.Run(ctx, f, s, o.Options, r)
 }
 

@@ -33,6 +33,9 @@ func TestArguments(t *testing.T) {
 		{args: "basic tikv=4 --timeout -1s", says: "negative"},
 		{args: "basic --cancel"},
 		{args: "basic tikv=3 --cancel", says: "does not go with tikv=3"},
+		{args: "basic tikv=3 --remove tikv-3", want: map[topology.Kind]int32{topology.TiKV: 3}},
+		{args: "basic tikv=3 --remove tidb-3", says: "such as tidb=3"},
+		{args: "basic --cancel --remove tikv-3", says: "does not go with --remove"},
 		{args: "--cancel", says: "accepts 1 arg"},
 	} {
 		t.Run(c.args, func(t *testing.T) {

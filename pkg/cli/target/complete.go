@@ -148,6 +148,14 @@ func membersOf(cmd *cobra.Command, f *factory.Factory, args []string, begin stri
 	return all
 }
 
+// CompleteNode completes the name of a node.
+func CompleteNode(f *factory.Factory) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, begin string) ([]string, cobra.ShellCompDirective) {
+		return Within(cmd.Context(), func() []string { return completion.CompGetResource(f.Kubectl(), "nodes", begin) }),
+			cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
 // CompleteClaims completes names of claims, each once. The first argument is the cluster. A claim that
 // nothing keeps has no pod, by which its member could be completed.
 func CompleteClaims(f *factory.Factory) cobra.CompletionFunc {

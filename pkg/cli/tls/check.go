@@ -16,6 +16,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/certificate"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -121,7 +122,7 @@ func runCheck(ctx context.Context, f *factory.Factory, name []string, format out
 
 func viewOf(c topology.Cluster, snap state.Snapshot, inContext string) view {
 	v := view{Namespace: c.Namespace, Cluster: c.Name, Certificates: []certificateView{}, Members: []memberView{}}
-	faults := certificate.Faults(c, snap.Certificates, snap.At)
+	faults := certificate.Faults(desired.WithSpares(c, snap.Groups), snap.Certificates, snap.At)
 	for _, w := range topology.Certificates(c) {
 		s := snap.Certificates[w.Secret]
 		row := certificateView{Secret: w.Secret, MountedBy: []string{}, Unread: s.Unread}

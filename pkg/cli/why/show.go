@@ -27,6 +27,7 @@ var titles = map[plan.Topic]string{
 	plan.AnyChange: "Any change of the member's component", plan.ByRollout: "Restart",
 	plan.ByRepair:  "Recovery: the member is down, and is restarted before all other changes",
 	plan.ByScaleIn: "Removal", plan.ByFailover: "Failover: the member is lost, and is replaced by a new one",
+	plan.ByReplacement: "Replacement: a user has asked for new volumes",
 }
 
 // summary says how many conditions of a topic do not hold.

@@ -41,10 +41,11 @@ func command(f *factory.Factory, run func(context.Context, options) error) *cobr
 		Use:   "why NAME MEMBER",
 		Short: "Show why a member is restarted or removed now, or not",
 		Long: `Show every condition for the restart, the recovery, the removal and the failover of a member,
-in the order in which a run asks for them. Of each it says whether it is met, what is observed,
-since when where that is known, and who can change it: a person, Kubernetes, the database, or
-kubectl tidb itself. A run does something with a member only when all of its conditions are met.
-MEMBER is a pod, as basic-tikv-1 or tikv-1.
+and for its replacement where a user has asked for new volumes. They are in the order in which
+a run asks for them. Of each it says whether it is met, what is observed, since when where that
+is known, and who can change it: a person, Kubernetes, the database, or kubectl tidb itself.
+A run does something with a member only when all of its conditions are met. MEMBER is a pod, as
+basic-tikv-1 or tikv-1.
 
 The command looks once, and changes nothing. A run watches the cluster, so that it may have
 evidence that one look cannot have, such as for how long a port has refused connections.`,

@@ -20,6 +20,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/certificate"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/issue"
 )
@@ -150,6 +152,41 @@ func TestFaults(t *testing.T) {
 				t.Errorf("no fault of %s with %q among %v", tt.secret, tt.says, texts(faults))
 			}
 		})
+	}
+}
+
+// TestSpareMembers: certificates that kubectl tidb tls init makes are for a spare member too. A certificate that lists
+// its members is reported where it does not list the spare one.
+func TestSpareMembers(t *testing.T) {
+	c := cluster(func(tc *v1alpha1.TidbCluster) {
+		tc.Spec.TiFlash, tc.Spec.Pump = &v1alpha1.TiFlashSpec{Replicas: 2}, &v1alpha1.PumpSpec{Replicas: 2}
+	})
+	own := authority(t, "own", noon)
+	made := all(t, c, own)
+	groups := map[topology.Kind]state.Group{}
+	for i, g := range c.Groups {
+		name := c.PodName(g.Kind, 0)
+		groups[g.Kind] = state.Group{Members: []state.Member{{Kind: g.Kind, Name: name, Claims: []state.Claim{{UID: "a"}}}}}
+		c.Groups[i].Replacements = map[string]topology.MemberReplacement{name: {Claims: []string{"a"}, Spare: true}}
+	}
+	spared := desired.WithSpares(c, groups)
+	for i, g := range spared.Groups {
+		if was := c.Groups[i].Replicas; g.Replicas != was+1 {
+			t.Errorf("%s: %d replicas, and %d before", g.Kind, g.Replicas, was)
+		}
+	}
+	if faults := certificate.Faults(spared, made.read(c), noon); len(faults) > 0 {
+		t.Errorf("faults %v", texts(faults))
+	}
+	const kv = "basic-tikv-cluster-secret"
+	listed := wanted(t, c, kv)
+	made[kv] = issued(t, own, named(listed, listed.Called...), noon)
+	if faults := certificate.Faults(c, made.read(c), noon); len(faults) > 0 {
+		t.Errorf("faults without a spare member: %v", texts(faults))
+	}
+	faults := certificate.Faults(spared, made.read(c), noon)
+	if len(faults) != 1 || !strings.Contains(faults[0].Text, "is not for basic-tikv-3.basic-tikv-peer.db.svc, by which") {
+		t.Errorf("faults with a spare member: %v", texts(faults))
 	}
 }
 

@@ -45,16 +45,6 @@ type Group struct {
 	Spare int
 }
 
-// SpareFor returns how many members more a component needs to replace some of its members.
-func (g Group) SpareFor(got state.Group) int {
-	for _, m := range got.Members {
-		if g.Replacements[m.Name].Spare && g.Replaces(m) {
-			return 1
-		}
-	}
-	return 0
-}
-
 // Replaces reports whether a member that a user has named is still to get new volumes. Its claims are then the same as
 // when it was named. A member that the user does not ask for any more leaves for good.
 func (g Group) Replaces(m state.Member) bool {

@@ -89,7 +89,7 @@ func reports(r event.NoticeReason) (shows, silent func(*sick)) {
 }
 
 func examples() []example {
-	all := slices.Concat(nodeExamples(), servingExamples(), roomExamples(), leftExamples(), askedExamples(), restartExamples(), redundancyExamples(), budgetExamples(), unknownExamples())
+	all := slices.Concat(nodeExamples(), servingExamples(), roomExamples(), leftExamples(), askedExamples(), restartExamples(), replacementExamples(), redundancyExamples(), budgetExamples(), unknownExamples())
 	for id, r := range map[finding.ID]event.NoticeReason{
 		"configuration-not-asked": event.ConfigurationNotAsked, "restore-settings": event.RestoreSettings, "newer-template": event.NewerTemplate, "template-of-others": event.TemplateOfOthers,
 		"certificate-ends": event.CertificateEnds, "authority-ends": event.AuthorityEnds, "certificate-names": event.CertificateNames,

@@ -88,6 +88,7 @@ var asked = []rule{
 	{"object-differs", Warning, "Somebody has changed the object, or the spec was changed and nobody has applied it.", byDriver, undriven(unlessCanary(driftedObjects))},
 	{"pods-outdated", Warning, "They run with another template than the others will after their next restart.", byDriver, undriven(unlessCanary(outdated))},
 	{"restart-pending", Warning, "The next run or daemon restarts them, whatever it was started for.", byDriver, undriven(unlessCanary(restartsPending))},
+	{"replacement-pending", Warning, "The next run or daemon replaces them with their data, whatever it was started for.", byDriver, undriven(replacementsPending)},
 	{"replicas-differ", Warning, "The component is smaller or larger than is asked for.", byDriver, undriven(replicas)},
 	{"versions-differ", Warning, "Members of several versions are meant to run together only during an upgrade.", byDriver, undriven(unlessCanary(versions))},
 	{"canary-held", Info, "Members of several versions or configurations run together until a person promotes the canary or takes it back.", byPerson, canaryHeld},

@@ -4,11 +4,32 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/component"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
+
+// TestSpareStranded: a spare member that could not leave again is refused before it is added, with the command that helps.
+func TestSpareStranded(t *testing.T) {
+	cluster := spare(replaced(plantest.New(3, 3, 2), "t-tikv-1"))
+	refusals := func(kinds ...topology.Kind) []plan.Gate {
+		return plan.SpareStranded(component.Profiles(), cluster.Wanted, cluster.Seen, kinds)
+	}
+	if got := refusals(topology.TiKV); len(got) > 0 {
+		t.Errorf("%+v", got)
+	}
+	cluster.Set(topology.TiKV, func(s *state.Set) { s.DeletesWhenScaled = true })
+	const want = "so that the spare member could not leave again"
+	got := refusals(topology.TiKV)
+	if len(got) != 1 || !strings.Contains(got[0].String(), want) || !strings.Contains(got[0].Remedy.Line(""), "kubectl patch statefulset t-tikv") {
+		t.Errorf("%+v", got)
+	}
+	if got := refusals(topology.TiFlash); len(got) > 0 {
+		t.Errorf("%+v", got)
+	}
+}
 
 // TestClaimsRetained: where Kubernetes would delete the claims of pods that go, nothing is taken from PD for that.
 func TestClaimsRetained(t *testing.T) {

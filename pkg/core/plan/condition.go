@@ -24,6 +24,8 @@ type condition struct {
 	waits func(*subject) verdict
 	// goals are goals of the component, each of which is a condition.
 	goals func(*Profile) []Hook
+	// advice returns what a person can do about a gate of a goal; nil where the remedy of the gate says enough.
+	advice func(*subject, Gate) remedy.Remedy
 }
 
 // subject is the member that conditions are about, within a decision on its component.
@@ -62,6 +64,14 @@ func (c *condition) ask(s *subject) verdict {
 		return s.pursue(c.goals(&s.profile), s.member)
 	}
 	return c.waits(s)
+}
+
+// remedyOf returns what a person can do about a gate of a goal.
+func (c *condition) remedyOf(s *subject, g Gate) remedy.Remedy {
+	if c.advice == nil {
+		return g.Remedy
+	}
+	return c.advice(s, g)
 }
 
 // objection returns what is observed of the first condition that does not hold, "" when all of them hold.

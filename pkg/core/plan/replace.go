@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
@@ -11,14 +12,90 @@ import (
 
 // replaceNamed removes a member from the database that a user has named, and says how the user takes that back.
 func (d *decision) replaceNamed(m state.Member) verdict {
+	if first := d.removedBefore(m); len(first) > 0 {
+		return d.awaitServing(first)
+	}
 	v := d.release(m)
 	for i := range v.gates {
 		if g := &v.gates[i]; g.Member == m.Name {
-			g.Remedy = append(d.spareHelp(m, *g), append(g.Remedy[:len(g.Remedy):len(g.Remedy)],
-				remedy.Run("to call its replacement off", d.Cluster.Plugin("replace", m.Name, "--cancel")))...)
+			g.Remedy = d.replacementHelp(m, *g)
 		}
 	}
 	return v
+}
+
+// removedBefore returns the members that the database has removed, and that have to serve again before a member begins to
+// leave. A spare member may have got the claim of an earlier spare member, so that it needs a new claim first.
+func (d *decision) removedBefore(m state.Member) []state.Member {
+	if m.Database.State == state.StoreOffline {
+		return nil
+	}
+	var first []state.Member
+	for _, o := range d.Got.InSet() {
+		if o.Ordinal != m.Ordinal && d.Kept(o) && o.RemovalIrreversible() {
+			first = append(first, o)
+		}
+	}
+	return d.NotServing(first)
+}
+
+// replacementHelp returns what a person can do about a gate that a member waits for before its replacement. It is the
+// remedy of the gate, and also how to call the replacement off, while the member can come back with its data.
+func (d *decision) replacementHelp(m state.Member, g Gate) remedy.Remedy {
+	if m.RemovalIrreversible() {
+		return g.Remedy
+	}
+	off := remedy.Run("to call its replacement off", d.Cluster.Plugin("replace", m.Name, "--cancel"))
+	return slices.Concat(d.spareHelp(m, g), g.Remedy, remedy.Remedy{off})
+}
+
+// beforeReplacement must hold before a member that a user has named leaves the database. Only kubectl tidb why goes
+// through this list. A run asks for the same in replaceLostData.
+var beforeReplacement = []condition{
+	{
+		want: "the database lists the member", because: "the database says when it does without the member", by: ByDatabase,
+		unmet: func(s *subject) string {
+			return textIf(!s.member.CountedOn() && !s.member.RemovalIrreversible(), "it is not known to list "+s.member.Name)
+		},
+	},
+	{
+		want: "no member gets new data now", because: "with a member that has new data, the others have all of the data again", by: ByTool,
+		unmet: (*subject).renewedBefore,
+	},
+	{want: "its turn to be replaced", because: "members are replaced one at a time", by: ByTool, unmet: (*subject).replacedLater},
+}
+
+// leftForReplacement is what the database does before the claims of a member are deleted.
+var leftForReplacement = condition{
+	because: leftDatabase.because, by: leftDatabase.by, goals: leftDatabase.goals,
+	advice: func(s *subject, g Gate) remedy.Remedy { return s.replacementHelp(s.member, g) },
+}
+
+// renewedBefore returns which member gets new data before a member is replaced, "" where there is none.
+func (s *subject) renewedBefore() string {
+	first := s.removedBefore(s.member)
+	for _, m := range s.Got.InSet() {
+		if m.Name != s.member.Name && (renewed(m) || s.MustReplaceData(m)) {
+			first = append(first, m)
+		}
+	}
+	if len(first) == 0 {
+		return ""
+	}
+	return first[0].Name + " gets new data"
+}
+
+// replacedLater returns what is done before a member is replaced, "" where its turn has come. A member on which the
+// database does not count has no turn.
+func (s *subject) replacedLater() string {
+	next, waits := s.NextToReplace()
+	switch {
+	case !s.member.CountedOn() || waits && next.Name == s.member.Name:
+		return ""
+	case waits:
+		return next.Name + " is replaced first"
+	}
+	return fmt.Sprintf("%d members are wanted, and the StatefulSet has %d", s.Want.Size(), s.Got.Set.Replicas)
 }
 
 // spareHelp returns how the regions of a store get room, where a gate says that there is none.
@@ -40,6 +117,22 @@ func Unreplaceable(profiles []Profile, w desired.State, s state.Snapshot, names 
 			if slices.Contains(names, m.Name) && s.PD.Known() && d.WaitsForReplacement(m) && !d.Want.Replacements[m.Name].Spare {
 				gates = append(gates, d.unreplaceable(m)...)
 			}
+		}
+	}
+	return gates
+}
+
+// SpareStranded returns why the spare members of components could not leave at the end, before the spare members are
+// added. Without an answer to that, a run would move all regions, and stop before its last step.
+func SpareStranded(profiles []Profile, w desired.State, s state.Snapshot, kinds []topology.Kind) []Gate {
+	var gates []Gate
+	for _, d := range decisionsOf(profiles, &Policy{}, &w, &s) {
+		if !slices.Contains(kinds, d.Want.Kind) {
+			continue
+		}
+		for _, g := range d.claimsDeleted("whenScaled", d.Got.Set.DeletesWhenScaled).gates {
+			g.Observed += ", so that the spare member could not leave again"
+			gates = append(gates, g)
 		}
 	}
 	return gates

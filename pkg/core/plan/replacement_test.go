@@ -31,6 +31,13 @@ func TestReplacement(t *testing.T) {
 			c.Want(tikv).Replicas = 3
 			spare(c).Down(time.Hour, "t-tikv-3")
 		})},
+		{Name: "the spare store has the claim of an earlier one, which is being deleted", Cluster: edit(replaced(plantest.New(3, 4, 2), "t-tikv-1"), func(c *plantest.Cluster) {
+			c.Want(tikv).Replicas = 3
+			spare(c).Down(time.Minute, "t-tikv-3")
+			m := c.Member("t-tikv-3")
+			m.Database.State, m.Pod.Ran, m.Pod.Terminating = state.StoreTombstone, false, true
+			m.Claims[0].Marked, m.Claims[0].Terminating = true, true
+		})},
 		{Name: "a tombstone that a person has removed from PD's list", Cluster: edit(tombstone(replaced(plantest.New(3, 4, 2), "t-tikv-1"), "t-tikv-1"), func(c *plantest.Cluster) {
 			m := c.Member("t-tikv-1")
 			m.Database, m.Pod.Ran = state.Database{Presence: state.Absent}, true

@@ -21,6 +21,8 @@ const (
 	ByRepair   Topic = "recovery"
 	ByScaleIn  Topic = "removal"
 	ByFailover Topic = "failover"
+	// ByReplacement is a topic only of a member for which a user has asked for new volumes.
+	ByReplacement Topic = "replacement"
 )
 
 // Question is something that may be done with a member, with all conditions for that in the order in which they are
@@ -67,7 +69,8 @@ type answer struct {
 }
 
 // topics returns the topics in order, with what must hold for the cluster as a whole. For a member that serves, the
-// lists about repair and failover are shorter. A restart that takes nothing away need not wait for other members.
+// lists about repair and failover are shorter. A restart that takes nothing away need not wait for other members. A
+// replacement is answered where a user has asked for one.
 func (s *subject) topics(cluster []condition) []answer {
 	repair, failover := [][]condition{beforeRepair, {isWritten}}, [][]condition{beforeFailover}
 	if !s.member.Up() {
@@ -77,16 +80,20 @@ func (s *subject) topics(cluster []condition) []answer {
 			repair = append(repair, beforeHarmfulRepair, beforeRestart)
 		}
 	}
-	return []answer{
+	all := []answer{
 		{AnyChange, [][]condition{beforeAnything, cluster, beforePhases, beforeTakingAway}},
 		{ByRollout, [][]condition{{isProvided}, changes, {isToRestart, comesNext}, beforeRollout, beforeRestart}},
 		{ByRepair, repair},
 		{ByScaleIn, [][]condition{beforeScaleIn, {othersStay, leftDatabase}}},
 		{ByFailover, failover},
 	}
+	if s.Want.Replaces(s.member) {
+		all = append(all, answer{ByReplacement, [][]condition{{isProvided, obsoleteEnded}, beforeReplacement, {othersStay, leftForReplacement}}})
+	}
+	return all
 }
 
-// Why returns what keeps a member from being restarted, repaired, removed and given up, or what does not. The
+// Why returns what keeps a member from being restarted, repaired, removed, given up and replaced, or what does not. The
 // conditions are those that Decide goes through, and Why goes on after a condition that does not hold. There is no
 // answer about a member that the cluster does not have.
 func Why(profiles []Profile, policy Policy, w desired.State, s state.Snapshot, member string) []Question {
@@ -154,6 +161,9 @@ func (c *condition) ofGoals(s *subject) []Answer {
 	after := "" // a goal for which a step is to be taken first
 	for _, h := range c.goals(&s.profile) {
 		v, met := s.try(h, s.member)
+		for i := range v.gates {
+			v.gates[i].Remedy = c.remedyOf(s, v.gates[i])
+		}
 		base := Answer{Want: h.Want, Because: cmp.Or(h.Because, c.because), Met: true}
 		switch {
 		case !met:

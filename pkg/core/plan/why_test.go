@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
@@ -91,6 +92,65 @@ func TestWhy(t *testing.T) {
 				t.Errorf("got\n%s\nwanted\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
 			}
 		})
+	}
+}
+
+// TestWhyReplacement: the conditions of a replacement are answered about a member that a user has named, and about no
+// other one. What is before the removal of the member is said first.
+func TestWhyReplacement(t *testing.T) {
+	two := func() *plantest.Cluster { return replaced(plantest.New(3, 5, 2), "t-tikv-1", "t-tikv-3") }
+	for _, c := range []struct {
+		name    string
+		cluster *plantest.Cluster
+		member  string
+		want    string // the first condition that does not hold
+		number  int    // how many do not hold
+	}{
+		{"its turn", replaced(plantest.New(3, 4, 2), "t-tikv-1"), "t-tikv-1", "leaders evicted | not begun; the first step is: evict region leaders from t-tikv-1 (10 leaders) | kubectl tidb", 5},
+		{"it leaves", two().Removing("t-tikv-1", time.Minute), "t-tikv-1", "all regions moved away | t-tikv-1: regions not moved away: 30 regions left | the database", 2},
+		{"not its turn", two(), "t-tikv-1", "its turn to be replaced | t-tikv-3 is replaced first | kubectl tidb", 6},
+		{"another one gets new data", edit(two(), func(c *plantest.Cluster) {
+			c.Member("t-tikv-3").Database.State = state.StoreTombstone
+		}), "t-tikv-1", "no member gets new data now | t-tikv-3 gets new data | kubectl tidb", 6},
+		{"another store is down", replaced(plantest.New(3, 5, 2), "t-tikv-1").Down(time.Minute, "t-tikv-0"), "t-tikv-1", "all other members serving | t-tikv-0 not serving: pod is not ready | Kubernetes", 6},
+		{"its spare store is not there", spare(replaced(plantest.New(3, 3, 2), "t-tikv-1")), "t-tikv-1", "its turn to be replaced | 4 members are wanted, and the StatefulSet has 3 | kubectl tidb", 8},
+		{"PD cannot be asked about it", edit(replaced(plantest.New(3, 4, 2), "t-tikv-1"), func(c *plantest.Cluster) {
+			c.Member("t-tikv-1").Database = state.Database{Presence: state.Unknown}
+		}), "t-tikv-1", "the database lists the member | it is not known to list t-tikv-1 | the database", 6},
+		{"PD has removed it", tombstone(replaced(plantest.New(3, 4, 2), "t-tikv-1"), "t-tikv-1"), "t-tikv-1", "", 0},
+		{"a member of PD", replaced(plantest.New(3, 4, 2), "t-pd-1"), "t-pd-1", "claims marked as left over | not begun; the first step is: mark pd-t-pd-1 as left over | kubectl tidb", 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := unmet(t, c.cluster, c.member, plan.ByReplacement)
+			if first := append(got, "")[0]; first != c.want || len(got) != c.number {
+				t.Errorf("got\n%s\nwanted %d, and first\n%s", strings.Join(got, "\n"), c.number, c.want)
+			}
+		})
+	}
+}
+
+// TestWhyReplacementHelp: a condition says how the regions get room, and how the replacement is called off. It is not
+// called off after PD has removed the member.
+func TestWhyReplacementHelp(t *testing.T) {
+	for condition, c := range map[string]struct {
+		cluster *plantest.Cluster
+		want    string
+	}{
+		"PD has enough other stores": {replaced(plantest.New(3, 3, 2), "t-tikv-1"), "add a store until it is replaced: kubectl tidb replace t t-tikv-1 --spare -n ns; " +
+			"or ask for more replicas; or lower max-replicas in PD first; or to call its replacement off: kubectl tidb replace t t-tikv-1 --cancel -n ns"},
+		"claims marked as left over": {edit(tombstone(replaced(plantest.New(3, 4, 2), "t-tikv-1"), "t-tikv-1"), func(c *plantest.Cluster) {
+			c.Member("t-tikv-1").Claims[0].Marked = false
+		}), ""},
+	} {
+		c.cluster.Decide()
+		questions := c.cluster.Why("t-tikv-1")
+		open := questions[len(questions)-1].Open()
+		i := slices.IndexFunc(open, func(a plan.Answer) bool { return a.Want == condition })
+		if i < 0 {
+			t.Errorf("nothing is said about %q: %+v", condition, open)
+		} else if got := open[i].Remedy.Line(""); got != c.want {
+			t.Errorf("got\n%s\nwanted\n%s", got, c.want)
+		}
 	}
 }
 

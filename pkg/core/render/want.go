@@ -37,7 +37,8 @@ func Want(o state.Observation) (desired.State, error) {
 	if founding != nil {
 		w.Objects = append(w.Objects, configMapObject(founding, have))
 	}
-	faults, warnings := certificate.Faults(c, snap.Certificates, snap.At), certificate.Warnings(c, snap.Certificates, snap.At)
+	faults := certificate.Faults(desired.WithSpares(c, snap.Groups), snap.Certificates, snap.At)
+	warnings := certificate.Warnings(c, snap.Certificates, snap.At)
 	for _, g := range c.Groups {
 		group, errs, err := wantGroup(c, g, have, snap, founding)
 		if err != nil {

@@ -235,10 +235,10 @@ type Database struct {
 	// PD. With a Capacity of 0 both are unknown.
 	Capacity, Available topology.Size
 	// Used is the size of the store's own data, 0 where it is unknown.
-	Used topology.Size
-	Version             string
-	Capture             Capture // of TiCDC
-	Pump                Pump
+	Used    topology.Size
+	Version string
+	Capture Capture // of TiCDC
+	Pump    Pump
 }
 
 // LongAgo is the time of what began at a time that cannot be read.

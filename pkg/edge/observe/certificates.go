@@ -48,10 +48,16 @@ func (o *Observer) readCertificates(ctx context.Context, c topology.Cluster) (ma
 		})
 	}
 	_ = all.Wait()
-	if len(certificate.Faults(c, read, o.now())) > 0 {
-		o.changes.forget(secrets) // somebody has to renew one, and only a read shows that
-	}
+	o.rereadFaulty(c, read)
 	return read, own
+}
+
+// rereadFaulty has the Secrets read again where a certificate cannot be used. Somebody has to renew that certificate,
+// and only a read shows that.
+func (o *Observer) rereadFaulty(c topology.Cluster, read map[string]certificate.Secret) {
+	if len(certificate.Faults(c, read, o.now())) > 0 {
+		o.changes.forget(secrets)
+	}
 }
 
 // secrets is what names of Secrets begin with in Unchanged.

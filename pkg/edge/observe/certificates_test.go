@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -228,6 +229,51 @@ func TestCertificatesUnchanged(t *testing.T) {
 		if n := reads(); n != want {
 			t.Errorf("%d Secrets are read, want %d", n, want)
 		}
+	}
+}
+
+// TestCertificateOfSpareIsReadAgain: where a certificate is not for a spare member, the Secrets are read until somebody has
+// renewed that certificate.
+func TestCertificateOfSpareIsReadAgain(t *testing.T) {
+	w := newOverTLS(t)
+	u := w.observer.ReadChanges()
+	c := topology.New(w.cluster)
+	for _, wanted := range topology.Certificates(c) {
+		w.content(t, wanted.Secret)
+	}
+	listed := topology.Certificate{Secret: c.MemberSecret(topology.TiDB), Server: true, Client: true, Names: []string{c.PodHost(topology.TiDB, 0)}}
+	data, err := w.authority.Issue(listed, issue.CommonName, time.Now(), time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secrets := w.kube.CoreV1().Secrets("db")
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: listed.Secret, ResourceVersion: "listed"}, Data: data}
+	if _, err := secrets.Update(t.Context(), s, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "db", Name: "tidb-basic-tidb-0", UID: "first", Labels: c.Labels(topology.TiDB),
+	}}
+	if _, err := w.kube.CoreV1().PersistentVolumeClaims("db").Create(t.Context(), claim, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	look := func() (snap state.Snapshot, read bool) {
+		w.kube.ClearActions()
+		u.Wake(true)
+		seen, err := w.observer.Observe(t.Context(), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return seen.Snapshot, slices.ContainsFunc(w.kube.Actions(), func(a clienttesting.Action) bool { return a.Matches("get", "secrets") })
+	}
+	look()
+	if snap, read := look(); read {
+		t.Fatalf("Secrets are read again without a spare member: %+v", snap.Certificates)
+	}
+	topology.AskMemberReplacements(w.cluster, map[string]topology.MemberReplacement{"basic-tidb-0": {Claims: []string{"first"}, Spare: true}})
+	look()
+	if _, read := look(); !read {
+		t.Error("Secrets are not read again although the certificate is not for the spare member")
 	}
 }
 

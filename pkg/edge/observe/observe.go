@@ -22,6 +22,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/certificate"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -169,6 +170,7 @@ func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source)
 		snap.Groups[c.Groups[i].Kind] = g
 		o.explain(ctx, c, c.Groups[i].Kind, g.Members)
 	}
+	o.rereadFaulty(desired.WithSpares(c, snap.Groups), certificates)
 	snap.PD.Healthy += base.servingByOwnAccount(snap.Groups[topology.PD].Members)
 	o.readNodes(ctx, c, &snap)
 	snap.Gaps = slices.Concat(book.Gaps, o.extras.gaps(), base.gaps)

@@ -28,14 +28,13 @@ type calls map[string][]string
 // untyped are the resources that packages ask for through a client that has no
 // types. A package that begins to do so must be added here.
 var untyped = map[string][]string{
-	"pkg/edge/intent":     {"pingcap.com/tidbclusters"},
-	"pkg/edge/backup":     {"pingcap.com/backups"},
-	"pkg/cli":             {"/namespaces"},
-	"pkg/cli/maintenance": {"/nodes"},
-	"pkg/edge/issue":      {"cert-manager.io/certificates"},
-	"pkg/cli/install":     {"apiextensions.k8s.io/customresourcedefinitions"},
-	"pkg/cli/target":      {"pingcap.com/tidbclusters"},
-	"pkg/edge/observe":    {"/pods", "/persistentvolumeclaims", "apps/statefulsets", "pingcap.com/tidbclusters"}, // watched
+	"pkg/edge/intent":  {"pingcap.com/tidbclusters"},
+	"pkg/edge/backup":  {"pingcap.com/backups"},
+	"pkg/cli":          {"/namespaces"},
+	"pkg/edge/issue":   {"cert-manager.io/certificates"},
+	"pkg/cli/install":  {"apiextensions.k8s.io/customresourcedefinitions"},
+	"pkg/cli/target":   {"pingcap.com/tidbclusters", "/nodes"},
+	"pkg/edge/observe": {"/pods", "/persistentvolumeclaims", "apps/statefulsets", "pingcap.com/tidbclusters"}, // watched
 }
 
 const (

@@ -78,7 +78,7 @@ var rights = []Right{
 	{Viewer, Everywhere, apps, "deployments", []string{"get"}, "which clusters a tidb-operator drives", "its role bindings are read instead"},
 	{Viewer, Everywhere, access, "clusterrolebindings", []string{"list"}, "which clusters a tidb-operator drives, where its Deployment may not be read", "it is taken to drive all clusters"},
 	{Viewer, Everywhere, access, "rolebindings", []string{"list"}, "which clusters a tidb-operator drives, where its Deployment may not be read", "it is taken to drive all clusters"},
-	{Viewer, Everywhere, "", "nodes", []string{"get"}, "where stores are, for PD to spread replicas by; whether a node is under maintenance, or is not Ready; whether the kubelet's report on a silent member of PD, or on a pod that has ended, is fresh", "stores keep the labels that they have, no maintenance and no lost node is shown, a silent member of PD counts as one that may serve, and only PD's word lets a pod that has ended be replaced"},
+	{Viewer, Everywhere, "", "nodes", []string{"get"}, "where stores are, for PD to spread replicas by; whether a node is under maintenance, or is not Ready; whether the kubelet's report on a silent member of PD, or on a pod that has ended, is fresh; whether the node of `replace --away-from` is cordoned", "stores keep the labels that they have, no maintenance and no lost node is shown, a silent member of PD counts as one that may serve, only PD's word lets a pod that has ended be replaced, and `replace --away-from` is refused"},
 	{Viewer, Everywhere, "", "namespaces", []string{"list"}, "completion of --namespace", "it completes nothing"},
 
 	{Driver, Namespace, clusters, "tidbclusters", []string{"patch"}, "the status, which with TidbClusters includes the right to change what is wanted", ""},

@@ -138,6 +138,7 @@ func TestCommands(t *testing.T) {
 		"pingcap.com/tidbclusters patch": "abort apply config set create doctor edit failover run maintenance start maintenance stop pause promote replace restart resume rollback scale sync tls rotate upgrade",
 		"/secrets create":                "abort apply config set create edit failover run promote replace restart rollback scale sync tls init tls rotate upgrade",
 		"/secrets update":                "tls rotate",
+		readsNodes:                       "abort apply config set create doctor edit failover run maintenance start maintenance stop promote replace report restart rollback scale status sync tls rotate upgrade why",
 		"/nodes patch":                   "maintenance start maintenance stop",
 		"/pods delete":                   "abort apply config set create edit failover run promote replace restart rollback scale sync tls rotate upgrade",
 		"/secrets get":                   "abort apply config diff config get config set create dashboard delete doctor edit evict-leader failover failover run maintenance start maintenance stop plan promote pvc list pvc prune replace report restart rollback scale sql status sync tls check tls init tls rotate transfer-leader upgrade wait why",

@@ -1,0 +1,118 @@
+package replace
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// leftNode returns the node of --away-from, nil without that flag.
+func (o options) leftNode(ctx context.Context, kube kubernetes.Interface) (*corev1.Node, error) {
+	if o.awayFrom == "" {
+		return nil, nil //nolint:nilnil // there is no node, and no error
+	}
+	node, err := kube.CoreV1().Nodes().Get(ctx, o.awayFrom, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, remedy.For(exit.Usagef("there is no node %s", o.awayFrom), remedy.Run("see which there are", remedy.Kubectl("", "get", "nodes")))
+	case err != nil:
+		return nil, fmt.Errorf("get node %s, to see whether it takes new pods: %w", o.awayFrom, err)
+	}
+	return node, nil
+}
+
+// leaving returns the members that are to leave the node of --away-from. These are the members that the user names. For
+// components, or where nothing is named, these are the members with data that run on the node.
+//
+// leaving fails unless Kubernetes puts no new pods of these members on the node. The node stays as it is, because it has
+// pods of other users too.
+func (o options) leaving(ctx context.Context, kube kubernetes.Interface, node *corev1.Node, r replacement) ([]string, error) {
+	leaving := slices.Concat(o.members, r.membersOn(node.Name, o.allOf))
+	if len(o.members)+len(o.allOf) == 0 {
+		leaving = r.membersOn(node.Name, replaceable())
+	}
+	for _, name := range leaving {
+		m, err := r.member(name)
+		if err != nil {
+			return nil, err
+		}
+		if at := nodeOf(m); at != node.Name {
+			return nil, exit.Refusef("%s is on %s, and not on %s; nothing was changed", name, at, node.Name)
+		}
+	}
+	if !node.Spec.Unschedulable {
+		return nil, remedy.For(exit.Refusef("node %s takes new pods, so that members may come back there; nothing was changed", node.Name),
+			remedy.Run("cordon it first", remedy.Kubectl("", "cordon", node.Name), o.command(r.cluster)))
+	}
+	for _, name := range leaving {
+		if err := checkToleration(ctx, kube, r.cluster, name); err != nil {
+			return nil, err
+		}
+	}
+	return leaving, nil
+}
+
+// membersOn returns the members of components that run on a node.
+func (r replacement) membersOn(node string, components []string) []string {
+	var all []string
+	for _, g := range r.cluster.Groups {
+		if !slices.Contains(components, string(g.Kind)) {
+			continue
+		}
+		for _, m := range r.groups[g.Kind].InSet() {
+			if nodeOf(m) == node {
+				all = append(all, m.Name)
+			}
+		}
+	}
+	return all
+}
+
+// nodeOf returns the node of a member's pod, "no node" where there is none.
+func nodeOf(m state.Member) string {
+	if m.Pod == nil || m.Pod.Node == "" {
+		return "no node"
+	}
+	return m.Pod.Node
+}
+
+// command returns the command that the user has given.
+func (o options) command(c topology.Cluster) remedy.Command {
+	args := slices.Clone(o.members)
+	if len(o.allOf) > 0 {
+		args = append(args, "--all-of", strings.Join(o.allOf, ","))
+	}
+	args = append(args, "--away-from", o.awayFrom)
+	if o.spare {
+		args = append(args, "--spare")
+	}
+	return c.Plugin("replace", args...)
+}
+
+// checkToleration fails if the pod of a member tolerates that a node is cordoned. Kubernetes may put such a pod there
+// again.
+func checkToleration(ctx context.Context, kube kubernetes.Interface, c topology.Cluster, name string) error {
+	pod, err := kube.CoreV1().Pods(c.Namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("get pod %s/%s, to see which nodes it tolerates: %w", c.Namespace, name, err)
+	}
+	cordoned := corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}
+	for i := range pod.Spec.Tolerations {
+		if pod.Spec.Tolerations[i].ToleratesTaint(klog.Background(), &cordoned, false) {
+			return exit.Refusef("pod %s tolerates the taint %s, so that Kubernetes may put it on a cordoned node again; nothing was changed", name, corev1.TaintNodeUnschedulable)
+		}
+	}
+	return nil
+}
