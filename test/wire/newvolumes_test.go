@@ -28,7 +28,6 @@ func TestNewVolumes(t *testing.T) {
 		wantText(t, shown, "new volumes tikv of class class-1 and 2Gi in place of class (default) and 1Gi")
 		w.Must(t, 0, "replace", "basic", "--all-of", "tikv", "--storage-class", "class-1", "--storage", "2Gi", "--yes")
 		w.wantClaims(t, topology.TiKV, "class-1", "2Gi")
-		w.wantClaims(t, topology.PD, "standard", "1Gi")
 
 		w.changeCluster(func(tc *unstructured.Unstructured) {
 			_ = unstructured.SetNestedField(tc.Object, "class-1", "spec", "pd", "storageClassName")
