@@ -33,6 +33,25 @@ type options struct {
 	storage  intent.Storage
 }
 
+const examples = `  # A store with a bad disk
+  kubectl tidb replace basic tikv-1
+
+  # What would be done, and how many regions move?
+  kubectl tidb replace basic tikv-1 --dry-run
+
+  # All stores of a cluster that has no more than PD needs
+  kubectl tidb replace basic --all-of tikv --spare
+
+  # All stores on another storage class
+  kubectl tidb replace basic --all-of tikv --storage-class fast --spare
+
+  # All members on a node, which come back on other nodes
+  kubectl cordon node-7
+  kubectl tidb replace basic --away-from node-7
+
+  # No further member; a store that is offline already is finished
+  kubectl tidb replace basic --cancel`
+
 // New makes the command.
 func New(f *factory.Factory) *cobra.Command {
 	return command(f, func(ctx context.Context, o options) error { return run(ctx, f, o) })
@@ -68,24 +87,7 @@ before; its pods stay. "kubectl tidb apply" of a manifest with such a change doe
 
 --cancel takes requests back. A store that is offline already comes back with the data that it
 has if you name it. Without names, such a store is finished.`,
-		Example: `  # A store with a bad disk
-  kubectl tidb replace basic tikv-1
-
-  # What would be done, and how many regions move?
-  kubectl tidb replace basic tikv-1 --dry-run
-
-  # All stores of a cluster that has no more than PD needs
-  kubectl tidb replace basic --all-of tikv --spare
-
-  # All stores on another storage class
-  kubectl tidb replace basic --all-of tikv --storage-class fast --spare
-
-  # All members on a node, which come back on other nodes
-  kubectl cordon node-7
-  kubectl tidb replace basic --away-from node-7
-
-  # No further member; a store that is offline already is finished
-  kubectl tidb replace basic --cancel`,
+		Example: examples,
 		SuggestFor:        []string{"recreate", "move", "evacuate", "decommission"},
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: target.CompleteMembers(f),

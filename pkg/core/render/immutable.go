@@ -15,7 +15,7 @@ import (
 
 // immutable returns the wanted changes of a StatefulSet that Kubernetes does not make in place. An
 // operator silently ignores most of them.
-func immutable(comp component, wanted *appsv1.StatefulSet, have state.Existing, got state.Group) field.ErrorList {
+func immutable(comp component, wanted *appsv1.StatefulSet, have state.Existing) field.ErrorList {
 	live := have.Sets[comp.Kind]
 	if live == nil {
 		return nil

@@ -80,7 +80,7 @@ func wantGroup(
 	if err != nil {
 		return desired.Group{}, RefusedError{}, err
 	}
-	refused := append(config.refused, immutable(comp, set, have, snap.Groups[g.Kind])...)
+	refused := append(config.refused, immutable(comp, set, have)...)
 	claims, help := needsNewClaims(comp, live, snap.Groups[g.Kind])
 	refused = append(refused, claims...)
 	refused = append(refused, unstartable(comp, set)...)
