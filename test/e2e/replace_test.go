@@ -40,7 +40,7 @@ func TestReplace(t *testing.T) {
 	if err := os.WriteFile(file, []byte(smaller), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if r := s.tidb(t, 2, "apply", "-f", file); !strings.Contains(r.Stderr, "--yes") {
+	if r := s.tidb(t, 3, "apply", "-f", file); !strings.Contains(r.Stderr, "--yes") {
 		t.Errorf("claims would be deleted without consent: %s", r.Stderr)
 	}
 	s.tidb(t, 0, "apply", "-f", file, "--yes")

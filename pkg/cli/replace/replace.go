@@ -87,7 +87,7 @@ before; its pods stay. "kubectl tidb apply" of a manifest with such a change doe
 
 --cancel takes requests back. A store that is offline already comes back with the data that it
 has if you name it. Without names, such a store is finished.`,
-		Example: examples,
+		Example:           examples,
 		SuggestFor:        []string{"recreate", "move", "evacuate", "decommission"},
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: target.CompleteMembers(f),

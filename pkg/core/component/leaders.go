@@ -109,13 +109,7 @@ func onEvictTimeout(sc plan.Scope) plan.Lapse { return sc.Policy.Eviction.OnTime
 // which none are evicted. Of stores in other Kubernetes clusters PD returns only how many
 // there are.
 func takers(sc plan.Scope, m state.Member) int {
-	n := sc.All.PD.UpStores
-	for _, o := range sc.Got.Members {
-		if o.Database.State == state.StoreUp && (o.Ordinal == m.Ordinal || o.Database.Evicting) {
-			n--
-		}
-	}
-	return n
+	return upStores(sc, func(o state.Member) bool { return o.Ordinal != m.Ordinal && !o.Database.Evicting })
 }
 
 // leadersStranded reports, with the reason, that evict-leader schedulers keep leaders off all other stores. Only a

@@ -18,11 +18,11 @@ func evicted(names ...string) func(c *plantest.Cluster) {
 	}
 }
 
-// late makes the last heartbeat of a store late. The store itself says that it serves.
-func late(name string) func(c *plantest.Cluster) {
+// started has PD wait for the first heartbeat of a store. The store itself says that it serves.
+func started(name string) func(c *plantest.Cluster) {
 	return func(c *plantest.Cluster) {
 		db := &c.Member(name).Database
-		db.State, db.Healthy, db.Answer = state.StoreDisconnected, false, state.Answered
+		db.State, db.Healthy, db.Answer = state.StoreDown, true, state.Answered
 		c.Seen.PD.UpStores--
 	}
 }
@@ -72,7 +72,7 @@ func TestEvictionWaits(t *testing.T) {
 		{Name: "before a restart, with less patience", Cluster: policy(plan.Eviction{Timeout: 10 * time.Minute}, time.Minute)},
 		{Name: "before a restart, with none", Cluster: policy(plan.Eviction{Timeout: 1, OnTimeout: plan.Fail}, 0)},
 		{Name: "before a restart, all other stores have schedulers", Cluster: roll(tikv, evicted("t-tikv-0", "t-tikv-1", "t-tikv-2"))},
-		{Name: "before a restart, and the heartbeat of the only other store without one is late", Cluster: roll(tikv, evicted("t-tikv-0", "t-tikv-1"), late("t-tikv-2"))},
+		{Name: "before a restart, and the only other store without one has just started", Cluster: roll(tikv, evicted("t-tikv-0", "t-tikv-1"), started("t-tikv-2"))},
 		{Name: "before a restart, PD does not list the store, which has just started", Cluster: roll(tikv, store(func(m *state.Member) {
 			m.Database, m.Pod.Started = state.Database{Presence: state.Absent}, plantest.Now.Add(-time.Minute)
 		}))},
@@ -142,7 +142,7 @@ func TestRoomForRegions(t *testing.T) {
 			c.Member("t-tikv-3").Pod.Started = plantest.Now.Add(-3 * time.Minute)
 		})},
 		{Name: "two go, enough stay", Cluster: two(4)},
-		{Name: "one goes, enough stay, and the heartbeat of one is late", Cluster: in(tikv, late("t-tikv-1"))},
+		{Name: "one goes, enough stay, and one has just started", Cluster: in(tikv, started("t-tikv-1"))},
 		{Name: "two go, one too many", Cluster: two(5)},
 		{Name: "one that is Down goes, enough stay", Cluster: down(4)},
 		{Name: "one that is Down goes, too few stay", Cluster: down(3)},

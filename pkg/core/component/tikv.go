@@ -134,14 +134,26 @@ var enoughStores = plan.Hook{
 // upBeside returns how many stores are up, without the given store and stores with a higher ordinal
 // that leave. Members of ours for which count returns false are left out.
 func upBeside(sc plan.Scope, m state.Member, count func(state.Member) bool) int {
-	others := sc.All.PD.UpStores
-	for _, o := range sc.Got.Members {
+	return upStores(sc, func(o state.Member) bool {
 		leaves := o.Ordinal == m.Ordinal || o.Ordinal > m.Ordinal && !sc.Kept(o)
-		if o.Database.State == state.StoreUp && (leaves || !count(o)) {
-			others--
+		return !leaves && count(o)
+	})
+}
+
+// upStores returns how many stores are up, without members of ours for which count returns false. PD calls a store
+// Down until the first heartbeat after a start. A store that serves by its own answer counts before that. Otherwise a
+// run would end because of stores that it has just restarted.
+func upStores(sc plan.Scope, count func(state.Member) bool) int {
+	n := sc.All.PD.UpStores
+	for _, o := range sc.Got.Members {
+		switch up := o.Database.State == state.StoreUp; {
+		case up && !count(o):
+			n--
+		case !up && o.Database.Healthy && count(o):
+			n++
 		}
 	}
-	return others
+	return n
 }
 
 // othersRun waits for stores that PD still calls Up although their processes have ended. PD notices
