@@ -13,9 +13,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
-// WithNewVolumes adds to a request that no claim can follow what the user would have to ask for besides: new volumes of
-// all members of a component. Another storage class is such a request, and a smaller size. The spec is written first. A
-// run that ends in between is refused, and the refusal names the command that goes on.
+// WithNewVolumes adds the replacement of all members of a component to a request with another storage class or a smaller
+// size. No claim can become like that. The spec is written first. A run that ends before the second write is refused,
+// and the refusal names the command that goes on.
 func WithNewVolumes(ctx context.Context, f *factory.Factory, s *target.Session, r Request) (Request, error) {
 	kinds := withNewVolumes(r)
 	if len(kinds) == 0 || r.Write == nil {

@@ -53,9 +53,9 @@ func (c component) claimField(at *field.Path, name string) *field.Path {
 	return at.Child(c.claimsAt)
 }
 
-// needsNewClaims returns the changes of claim templates that no claim can follow: another storage class, a smaller size,
-// and a larger size where the storage class does not let volumes grow. They are refused until a user has asked for new
-// claims in place of those that there are. What the user can do is returned as well.
+// needsNewClaims returns the changes of claim templates that no claim can follow, and what the user can do. They are
+// another storage class, a smaller size, and a size that the storage class does not let a volume grow to. They are
+// refused until a user has asked for new claims in place of the present ones.
 func needsNewClaims(comp component, live *appsv1.StatefulSet, got state.Group) (field.ErrorList, remedy.Remedy) {
 	if live == nil || (desired.Group{Group: comp.Group}).ReplacesAny(got) {
 		return nil, nil

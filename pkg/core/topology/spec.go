@@ -161,7 +161,7 @@ func SetOwnVersion(tc *v1alpha1.TidbCluster, k Kind, version string) bool {
 }
 
 // SetStorage sets the storage class and the size of the volumes with a component's data; "" and 0 leave what is there.
-// It fails where the volumes of one member are to have different sizes, because then one size says too little.
+// It fails where a member has several volumes with data, because one size says too little then.
 func SetStorage(tc *v1alpha1.TidbCluster, k Kind, class string, size Size) error {
 	spec, _ := part(tc, k)
 	if size > 0 && len(spec.disks) > 1 {

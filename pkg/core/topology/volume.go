@@ -65,7 +65,7 @@ func volumes(k Kind, spec component) []Volume {
 			all = append(all, Volume{
 				Name: string(k) + "-" + v.Name, Size: SizeOf(size),
 				Field: fmt.Sprintf("spec.%s.storageVolumes[%d].storageSize", k, i),
-				Class: classWith(given(v.VolumeAttributesClassName, spec.attributes), given(v.StorageClassName, fieldValue(spec.class))),
+				Class: classWith(ownOr(v.VolumeAttributesClassName, spec.attributes), ownOr(v.StorageClassName, fieldValue(spec.class))),
 			})
 		}
 	}
@@ -89,8 +89,8 @@ func fieldValue(field **string) *string {
 	return *field
 }
 
-// given returns a class of a volume, or the class of the component where the volume has none. An empty name is none.
-func given(own, component *string) *string {
+// ownOr returns a class of a volume, or the class of the component where the volume has none. An empty name is none.
+func ownOr(own, component *string) *string {
 	if own != nil && *own != "" {
 		return own
 	}
