@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"errors"
 	"strconv"
 
@@ -35,8 +36,13 @@ func (w *Model) resizeSome() {
 	w.Resize(kinds[k], size)
 }
 
-// classNamed is the name of a storage class.
-func classNamed(class int) string { return "class-" + strconv.Itoa(class) }
+// classNamed is the name of a storage class, "" for the default class.
+func classNamed(class int) string {
+	if class == 0 {
+		return ""
+	}
+	return "class-" + strconv.Itoa(class)
+}
 
 // otherVolumes is the user who asks for volumes of another storage class and perhaps of another size, and for the
 // replacement of all members.
@@ -74,7 +80,7 @@ func (w *Model) growVolumes(k kind) {
 func (w *Model) observeClaim(k kind, c *claim) state.Claim {
 	out := state.Claim{
 		Name: c.name, UID: c.uid, Version: strconv.Itoa(c.changes), Marked: c.marked, Terminating: c.goneAt != never,
-		Template: kinds[k].DataVolume(), Class: classNamed(c.class), Growth: state.Growable, Bound: true,
+		Template: kinds[k].DataVolume(), Class: cmp.Or(classNamed(c.class), "standard"), Growth: state.Growable, Bound: true,
 		Requested: topology.Size(c.requested) * gi, Capacity: topology.Size(c.capacity) * gi,
 	}
 	if c.capacity < c.requested {
