@@ -105,10 +105,13 @@ func (w *Model) removesStore(s *store, remove func() error) error {
 // ifTaken judges a step and has a function take the step. It reports the rules as broken only where that function
 // succeeds.
 func (w *Model) ifTaken(s step.Step, take func() error) error {
+	acted := w.seen.acted
 	found := w.judge(s)
 	err := take()
 	if err == nil {
 		w.blame(s, found)
+	} else {
+		w.seen.acted = acted // PD has changed nothing, and the client may ask again
 	}
 	return err
 }
