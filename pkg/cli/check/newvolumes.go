@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
@@ -17,28 +18,16 @@ import (
 // size. No claim can become like that. The spec is written first. A run that ends before the second write is refused,
 // and the refusal names the command that goes on.
 func WithNewVolumes(ctx context.Context, f *factory.Factory, s *target.Session, r Request) (Request, error) {
-	kinds := withNewVolumes(r)
-	if len(kinds) == 0 || r.Write == nil {
+	if kinds := withNewVolumes(r); len(kinds) == 0 || r.Write == nil {
 		return r, nil
 	}
 	seen, err := s.Observe(ctx, f)
 	if err != nil {
 		return r, err
 	}
-	all, err := topology.MemberReplacements(r.Now)
-	if err != nil {
+	all, err := newVolumes(r, seen.Snapshot.Groups, f.Clock.Now())
+	if err != nil || len(all) == 0 {
 		return r, err
-	}
-	if all == nil {
-		all = map[string]topology.MemberReplacement{}
-	}
-	for _, g := range topology.New(r.Want).Groups {
-		for _, m := range seen.Snapshot.Groups[g.Kind].Members {
-			if request := replacementOf(m); slices.Contains(kinds, g.Kind) && g.InSpec(m.Ordinal) && len(request.Claims) > 0 {
-				request.At, request.Spare = f.Clock.Now(), all[m.Name].Spare
-				all[m.Name] = request
-			}
-		}
 	}
 	write, ask := r.Write, s.Intent.Replace(r.Now, all).Write
 	r.Want = r.Want.DeepCopy()
@@ -52,21 +41,56 @@ func WithNewVolumes(ctx context.Context, f *factory.Factory, s *target.Session, 
 	return r, nil
 }
 
-func replacementOf(m state.Member) (r topology.MemberReplacement) {
-	for _, c := range m.Claims {
-		r.Claims = append(r.Claims, c.UID)
+// newVolumes returns the replacements that a request needs, besides those that the user has asked for before. It returns
+// none where no claim has to go.
+func newVolumes(r Request, groups map[topology.Kind]state.Group, at time.Time) (map[string]topology.MemberReplacement, error) {
+	before, err := topology.MemberReplacements(r.Now)
+	if err != nil {
+		return nil, err
 	}
-	return r
+	added := map[string]topology.MemberReplacement{}
+	for _, g := range topology.New(r.Want).Groups {
+		for _, m := range groups[g.Kind].Members {
+			if !slices.Contains(withNewVolumes(r), g.Kind) || !g.InSpec(m.Ordinal) || !slices.ContainsFunc(m.Claims, unfit(g)) {
+				continue
+			}
+			request := topology.MemberReplacement{At: at, Spare: before[m.Name].Spare}
+			for _, c := range m.Claims {
+				request.Claims = append(request.Claims, c.UID)
+			}
+			added[m.Name] = request
+		}
+	}
+	if len(added) == 0 {
+		return nil, nil
+	}
+	for name, request := range before {
+		if _, again := added[name]; !again {
+			added[name] = request
+		}
+	}
+	return added, nil
+}
+
+// unfit reports whether a claim cannot become as a component is to have it.
+func unfit(g topology.Group) func(state.Claim) bool {
+	return func(c state.Claim) bool {
+		v, ok := g.Volume(c.Template)
+		return ok && (v.Class != "" && v.Class != c.Class || v.Size < c.Requested)
+	}
 }
 
 // withNewVolumes returns the components with data of which a request changes the storage class of a volume, or makes
-// the size smaller.
+// the size smaller. There are none for a cluster that is paused, because nobody is asked for consent then.
 func withNewVolumes(r Request) (all []topology.Kind) {
 	if r.Now == nil || r.Want == nil || r.Want == r.Now {
 		return nil
 	}
-	before := topology.New(r.Now)
-	for _, g := range topology.New(r.Want).Groups {
+	before, want := topology.New(r.Now), topology.New(r.Want)
+	if want.Paused {
+		return nil
+	}
+	for _, g := range want.Groups {
 		old, _ := before.Group(g.Kind)
 		changes := slices.ContainsFunc(g.Volumes, func(v topology.Volume) bool {
 			have, there := old.Volume(v.Name)

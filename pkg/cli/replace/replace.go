@@ -162,7 +162,9 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	asked, err := o.ask(r)
 	request := check.Request{Action: "replace " + strings.Join(append(slices.Clone(o.members), o.allOf...), ", "), Refusal: err}
 	if err == nil {
-		request.Change, request.Refusal = s.Intent.ReplaceWith(now, asked, o.kinds(), o.storage)
+		if request.Change, err = s.Intent.ReplaceWith(now, asked, o.kinds(), o.storage); err != nil {
+			request.Refusal = exit.With(exit.Refused, err)
+		}
 		request.Fulfilled = func(ctx context.Context) error { return checkReplaced(ctx, f, s, asked) }
 	}
 	return drive.Run(ctx, f, s, o.Options, request)

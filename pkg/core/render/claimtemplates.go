@@ -70,7 +70,7 @@ func needsNewClaims(comp component, live *appsv1.StatefulSet, got state.Group) (
 		if reason := unresizable(want, have.Spec, got); reason != "" {
 			errs = append(errs, field.Forbidden(comp.claimField(at, want.Name), reason))
 		}
-		if otherClass(have, &want) {
+		if otherClass(have, &want) && !allOfClass(got, want) {
 			errs = append(errs, field.Forbidden(at.Child("storageClassName"), fmt.Sprintf(
 				"volume %s has storage class %q, and only a new volume can have class %s", want.Name, storageClass(have.Spec), classOf(want.Spec))))
 		}
@@ -79,6 +79,24 @@ func needsNewClaims(comp component, live *appsv1.StatefulSet, got state.Group) (
 		return errs, nil
 	}
 	return errs, remedy.Remedy{remedy.Run("give all members new volumes, one after another, when the spec says so", comp.cluster.Plugin("replace", "--all-of", string(comp.Kind)))}
+}
+
+// allOfClass reports whether members have claims and all of these have the wanted storage class. Then only the
+// StatefulSet is made again, for example where somebody writes the name of the default class into the spec.
+func allOfClass(got state.Group, want corev1.PersistentVolumeClaim) bool {
+	found := false
+	for _, m := range got.InSet() {
+		for _, c := range m.Claims {
+			switch {
+			case c.Template != want.Name:
+			case c.Class != classOf(want.Spec):
+				return false
+			default:
+				found = true
+			}
+		}
+	}
+	return found
 }
 
 // unresizable returns why a volume cannot get the wanted size, "" if it can or has it. A claim that

@@ -126,6 +126,15 @@ func TestRecreated(t *testing.T) {
 			t.Errorf("tidb-B20 shrink %t: claims of %s, want %s", shrink, got, want)
 		}
 	}
+	for have, want := range map[string]bool{"fast": true, "slow": false} {
+		fast := func(tc *v1alpha1.TidbCluster) { tc.Spec.TiKV.StorageClassName = new("fast") }
+		_, err := Want(state.Observation{
+			Cluster: load(t, "basic", storage("10Gi"), fast), Existing: created(t, w), Snapshot: claimed(state.Claim{Class: have, Requested: 10 * gi}),
+		})
+		if (err == nil) != want {
+			t.Errorf("the class fast in the spec, and %s of claims: %v", have, err)
+		}
+	}
 	t.Run("another class", func(t *testing.T) {
 		class := "fast"
 		wanted.Spec.VolumeClaimTemplates[0].Spec.StorageClassName = &class

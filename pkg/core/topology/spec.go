@@ -168,7 +168,7 @@ func SetStorage(tc *v1alpha1.TidbCluster, k Kind, class string, size Size) error
 		return fmt.Errorf("each member of %s has %d volumes with data, so that the size of each is set in the TidbCluster", k.Title(), len(spec.disks))
 	}
 	for _, d := range spec.disks {
-		if size > 0 {
+		if size > 0 && d.requests != nil {
 			d.requests[corev1.ResourceStorage] = size.Quantity()
 		}
 		if class == "" {
