@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -28,6 +29,11 @@ func TestNewVolumes(t *testing.T) {
 		wantText(t, shown, "new volumes tikv of class class-1 and 2Gi in place of class (default) and 1Gi")
 		w.Must(t, 0, "replace", "basic", "--all-of", "tikv", "--storage-class", "class-1", "--storage", "2Gi", "--yes")
 		w.wantClaims(t, topology.TiKV, "class-1", "2Gi")
+		done := w.Model.ClaimsOf(topology.TiKV)
+		w.Must(t, 0, "replace", "basic", "--all-of", "tikv", "--storage-class", "class-1", "--storage", "2Gi", "--yes")
+		if now := w.Model.ClaimsOf(topology.TiKV); !slices.Equal(now, done) {
+			t.Errorf("the repeated command has replaced claims: %v, were %v", now, done)
+		}
 
 		w.changeCluster(func(tc *unstructured.Unstructured) {
 			_ = unstructured.SetNestedField(tc.Object, "class-1", "spec", "pd", "storageClassName")
@@ -54,6 +60,36 @@ func TestNewVolumesKilled(t *testing.T) {
 		w.Must(t, 0, "sync", "basic", "--yes")
 		w.wantClaims(t, topology.TiKV, "class-1", "1Gi")
 	})
+}
+
+// TestNewVolumesCalledOff: a change of the volumes is called off before the StatefulSet has other claim templates, and
+// after that. A rollback, which would replace members once more, is refused.
+func TestNewVolumesCalledOff(t *testing.T) {
+	for name, when := range map[string]func(*World) func() bool{
+		"before the first store leaves": func(w *World) func() bool { return func() bool { return w.cancelable() } },
+		"while a store leaves":          func(w *World) func() bool { return w.Model.Leaving },
+	} {
+		t.Run(name, func(t *testing.T) {
+			scenario(t, sim.Options{PD: 1, TiKV: 4, TiDB: 1}, func(t *testing.T, w *World) {
+				w.Model.KeepRegions(200)
+				before := w.Model.ClaimsOf(topology.TiKV)
+				w.said(w.Killed(t.Context(), when(w), "replace", "basic", "--all-of", "tikv", "--storage-class", "class-1", "--yes"))
+				text, _ := w.attempt(t, time.Minute, "rollback", "basic", "--yes")
+				wantText(t, text, "kubectl tidb replace basic --cancel")
+				w.Must(t, 0, "replace", "basic", "--cancel", "--yes")
+				w.Must(t, 0, "sync", "basic", "--yes")
+				if after := w.Model.ClaimsOf(topology.TiKV); !slices.Equal(after[:3], before[:3]) {
+					t.Errorf("claims %v, were %v", after, before)
+				}
+			})
+		})
+	}
+}
+
+// cancelable reports whether a request is written and nothing is done for it.
+func (w *World) cancelable() bool {
+	tc := w.api.Get(tidbClusters, kubernetes.Namespace, kubernetes.Name).(*unstructured.Unstructured)
+	return tc.GetAnnotations()[topology.AnnotationReplace] != ""
 }
 
 // wantClaims asserts that each claim of a component has a storage class and a size.

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
@@ -107,19 +109,50 @@ func withNewVolumes(r Request) (all []topology.Kind) {
 // low-space-ratio.
 const nearlyFull = 0.8
 
-// overfilled returns why the new volumes of stores are too small for what the stores have now.
-func overfilled(w desired.State, snap state.Snapshot) (all []error) {
+// overfilled returns why the new volumes of stores are too small for what the stores have now. A store must fit into
+// its own new volume, and all data into all stores but the one that leaves.
+func overfilled(w desired.State, snap state.Snapshot, names []string) (all []error) {
 	for _, g := range w.Groups {
-		v, ok := g.Volume(g.Kind.DataVolume())
-		for _, m := range snap.Groups[g.Kind].InSet() {
-			smaller := slices.ContainsFunc(m.Claims, func(c state.Claim) bool {
-				return c.Template == v.Name && v.Size < c.Requested && g.ReplacesClaim(c.UID)
-			})
-			if ok && smaller && float64(m.Database.Used) > nearlyFull*float64(v.Size) {
-				all = append(all, fmt.Errorf("%s: %s has %s of data, and PD moves no regions to a store of %s that is more than %.0f%% full",
-					v.Field, m.Name, m.Database.Used, v.Size, 100*nearlyFull))
-			}
+		first, ok := g.Volume(g.Kind.DataVolume())
+		if got := snap.Groups[g.Kind]; ok && g.Kind.Data() == topology.Store {
+			all = append(all, tooSmall(g, first.Field, storeSize(g.Group), got, names)...)
 		}
+	}
+	return all
+}
+
+// storeSize returns the size of all volumes with data of a store.
+func storeSize(g topology.Group) (size topology.Size) {
+	for _, v := range g.Volumes {
+		if !strings.HasPrefix(v.Name, string(g.Kind)+"-") { // those are volumes that the user adds
+			size += v.Size
+		}
+	}
+	return size
+}
+
+// tooSmall is overfilled for the stores of one component, which are to have a size.
+func tooSmall(g desired.Group, field string, size topology.Size, got state.Group, names []string) (all []error) {
+	takes := topology.Size(nearlyFull * float64(size))
+	var used topology.Size
+	smaller, others := false, g.Spare-1
+	for _, m := range got.InSet() {
+		if m.Database.State == state.StoreUp {
+			others, used = others+1, used+m.Database.Used
+		}
+		shrinks := slices.Contains(names, m.Name) && slices.ContainsFunc(m.Claims, func(c state.Claim) bool {
+			v, ok := g.Volume(c.Template)
+			return ok && v.Size < c.Requested
+		})
+		smaller = smaller || shrinks
+		if shrinks && m.Database.Used > takes {
+			all = append(all, fmt.Errorf("%s: %s has %s of data, and PD moves no regions to a store of %s that is more than %.0f%% full",
+				field, m.Name, m.Database.Used, size, 100*nearlyFull))
+		}
+	}
+	if room := takes * topology.Size(max(others, 0)); smaller && len(all) == 0 && used > room {
+		all = append(all, fmt.Errorf("%s: all stores have %s of data, and while the last one is replaced, %s of %s take no more than %s",
+			field, used, remedy.Count(others, "other one", "other ones"), size, room))
 	}
 	return all
 }

@@ -64,3 +64,43 @@ func TestNewVolumes(t *testing.T) {
 		})
 	}
 }
+
+// TestOverfilled: smaller volumes are refused where a store, or all stores while one of them is away, have too much data.
+func TestOverfilled(t *testing.T) {
+	const gi = 1 << 30
+	for name, c := range map[string]struct {
+		used  topology.Size // of each of four stores
+		size  topology.Size
+		spare int
+		names []string
+		want  []string
+	}{
+		"enough room":          {used: 40 * gi, size: 80 * gi, names: []string{"t-tikv-0"}},
+		"larger":               {used: 90 * gi, size: 110 * gi, names: []string{"t-tikv-0"}},
+		"named before":         {used: 90 * gi, size: 80 * gi},
+		"one store":            {used: 70 * gi, size: 80 * gi, names: []string{"t-tikv-0"}, want: []string{"t-tikv-0 has 70Gi of data, and PD moves no regions to a store of 80Gi that is more than 80% full"}},
+		"all of them":          {used: 60 * gi, size: 80 * gi, names: []string{"t-tikv-0"}, want: []string{"all stores have 240Gi of data, and while the last one is replaced, 3 other ones of 80Gi take no more than 192Gi"}},
+		"with a spare, enough": {used: 60 * gi, size: 80 * gi, spare: 1, names: []string{"t-tikv-0"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster := plantest.New(3, 4, 1)
+			g := cluster.Want(topology.TiKV)
+			g.Volumes = []topology.Volume{{Name: "tikv", Size: c.size, Field: "spec.tikv.requests.storage"}}
+			g.Spare = c.spare
+			for i := range cluster.Seen.Groups[topology.TiKV].Members {
+				m := &cluster.Seen.Groups[topology.TiKV].Members[i]
+				m.Database.Used, m.Claims[0].Template, m.Claims[0].Requested = c.used, "tikv", 100*gi
+			}
+			var got []string
+			for _, err := range overfilled(cluster.Wanted, cluster.Seen, c.names) {
+				got = append(got, err.Error())
+			}
+			for i := range c.want {
+				c.want[i] = "spec.tikv.requests.storage: " + c.want[i]
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}

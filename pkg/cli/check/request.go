@@ -143,7 +143,7 @@ func (p proposal) allow(w desired.State, snap state.Snapshot) error {
 		}
 	}
 	problems = append(problems, p.uncertified(w, snap)...)
-	problems = append(problems, overfilled(w, snap)...)
+	problems = append(problems, overfilled(w, snap, p.replacing(w, snap))...)
 	if reason := p.shrinks(w, snap); reason != "" {
 		problems = append(problems, errors.New(reason))
 	}

@@ -64,7 +64,7 @@ func (o options) leaving(ctx context.Context, kube kubernetes.Interface, node *c
 	return leaving, nil
 }
 
-// membersOn returns the members of components that run on a node.
+// membersOn returns the members of components that run on a node, without those that leave in any case.
 func (r replacement) membersOn(node string, components []string) []string {
 	var all []string
 	for _, g := range r.cluster.Groups {
@@ -72,7 +72,7 @@ func (r replacement) membersOn(node string, components []string) []string {
 			continue
 		}
 		for _, m := range r.groups[g.Kind].InSet() {
-			if nodeOf(m) == node {
+			if nodeOf(m) == node && g.Has(m.Ordinal) && g.InSpec(m.Ordinal) {
 				all = append(all, m.Name)
 			}
 		}

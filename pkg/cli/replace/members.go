@@ -18,6 +18,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
 // requests are replacements of members that were asked for, by the names of their pods.
@@ -47,6 +48,9 @@ func (o options) ask(r replacement) (requests, error) {
 			return nil, err
 		}
 		request, waits := asked[m.Name]
+		if !waits && o.has(m) {
+			continue // the command is repeated, and the member has its new volumes
+		}
 		if !waits {
 			request.At = r.at
 			for _, c := range m.Claims {
@@ -57,10 +61,23 @@ func (o options) ask(r replacement) (requests, error) {
 		request.Spare, stores = request.Spare || o.spare && store, stores || store
 		asked[m.Name] = request
 	}
-	if o.spare && !stores {
+	if o.spare && !stores && len(asked) > 0 {
 		return nil, exit.Usagef("--spare adds a store, and no store is named")
 	}
 	return asked, nil
+}
+
+// has reports whether the volumes of a member are as --storage-class and --storage ask for. Without these flags, the user
+// asks for new volumes in any case.
+func (o options) has(m state.Member) bool {
+	if o.storage == (intent.Storage{}) {
+		return false
+	}
+	return !slices.ContainsFunc(m.Claims, func(c state.Claim) bool {
+		added := strings.HasPrefix(c.Template, string(m.Kind)+"-")
+		other := o.storage.Class != "" && c.Class != o.storage.Class || o.storage.Size > 0 && c.Requested != o.storage.Size
+		return !added && other
+	})
 }
 
 // allOf returns the members of components that the user asks for.
@@ -168,10 +185,32 @@ func (o options) takeBack(ctx context.Context, f *factory.Factory, s *target.Ses
 		before := maps.Clone(stay)
 		maps.DeleteFunc(stay, func(name string, _ topology.MemberReplacement) bool { return slices.Contains(taken, name) })
 		maps.DeleteFunc(before, func(name string, _ topology.MemberReplacement) bool { return !slices.Contains(taken, name) })
-		request.Change = s.Intent.Replace(r.now, stay)
+		request.Change = s.Intent.CancelReplace(r.now, stay, r.notCarriedOut(stay))
 		request.Fulfilled = func(ctx context.Context) error { return checkKept(ctx, f, s, before) }
 	}
 	return drive.Run(ctx, f, s, o.Options, request)
+}
+
+// notCarriedOut returns the claim templates of components that are not as the spec says, where no request stays for any
+// member. A cancel leaves the spec as these are, because a spec that no claim can follow is refused without a request.
+func (r replacement) notCarriedOut(stay requests) map[topology.Kind]map[string]topology.Volume {
+	all := map[topology.Kind]map[string]topology.Volume{}
+	for _, g := range r.cluster.Groups {
+		stays := slices.ContainsFunc(slices.Collect(maps.Keys(stay)), func(name string) bool {
+			k, _, _ := r.cluster.Member(name)
+			return k == g.Kind
+		})
+		templates, differ := map[string]topology.Volume{}, false
+		for name, t := range r.groups[g.Kind].Set.Volumes {
+			templates[name] = topology.Volume{Name: name, Size: t.Size, Class: t.Class}
+			want, _ := g.Volume(name)
+			differ = differ || want.Size < t.Size || want.Class != "" && want.Class != t.Class
+		}
+		if len(g.Replacements) > 0 && !stays && differ {
+			all[g.Kind] = templates
+		}
+	}
+	return all
 }
 
 // takes returns the members whose requests are taken back. It fails for a member that is named and does not wait, or

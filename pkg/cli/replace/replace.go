@@ -160,6 +160,9 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 		o.members, o.allOf = members, nil
 	}
 	asked, err := o.ask(r)
+	if err == nil && len(asked) == 0 {
+		return drive.Unneeded(f, s, o.Options, "replace", "all members have such volumes already, so nothing was changed")
+	}
 	request := check.Request{Action: "replace " + strings.Join(append(slices.Clone(o.members), o.allOf...), ", "), Refusal: err}
 	if err == nil {
 		if request.Change, err = s.Intent.ReplaceWith(now, asked, o.kinds(), o.storage); err != nil {

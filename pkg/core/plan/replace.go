@@ -94,6 +94,8 @@ func (s *subject) replacedLater() string {
 		return ""
 	case waits:
 		return next.Name + " is replaced first"
+	case s.TemplatesDiffer():
+		return "its StatefulSet is made again first, with other claim templates"
 	}
 	return fmt.Sprintf("%d members are wanted, and the StatefulSet has %d", s.Want.Size(), s.Got.Set.Replicas)
 }

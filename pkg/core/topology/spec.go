@@ -168,19 +168,55 @@ func SetStorage(tc *v1alpha1.TidbCluster, k Kind, class string, size Size) error
 		return fmt.Errorf("each member of %s has %d volumes with data, so that the size of each is set in the TidbCluster", k.Title(), len(spec.disks))
 	}
 	for _, d := range spec.disks {
+		if class != "" && d.hasAttributes(spec) {
+			return fmt.Errorf("with a volumeAttributesClassName, another storage class has no effect on %s: take the volumeAttributesClassName out of the TidbCluster first", k.Title())
+		}
 		if size > 0 && d.requests != nil {
 			d.requests[corev1.ResourceStorage] = size.Quantity()
 		}
-		if class == "" {
-			continue
-		}
-		if field := d.class; field != nil {
-			*field = &class
-		} else {
-			*spec.class = &class
+		if class != "" {
+			d.setClass(spec, &class)
 		}
 	}
 	return nil
+}
+
+// RestoreStorage sets the storage class and the size of the volumes with a component's data to those of the claim
+// templates that there are. So a change of the spec that was not carried out is taken back. It leaves a class that is
+// not compared with a claim template.
+func RestoreStorage(tc *v1alpha1.TidbCluster, k Kind, templates map[string]Volume) {
+	spec, _ := part(tc, k)
+	wanted := Group{Volumes: volumes(k, spec)}
+	for _, d := range spec.disks {
+		want, _ := wanted.Volume(d.volume)
+		have, there := templates[d.volume]
+		if there && d.requests != nil {
+			d.requests[corev1.ResourceStorage] = have.Size.Quantity()
+		}
+		switch {
+		case !there || want.Class == "" || want.Class == have.Class:
+		case have.Class == "":
+			d.setClass(spec, nil)
+		default:
+			d.setClass(spec, &have.Class)
+		}
+	}
+}
+
+func (d disk) hasAttributes(spec component) bool {
+	if d.class != nil {
+		return d.attributes != nil
+	}
+	return spec.attributes != nil
+}
+
+// setClass sets the disk's own storage class, or that of the component where the disk has none.
+func (d disk) setClass(spec component, class *string) {
+	if d.class != nil {
+		*d.class = class
+	} else {
+		*spec.class = class
+	}
 }
 
 // settings returns how many keys a component's configuration has, -1 without a configuration.

@@ -87,6 +87,21 @@ func (c *Client) Replace(tc *v1alpha1.TidbCluster, members map[string]topology.M
 	})
 }
 
+// CancelReplace is Replace with the requests that stay. Where a change of the volumes of a component was not carried out
+// yet, CancelReplace sets the spec back to the claim templates that there are.
+func (c *Client) CancelReplace(tc *v1alpha1.TidbCluster, stay map[string]topology.MemberReplacement, back map[topology.Kind]map[string]topology.Volume) Change {
+	about := []string{"metadata.annotations." + topology.AnnotationReplace}
+	for _, k := range slices.Sorted(maps.Keys(back)) {
+		about = append(about, "spec."+string(k))
+	}
+	return c.edit("replace", tc, about, func(want *v1alpha1.TidbCluster) {
+		topology.AskMemberReplacements(want, stay)
+		for k, templates := range back {
+			topology.RestoreStorage(want, k, templates)
+		}
+	})
+}
+
 // Storage is what the volumes with a component's data are to be. An empty class and a size of 0 change nothing.
 type Storage struct {
 	Class string

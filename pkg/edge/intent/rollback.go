@@ -47,6 +47,9 @@ func (c *Client) Rollback(tc *v1alpha1.TidbCluster) (Change, topology.LastChange
 	if err != nil {
 		return no("what is recorded about %s cannot be read: %v", last, err)
 	}
+	if replacesVolumes(tc, want) {
+		return no("members get other volumes for %s, and a rollback would give them new volumes once more; call off those that wait: kubectl tidb replace %s --cancel -n %s", last, tc.Name, tc.Namespace)
+	}
 	delete(want.Annotations, topology.AnnotationLastChange)
 	set, about := settings{spec: last.Back, annotations: map[string]any{topology.AnnotationLastChange: nil}}, aboutRollback
 	if last.Canary != nil {
@@ -57,6 +60,20 @@ func (c *Client) Rollback(tc *v1alpha1.TidbCluster) (Change, topology.LastChange
 	return Change{Now: tc, Want: want, Write: func(ctx context.Context, w Write) error {
 		return c.patch(ctx, "roll back", tc, set, about, w)
 	}}, last, nil
+}
+
+// replacesVolumes reports whether a rollback is about volumes for which members are replaced. The requests would go on
+// with the volumes from before, and would delete the new ones.
+func replacesVolumes(tc, want *v1alpha1.TidbCluster) bool {
+	requests, err := topology.MemberReplacements(tc)
+	if err == nil && len(requests) == 0 {
+		return false
+	}
+	back := topology.New(want)
+	return slices.ContainsFunc(topology.New(tc).Groups, func(g topology.Group) bool {
+		to, _ := back.Group(g.Kind)
+		return len(g.Replacements) > 0 && !slices.Equal(g.Volumes, to.Volumes)
+	})
 }
 
 // writers names the tools that have written the spec since a change, "" where that is not known.

@@ -99,7 +99,7 @@ func (o *Observer) readGrowth(ctx context.Context, class string) state.Growth {
 	return state.NotGrowable
 }
 
-// templateSizes returns the sizes in a StatefulSet's claim templates.
+// claimTemplates returns a StatefulSet's claim templates by their names.
 func claimTemplates(templates []corev1.PersistentVolumeClaim) map[string]state.ClaimTemplate {
 	all := map[string]state.ClaimTemplate{}
 	for _, t := range templates {
