@@ -51,7 +51,8 @@ func (d *decision) replaceLostData() verdict {
 }
 
 // joinsWithOldData waits for voters that PD has removed and whose processes run with their old data. PD never takes such
-// a voter again. A voter that joins for the first time looks the same, so that the time to join is given. Without this wait a run would end as converged, though fewer voters serve than the user wants.
+// a voter again. A voter that joins for the first time looks the same, so that the time to join is given. Without this
+// wait a run would end as converged, though fewer voters serve than the user wants.
 func (d *decision) joinsWithOldData(members []state.Member) verdict {
 	var v verdict
 	for _, m := range members {

@@ -87,8 +87,8 @@ func (c *Client) Replace(tc *v1alpha1.TidbCluster, members map[string]topology.M
 	})
 }
 
-// CancelReplace is Replace with the requests that stay. Where a change of the volumes of a component was not carried out
-// yet, CancelReplace sets the spec back to the claim templates that there are.
+// CancelReplace is Replace with the requests that stay. Where a change of volumes was not carried out yet, CancelReplace
+// sets the spec back to the present claim templates.
 func (c *Client) CancelReplace(tc *v1alpha1.TidbCluster, stay map[string]topology.MemberReplacement, back map[topology.Kind]map[string]topology.Volume) Change {
 	about := []string{"metadata.annotations." + topology.AnnotationReplace}
 	for _, k := range slices.Sorted(maps.Keys(back)) {
