@@ -75,7 +75,7 @@ func TestNewVolumesCalledOff(t *testing.T) {
 				before := w.Model.ClaimsOf(topology.TiKV)
 				w.said(w.Killed(t.Context(), when(w), "replace", "basic", "--all-of", "tikv", "--storage-class", "class-1", "--yes"))
 				text, _ := w.attempt(t, time.Minute, "rollback", "basic", "--yes")
-				wantText(t, text, "kubectl tidb replace basic --cancel")
+				wantText(t, text, "replace --cancel calls off those that wait")
 				w.Must(t, 0, "replace", "basic", "--cancel", "--yes")
 				w.Must(t, 0, "sync", "basic", "--yes")
 				if after := w.Model.ClaimsOf(topology.TiKV); !slices.Equal(after[:3], before[:3]) {

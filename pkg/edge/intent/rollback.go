@@ -48,7 +48,7 @@ func (c *Client) Rollback(tc *v1alpha1.TidbCluster) (Change, topology.LastChange
 		return no("what is recorded about %s cannot be read: %v", last, err)
 	}
 	if replacesVolumes(tc, want) {
-		return no("members get other volumes for %s, and a rollback would give them new volumes once more; call off those that wait: kubectl tidb replace %s --cancel -n %s", last, tc.Name, tc.Namespace)
+		return no("members get other volumes for %s, and a rollback would give them new volumes once more; replace --cancel calls off those that wait", last)
 	}
 	delete(want.Annotations, topology.AnnotationLastChange)
 	set, about := settings{spec: last.Back, annotations: map[string]any{topology.AnnotationLastChange: nil}}, aboutRollback
