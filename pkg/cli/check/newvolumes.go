@@ -78,7 +78,7 @@ func newVolumes(r Request, groups map[topology.Kind]state.Group, at time.Time) (
 func unfit(g topology.Group) func(state.Claim) bool {
 	return func(c state.Claim) bool {
 		v, ok := g.Volume(c.Template)
-		return ok && (v.Class != "" && v.Class != c.Class || v.Size < c.Requested)
+		return ok && v.Excludes(c.Class, c.Requested)
 	}
 }
 
@@ -96,7 +96,7 @@ func withNewVolumes(r Request) (all []topology.Kind) {
 		old, _ := before.Group(g.Kind)
 		changes := slices.ContainsFunc(g.Volumes, func(v topology.Volume) bool {
 			have, there := old.Volume(v.Name)
-			return there && (v.Class != "" && v.Class != have.Class || v.Size < have.Size)
+			return there && v.Excludes(have.Class, have.Size)
 		})
 		if changes && g.Kind.Data() != topology.None {
 			all = append(all, g.Kind)

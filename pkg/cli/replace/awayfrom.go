@@ -36,8 +36,8 @@ func (o options) leftNode(ctx context.Context, kube kubernetes.Interface) (*core
 // leaving returns the members that are to leave the node of --away-from. These are the members that the user names. For
 // components, or where nothing is named, these are the members with data that run on the node.
 //
-// leaving fails unless Kubernetes puts no new pods of these members on the node. The node stays as it is, because it has
-// pods of other users too.
+// leaving fails unless Kubernetes puts no new pods of these members on the node. The node stays as it is, because pods of
+// other users run there too.
 func (o options) leaving(ctx context.Context, kube kubernetes.Interface, node *corev1.Node, r replacement) ([]string, error) {
 	leaving := slices.Concat(o.members, r.membersOn(node.Name, o.allOf))
 	if len(o.members)+len(o.allOf) == 0 {

@@ -203,8 +203,8 @@ func (r replacement) notCarriedOut(stay requests) map[topology.Kind]map[string]t
 		templates, differ := map[string]topology.Volume{}, false
 		for name, t := range r.groups[g.Kind].Set.Volumes {
 			templates[name] = topology.Volume{Name: name, Size: t.Size, Class: t.Class}
-			want, _ := g.Volume(name)
-			differ = differ || want.Size < t.Size || want.Class != "" && want.Class != t.Class
+			want, ok := g.Volume(name)
+			differ = differ || ok && want.Excludes(t.Class, t.Size)
 		}
 		if len(g.Replacements) > 0 && !stays && differ {
 			all[g.Kind] = templates

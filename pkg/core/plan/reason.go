@@ -226,7 +226,7 @@ var meanings = []Meaning{
 	{ClaimOwnerKnown, "PD has to report whose data a claim holds", "owner of the claim unknown", apart},
 	{ClaimFree, "a claim holds data of a member that PD does not know", "claim not free", bare},
 	{VolumeResized, "a volume has to grow", "volume not resized", apart},
-	{StatefulSetRecreated, "the StatefulSet has to be recreated, with larger claims", "StatefulSet not recreated with larger claims", apart},
+	{StatefulSetRecreated, "the StatefulSet has to be recreated, with other claim templates", "StatefulSet not recreated with other claim templates", apart},
 	{SuspendQueued, "a component is suspended after those that need it", "suspension queued", bare},
 	{PodDeleted, "a pod has to be deleted", "pod not deleted", apart},
 	{StatefulSetDeleted, "the StatefulSet has to be deleted", "StatefulSet not deleted", apart},

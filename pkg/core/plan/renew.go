@@ -29,11 +29,13 @@ func (d *decision) replaceLostData() verdict {
 			v = v.plus(d.withNewData(m))
 		}
 	}
-	if d.Want.Kind.Data() == topology.Raft && v.idle() {
-		v = d.joinsWithOldData(members)
-	}
-	if d.Want.Kind.Data() == topology.Raft && !v.idle() {
-		return v
+	if d.Want.Kind.Data() == topology.Raft {
+		if v.idle() {
+			v = d.joinsWithOldData(members)
+		}
+		if !v.idle() {
+			return v
+		}
 	}
 	for _, m := range members {
 		if d.MustReplaceData(m) {

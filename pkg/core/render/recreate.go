@@ -10,8 +10,8 @@ import (
 )
 
 // Recreated returns a live StatefulSet, to be created again, with the sizes and the storage classes of the claim
-// templates of wanted. Sizes become smaller only with shrink. Nothing else of the StatefulSet changes: the pod template must give the same revision, with additions of
-// others, otherwise every pod would be restarted. The partition is closed.
+// templates of wanted. Sizes become smaller only with shrink. Nothing else of the StatefulSet changes, because every pod
+// would be restarted if the pod template gave another revision. The partition is closed.
 func Recreated(live, wanted *appsv1.StatefulSet, shrink bool) *appsv1.StatefulSet {
 	from := live.DeepCopy()
 	result := &appsv1.StatefulSet{

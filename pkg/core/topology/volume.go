@@ -37,6 +37,12 @@ type Volume struct {
 	Class string
 }
 
+// Excludes reports whether a claim with a storage class and a size can never become like the volume. A claim keeps its
+// class and never becomes smaller.
+func (v Volume) Excludes(class string, size Size) bool {
+	return v.Class != "" && v.Class != class || size > v.Size
+}
+
 // Volume returns a volume by the name of its claim template.
 func (g Group) Volume(name string) (Volume, bool) {
 	for _, v := range g.Volumes {
