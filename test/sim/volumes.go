@@ -187,7 +187,7 @@ func (w *Model) judgeRecreate(s step.RecreateSet, say sayer) {
 }
 
 // restOfVolumes checks that every volume has the wanted size, and that the StatefulSet
-// gives new members volumes of that size. A StatefulSet with other claim templates, which a late request has created, is not
+// gives new members volumes of that size. A StatefulSet with larger claims, which a late request has created, is not
 // recreated with smaller claims.
 func (w *Model) restOfVolumes(k kind) {
 	want := w.Intent.Size[k]
