@@ -56,9 +56,10 @@ func TestStepSentHoursLater(t *testing.T) {
 		open     bool   // the partition is open
 		at, what string // before which request it sleeps
 	}{
-		"restart":                 {restartOf(2, 3, false), false, "get", "statefulsets"},
-		"restart, while it wrote": {restartOf(2, 3, false), false, "update", "statefulsets"},
-		"restart of a stuck pod":  {restartOf(2, 3, true), false, "update", "statefulsets"},
+		"restart":                                {restartOf(2, 3, false), false, "get", "statefulsets"},
+		"restart, while it wrote":                {restartOf(2, 3, false), false, "update", "statefulsets"},
+		"restart of a stuck pod":                 {restartOf(2, 3, true), false, "update", "statefulsets"},
+		"restart of a stuck pod, partition open": {restartOf(2, 0, true), true, "get", "statefulsets"},
 		"restart of a named one": {func() step.Step {
 			s := restartOf(2, 3, false)
 			s.Revision = "new"

@@ -129,6 +129,9 @@ func (a *Actor) restart(ctx context.Context, s step.Restart) error {
 			return nil, stale(object, "has changed and its controller has yet to see it")
 		case pod.Labels[appsv1.ControllerRevisionHashLabelKey] == live.Status.UpdateRevision:
 			return nil, stale("pod "+s.Member, "is of the newest revision already")
+		case have == open && s.Stuck:
+			// Its pod is deleted after that. Another run may have opened the partition in a rollout of its own.
+			return live, sameSpec(object, live, s.Basis)
 		case have == open:
 			return live, nil
 		case have != s.From:
