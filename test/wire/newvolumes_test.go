@@ -52,14 +52,20 @@ func TestNewVolumes(t *testing.T) {
 	})
 }
 
-// TestNewVolumesKilled: a run is killed while the first store leaves, and sync goes on with the new volumes.
+// TestNewVolumesKilled: a run is killed while the first store leaves. Sync goes on with the new volumes, and so does the
+// same command.
 func TestNewVolumesKilled(t *testing.T) {
-	scenario(t, sim.Options{PD: 1, TiKV: 4, TiDB: 1}, func(t *testing.T, w *World) {
-		w.Model.KeepRegions(200)
-		w.said(w.Killed(t.Context(), w.Model.Leaving, "replace", "basic", "--all-of", "tikv", "--storage-class", "class-1", "--yes"))
-		w.Must(t, 0, "sync", "basic", "--yes")
-		w.wantClaims(t, topology.TiKV, "class-1", "1Gi")
-	})
+	moves := []string{"replace", "basic", "--all-of", "tikv", "--storage-class", "class-1", "--yes"}
+	for name, again := range map[string][]string{"sync": {"sync", "basic", "--yes"}, "the same command": moves} {
+		t.Run(name, func(t *testing.T) {
+			scenario(t, sim.Options{PD: 1, TiKV: 4, TiDB: 1}, func(t *testing.T, w *World) {
+				w.Model.KeepRegions(200)
+				w.said(w.Killed(t.Context(), w.Model.Leaving, moves...))
+				w.Must(t, 0, again...)
+				w.wantClaims(t, topology.TiKV, "class-1", "1Gi")
+			})
+		})
+	}
 }
 
 // TestNewVolumesCalledOff: a change of the volumes is called off before the StatefulSet has other claim templates, and

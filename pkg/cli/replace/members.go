@@ -37,7 +37,7 @@ type replacement struct {
 func (o options) ask(r replacement) (requests, error) {
 	asked, stores := r.waiting(), false
 	for name := range asked {
-		if k, _, _ := r.cluster.Member(name); slices.Contains(o.allOf, string(k)) {
+		if k, _, _ := r.cluster.Member(name); o.storage == (intent.Storage{}) && slices.Contains(o.allOf, string(k)) {
 			return nil, remedy.For(exit.Refusef("%s is to be replaced already, and --all-of %s would replace members again that have new volumes; nothing was changed", name, k),
 				remedy.Run("go on with what was asked for", r.cluster.Plugin("sync")))
 		}

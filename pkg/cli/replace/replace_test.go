@@ -13,6 +13,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
@@ -80,6 +81,11 @@ func TestAsk(t *testing.T) {
 			asks("t-tikv-2")(c)
 			c.Member("t-tikv-2").Claims[0].UID = "new"
 		}, want: []string{"t-tikv-1"}},
+		{name: "all of a component, and one waits", o: options{allOf: []string{"pd"}}, change: asks("t-pd-1"), code: exit.Refused, says: "t-pd-1 is to be replaced already"},
+		{name: "a repeated command with a storage class", o: options{allOf: []string{"pd"}, storage: intent.Storage{Class: "fast"}}, change: func(c *plantest.Cluster) {
+			asks("t-pd-1")(c)
+			c.Member("t-pd-2").Claims[0].Class = "fast"
+		}, want: []string{"t-pd-0", "t-pd-1"}},
 		{name: "no such member", o: options{members: []string{"t-tikv-9"}}, code: exit.Usage, says: "cluster ns/t has no member t-tikv-9"},
 		{name: "a server", o: options{members: []string{"t-tidb-0"}}, code: exit.Refused, says: "restart it: kubectl tidb restart t t-tidb-0"},
 		{name: "a member without claims", o: options{members: []string{"t-tikv-1"}}, change: func(c *plantest.Cluster) { c.Member("t-tikv-1").Claims = nil }, code: exit.Refused, says: "t-tikv-1 has no claims"},
