@@ -171,7 +171,8 @@ func (w *Model) judgeLate(next step.Step, err error) {
 		if s := &w.sets[k]; s.generation != found.generation || s.uid != found.uid || s.leaving && !found.leaving {
 			w.broke("late", "%s takes effect in another engine's rollout", next)
 		}
-		if _, restarts := next.(step.Restart); restarts && lasting[k] != w.nap.pods[k] {
+		// A pod of another component that ends meanwhile is not the work of this step.
+		if r, restarts := next.(step.Restart); restarts && kindOf(r.Component) == kind(k) && lasting[k] != w.nap.pods[k] {
 			w.broke("late", "%s deletes a pod in another engine's rollout", next)
 		}
 	}
