@@ -73,8 +73,8 @@ func (o options) ask(r replacement) (requests, error) {
 	return r.withCarriedOut(asked), nil
 }
 
-// withCarriedOut adds the requests that are carried out, while others are not: a member that waits for balance waits for
-// the members that were replaced before.
+// withCarriedOut adds the requests that are carried out, as long as others are not. A member that waits for balance waits
+// for the members of these requests.
 func (r replacement) withCarriedOut(asked requests) requests {
 	all, _ := topology.MemberReplacements(r.now)
 	if len(r.waiting()) == 0 {

@@ -64,15 +64,15 @@ func lacking(sc plan.Scope, m state.Member) int {
 
 const (
 	// toleratedShare and toleratedRegions are by how much a store may have fewer regions than the others, whichever is
-	// more. PD itself balances to 1 % of the regions of the largest store, or to two regions of average size, and regions
-	// are not of the same size.
+	// more. PD itself balances to 1 % of the regions of the largest store, or to two regions of average size. Regions are
+	// not of the same size.
 	toleratedShare   = 10 // percent
 	toleratedRegions = 5
 )
 
-// share returns how many regions a store has to have so that it counts as balanced, and the name of the store beside it by
-// which that is known. A store that is smaller, or has a lower weight, has to have less. It need not have more than others
-// because it is larger: how much more PD gives it depends on free space.
+// share returns how many regions a store has to have so that it counts as balanced. It also returns the name of the store
+// that this was taken from. A store that is smaller, or has a lower weight, has to have fewer regions. A store that is
+// larger need not have more, because free space decides how many PD adds.
 func share(sc plan.Scope, m state.Member) (least int, beside string) {
 	least = -1
 	for _, o := range storesBeside(sc, m) {
@@ -95,8 +95,9 @@ func weightOf(m state.Member) float64 {
 	return 1
 }
 
-// storesBeside returns the stores that a store is compared with: those that are in the same place by the widest location
-// label, or all where there is none. PD moves regions within such a place whatever its rules about places are.
+// storesBeside returns the stores that a store is compared with. They are in the same place by the widest location label.
+// Where there is no such store, all other stores count. PD moves regions within such a place, whatever rules it has about
+// places.
 func storesBeside(sc plan.Scope, m state.Member) []state.Member {
 	var all []state.Member
 	for _, o := range sc.Got.InSet() {

@@ -83,7 +83,7 @@ func (c Component) refuses(m state.Member) bool {
 // removed, except where a voter is to go that may serve. Until the removed voter has joined again, PD has one vote less
 // than the user wants, and two less without the voter to go. A voter that was given up has a replacement. A member that
 // has never joined was not removed: its claims may be marked since the user did not want it for a moment. Members whose
-// volumes no node can use do not wait for each other, such as two of the same node: without new volumes none of them
+// volumes no node can use, such as two of the same node, do not wait for each other. Without new volumes none of them
 // serves again.
 func (c Component) StayersMissing(except state.Member) []state.Member {
 	var peers []state.Member

@@ -102,8 +102,8 @@ func (o *Observer) readLostVolume(ctx context.Context, name, claim string) (stat
 	return lost, nil, nil
 }
 
-// place is where a volume can be used: on nodes that have one of some values of a label, or one of some names where the
-// label is "".
+// place is where a volume can be used. These are the nodes that have one of some values of a label. Where the label is "",
+// these are the nodes with one of some names.
 type place struct {
 	label  string
 	values []string
