@@ -55,8 +55,9 @@ func TestHostsGone(t *testing.T) {
 	s.wantRows(t, db, writer, "gone")
 }
 
-// backAfterAll starts the host again, which the next test needs. The member of PD that was removed gets new data, and its
-// replacement leaves. A run does that only when the process has run for long without joining PD, and ends before that.
+// backAfterAll starts the host again, which the next test needs. The member of PD has come back on another host already,
+// because its disk could be used only on the host that was gone. Where that could not be read, a further member is there. It
+// leaves when the process of the member that was removed has run for long without joining PD. A run ends before that.
 func (s environment) backAfterAll(t *testing.T) {
 	t.Helper()
 	s.host(t, "mend")

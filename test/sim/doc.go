@@ -235,6 +235,7 @@
 //     of the revision that is being rolled out. The exceptions: another member served with that revision when the
 //     engine observed, or PD had removed the member before. A member that was given up is removed only while it does
 //     not serve. Such a removal takes nothing from the others, so "peer-down" and "wanted" do not hold for it.
+//     "peer-down" does not hold either between members whose volumes can be used only on nodes that were deleted.
 //   - certificate: no Restart of a member that serves while the certificate in the Secret of its component is one that
 //     the others do not accept. No member is given up that cannot be reached only because its certificate has expired.
 //   - explained: where nothing changes for twenty minutes, at least one gate has a deadline or is blocked and says what

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -71,7 +72,24 @@ func (w *Model) loseHostForGood() {
 	}
 	w.note("fault: the host of %s is lost for good", w.names[k][i])
 	w.loseForGood(k, i)
+	if c := w.claims[k][i]; c != nil && w.t%2 == 0 {
+		c.noNode = true
+	}
 }
+
+// noteLostVolume adds to a member that its volume can be used only on a node that does not exist.
+func (w *Model) noteLostVolume(k kind, m *state.Member) {
+	i, _ := w.index(m.Kind, m.Name)
+	c, p := w.claims[k][i], w.pods[k][i]
+	if !w.noNode(k, i) || p == nil || p.terminating() {
+		return
+	}
+	m.LostVolume = state.LostVolume{Name: "pvc-" + c.uid, Claim: c.name, Nodes: []string{LostNode}}
+	m.Pod.Node, m.Pod.Problem = "", p.problem+"; "+m.LostVolume.String()
+}
+
+// LostNode is the label of hosts whose Node objects were deleted.
+const LostNode = "node-deleted"
 
 // spare reports whether the database has enough others without the member's data.
 func (w *Model) spare(k kind, i int) bool {

@@ -216,6 +216,7 @@ func (w *Model) observeGroup(k kind) state.Group {
 			m.Claims[0].Identity = labels
 			if m.Pod != nil {
 				m.Pod.Claims = c.mounted
+				w.noteLostVolume(k, m)
 			}
 		}
 	}

@@ -51,6 +51,20 @@ func (w *Model) LoseHost(ordinal int) {
 	}
 }
 
+// DeleteNode is a person who deletes the Node object of a host that is lost. Kubernetes then deletes the pods of the host
+// for good.
+func (w *Model) DeleteNode(ordinal int) {
+	w.note("user: delete %s", nodeOf(ordinal))
+	for k := range kinds {
+		if c := w.claims[k][ordinal]; c != nil && c.lost {
+			c.noNode = true
+		}
+		if p := w.pods[k][ordinal]; p != nil && p.lost > w.t {
+			w.pods[k][ordinal] = nil
+		}
+	}
+}
+
 // RestoreHost brings a host back, with its disks. Its processes start again.
 func (w *Model) RestoreHost(ordinal int) {
 	for k := range kinds {
@@ -58,7 +72,7 @@ func (w *Model) RestoreHost(ordinal int) {
 			p.lost = w.t
 		}
 		if c := w.claims[k][ordinal]; c != nil {
-			c.lost = false
+			c.lost, c.noNode = false, false
 		}
 	}
 }

@@ -201,6 +201,8 @@ type ShownClaim struct {
 	Terminating bool
 	Requested   int // in Gi
 	Capacity    int
+	// NoNode: the volume can be used only on a node that does not exist.
+	NoNode bool
 }
 
 // ShownClaims returns the claims of a component, in the order of their ordinals.
@@ -210,7 +212,7 @@ func (w *Model) ShownClaims(component topology.Kind) []ShownClaim {
 		if c != nil {
 			all = append(all, ShownClaim{
 				Ordinal: i, Name: c.name, UID: c.uid, Marked: c.marked, Terminating: c.goneAt != never, Requested: c.requested,
-				Capacity: c.capacity,
+				Capacity: c.capacity, NoNode: c.lost && c.noNode,
 			})
 		}
 	}

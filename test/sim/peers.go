@@ -16,10 +16,17 @@ func (w *Model) judgeLoss(k kind, victim int, say sayer) {
 		if i == victim || i >= w.sets[k].spec.replicas || !w.wantedBoth(k, i) || w.neverJoined(k, i) {
 			continue
 		}
-		if !w.excused(k, i, victim) && !w.together(k, i, victim) && w.missing(k, i) && !w.behind(k, i, victim) {
+		if !w.excused(k, i, victim) && !w.together(k, i, victim) && !(w.noNode(k, i) && w.noNode(k, victim)) && w.missing(k, i) && !w.behind(k, i, victim) {
 			say("peer-down", "%s does not serve", w.names[k][i])
 		}
 	}
+}
+
+// noNode reports whether the volume of a member can be used only on a node that was deleted. Such members serve no more,
+// so that none of them waits for another one.
+func (w *Model) noNode(k kind, i int) bool {
+	c, p := w.claims[k][i], w.pods[k][i]
+	return c != nil && c.lost && c.noNode && (p == nil || !p.ran)
 }
 
 // neverJoined reports whether PD counts on no store of an ordinal. No region has a replica there, so

@@ -110,6 +110,7 @@ type claim struct {
 	data    uint64 // the PD member or the store that the data belongs to, 0 while empty
 	label   uint64 // the member or the store that it is labelled with
 	lost    bool   // it is bound to a host that is lost for good
+	noNode  bool   // and the Node object of that host was deleted
 
 	requested, capacity int   // in Gi
 	class               int   // the storage class

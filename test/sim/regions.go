@@ -265,7 +265,7 @@ func (w *Model) extremes(of func(*store) (int, bool)) (least, most *store) {
 
 // spreadReplicas moves one replica from the store with the most to that with the least.
 func (w *Model) spreadReplicas() {
-	if w.stalled().Halted || w.t < w.pd.held {
+	if s := w.stalled(); s.Halted || s.NoBalance || w.t < w.pd.held {
 		return
 	}
 	least, most := w.extremes(func(s *store) (int, bool) {

@@ -29,7 +29,7 @@ func (w *Model) Replace(name string, spare bool) {
 	if w.replaced == nil {
 		w.replaced = map[string]topology.MemberReplacement{}
 	}
-	w.replaced[name] = topology.MemberReplacement{Claims: []string{c.uid}, At: w.Now(), Spare: spare}
+	w.replaced[name] = topology.MemberReplacement{Claims: []string{c.uid}, At: w.Now(), Spare: spare, WaitBalanced: kindOf(k).data() == topology.Store && w.t%3 == 0}
 }
 
 // replaceAny is the user who asks for new volumes of any member, and now and then for other volumes of all.
@@ -88,13 +88,27 @@ func (w *Model) spareOf(k kind) int {
 	return 0
 }
 
-// callOff takes a replacement back that cannot go on, as a gate offers.
+// callOff takes a replacement back that cannot go on, as a gate offers. For a member whose node was deleted, the gate offers
+// the replacement itself.
 func (w *Model) callOff(g plan.Gate) {
 	args, offered := advised(g, "tidb", "replace")
 	if !offered || !g.Blocked {
 		return
 	}
 	name := args[3]
+	component, i, _ := w.member(name)
+	if c := w.claims[kindOf(component)][i]; c != nil && c.noNode && !w.claimReplaced(kindOf(component), i) {
+		w.Replace(name, false) // its node does not come back
+		return
+	}
+	if slices.Contains(args, "--wait-balanced=false") {
+		w.note("user: wait for no balance")
+		for name, r := range w.replaced {
+			r.WaitBalanced = false
+			w.replaced[name] = r
+		}
+		return
+	}
 	if _, asked := w.replaced[name]; asked {
 		w.note("user: call the replacement of %s off", name)
 		delete(w.replaced, name)

@@ -75,3 +75,49 @@ func TestReplacementCalledOff(t *testing.T) {
 		t.Error(c, w.Broken)
 	}
 }
+
+// TestLostNode: the node of members with local volumes is lost and deleted. The members get new volumes elsewhere when a
+// user names them. Members of PD that are given up get some as well, and the cluster has as many members as before.
+func TestLostNode(t *testing.T) {
+	for _, c := range []struct {
+		pd, tikv int
+		names    []string
+		asked    bool
+	}{
+		{3, 4, []string{"basic-tikv-1"}, true},
+		{3, 4, []string{"basic-pd-1"}, true},
+		{3, 4, []string{"basic-pd-1"}, false},
+		{5, 3, []string{"basic-pd-1", "basic-pd-3"}, true},
+	} {
+		w := New(Options{Seed: 1, PD: c.pd, TiKV: c.tikv, TiDB: 2, Failover: !c.asked})
+		w.Trace()
+		w.Settle(time.Hour)
+		before := map[string]string{}
+		for _, name := range c.names {
+			component, i, _ := w.member(name)
+			k := kindOf(component)
+			before[name] = w.claims[k][i].uid
+			w.loseForGood(k, i)
+			w.claims[k][i].noNode, w.pods[k][i] = true, nil
+		}
+		w.Pass(60)
+		for _, name := range c.names {
+			if component, i, _ := w.member(name); w.pods[kindOf(component)][i].ran {
+				t.Fatalf("%s does not wait for a node", name)
+			}
+			if c.asked {
+				w.Replace(name, false)
+			}
+		}
+		w.Settle(3 * time.Hour)
+		for name, uid := range before {
+			component, i, _ := w.member(name)
+			if got := w.claims[kindOf(component)][i]; got == nil || got.uid == uid {
+				t.Errorf("%s, asked for %t: claim %+v", name, c.asked, got)
+			}
+		}
+		if n := w.sets[pd].spec.replicas; n != c.pd || len(w.Broken) > 0 {
+			t.Errorf("%v, asked for %t: %d members of PD, %v\n%s", c.names, c.asked, n, w.Broken, w.Transcript())
+		}
+	}
+}

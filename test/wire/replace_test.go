@@ -1,9 +1,11 @@
 package wire
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
@@ -100,4 +102,72 @@ func TestReplaceKilled(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestReplaceLostNode: the node of a member with a local volume was deleted. Commands say so, with the command that gives
+// the member a new volume, and that command does it.
+func TestReplaceLostNode(t *testing.T) {
+	for _, c := range []struct {
+		component topology.Kind
+		ordinal   int
+		options   sim.Options
+		args      []string
+	}{
+		{topology.TiKV, 3, sim.Options{PD: 3, TiKV: 4, TiDB: 1}, []string{"--away-from", sim.LostNode}},
+		{topology.PD, 4, sim.Options{PD: 5, TiKV: 3, TiDB: 1}, []string{"pd-4"}},
+	} {
+		t.Run(string(c.component), func(t *testing.T) {
+			scenario(t, c.options, func(t *testing.T, w *World) {
+				before := w.Model.ClaimsOf(c.component)
+				w.Model.LoseHost(c.ordinal)
+				w.Sleep(time.Minute)
+				w.Model.DeleteNode(c.ordinal)
+				w.Sleep(3 * time.Minute)
+				name := fmt.Sprintf("basic-%s-%d", c.component, c.ordinal)
+				lost := fmt.Sprintf("volume pvc-%s can be used only on node %s, which does not exist", before[c.ordinal], sim.LostNode)
+				help := "kubectl tidb replace basic " + name
+				for _, look := range [][]string{{"status"}, {"why"}, {"doctor"}} {
+					args := []string{look[0], "basic"}
+					if look[0] == "why" {
+						args = append(args, name)
+					}
+					r := w.said(w.Command(t.Context(), args...))
+					wantText(t, r.Out, lost)
+					wantText(t, r.Out, help)
+				}
+				replace := append([]string{"replace", "basic"}, c.args...)
+				wantText(t, w.Must(t, 0, append(replace, "--dry-run")...).Out, lost)
+				w.Must(t, 0, append(replace, "--yes")...)
+				for i, uid := range w.Model.ClaimsOf(c.component) {
+					if (uid == before[i]) == (i == c.ordinal) {
+						t.Errorf("claim %d is %s, was %s", i, uid, before[i])
+					}
+				}
+				w.Must(t, 0, "sync", "basic")
+			})
+		})
+	}
+}
+
+// TestReplaceBalanced: each store waits until the one before has its share of regions. Where PD balances nothing, the run
+// ends, and names the limit and the command that goes on without balance.
+func TestReplaceBalanced(t *testing.T) {
+	scenario(t, sim.Options{PD: 1, TiKV: 4, TiDB: 1}, func(t *testing.T, w *World) {
+		before := w.Model.ClaimsOf(topology.TiKV)
+		r := w.Must(t, 0, "replace", "basic", "tikv-3", "tikv-2", "--wait-balanced", "--yes")
+		wantText(t, r.Out+r.Err, "basic-tikv-3: regions not balanced: ")
+		if after := w.Model.ClaimsOf(topology.TiKV); after[2] == before[2] || after[3] == before[3] {
+			t.Errorf("claims %v, were %v", after, before)
+		}
+		w.Sleep(2 * time.Minute)
+		w.Model.Stall(state.Scheduling{NoBalance: true}, 100000)
+		text, _ := w.attempt(t, time.Hour, "replace", "basic", "tikv-3", "tikv-1", "--wait-balanced", "--yes")
+		wantText(t, text, "PD balances no regions, since its region-schedule-limit is 0")
+		wantText(t, text, "kubectl tidb replace basic basic-tikv-1 --wait-balanced=false")
+		w.Must(t, 3, "sync", "basic", "--yes")
+		w.Must(t, 0, "replace", "basic", "tikv-1", "--wait-balanced=false", "--yes")
+		if after := w.Model.ClaimsOf(topology.TiKV); after[1] == before[1] {
+			t.Errorf("claims %v, were %v", after, before)
+		}
+	})
 }

@@ -57,7 +57,7 @@ func TestFlags(t *testing.T) {
 	if err != nil || !strings.HasPrefix(text, "apiVersion: ") || strings.Contains(text, "ClusterRole") {
 		t.Errorf("%v: %s", err, text)
 	}
-	if text, err = printed("role upgrade"); err != nil || !strings.Contains(text, "\n# get nodes: where stores are, for PD to spread replicas by; whether a node is under maintenance, or is not Ready; whether the kubelet's report on a silent member of PD, or on a pod that has ended, is fresh; whether the node of `replace --away-from` is cordoned. Without it: stores keep the labels that they have, no maintenance and no lost node is shown, a silent member of PD counts as one that may serve, only PD's word lets a pod that has ended be replaced, and `replace --away-from` is refused.\n") {
+	if text, err = printed("role upgrade"); err != nil || !strings.Contains(text, "\n# get, list nodes: where stores are, for PD to spread replicas by; whether a node is under maintenance, or is not Ready; whether there is a node that can use the volume of a pod that waits for a node; whether the kubelet's report on a silent member of PD, or on a pod that has ended, is fresh; whether the node of `replace --away-from` is cordoned. Without it: stores keep the labels that they have, no maintenance, no lost node and no lost volume is shown, a silent member of PD counts as one that may serve, only PD's word lets a pod that has ended be replaced, and `replace --away-from` is refused.\n") {
 		t.Errorf("%v: %s", err, text)
 	}
 	if strings.Count(text, "# What each right outside of the namespace is for") != 1 || strings.Contains(text, ": the same") {

@@ -47,12 +47,12 @@ func (p Prospect) consent(ctx context.Context, f *factory.Factory, o flags.Optio
 	})
 }
 
-// foretold returns what a run that is no dry run would ask about. In a cluster that is paused it also returns what
-// an earlier run has begun.
+// foretold returns what a run that is no dry run would ask about, and which volumes no node can use. In a cluster that
+// is paused it also returns what an earlier run has begun.
 func (p Prospect) foretold() []Warning {
 	var notes []Warning
 	for _, f := range p.Plan.Notices {
-		if f.Reason == event.BegunBeforePause {
+		if f.Reason == event.BegunBeforePause || f.Reason == event.VolumeLost {
 			notes = append(notes, Warning{Text: cmp.Or(f.Member, f.Component.Title()) + ": " + f.Text, Remedy: f.Remedy})
 		}
 	}

@@ -56,7 +56,7 @@ func newVolumes(r Request, groups map[topology.Kind]state.Group, at time.Time) (
 			if !slices.Contains(withNewVolumes(r), g.Kind) || !g.InSpec(m.Ordinal) || !slices.ContainsFunc(m.Claims, unfit(g)) {
 				continue
 			}
-			request := topology.MemberReplacement{At: at, Spare: before[m.Name].Spare}
+			request := topology.MemberReplacement{At: at, Spare: before[m.Name].Spare, WaitBalanced: before[m.Name].WaitBalanced}
 			for _, c := range m.Claims {
 				request.Claims = append(request.Claims, c.UID)
 			}

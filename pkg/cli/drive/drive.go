@@ -90,6 +90,7 @@ func (r run) carryOut(ctx context.Context, req check.Request, p check.Prospect, 
 	}
 	err := conclude(r.converge(ctx))
 	if err == nil {
+		r.noteCopies(ctx, p)
 		err = fulfilled(ctx, r.Session, req, asked)
 	}
 	return withWayBack(ctx, r.Session, asked, exit.Ended(ctx, err))

@@ -18,19 +18,25 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
+// nodeToLeave is the node of --away-from.
+type nodeToLeave struct {
+	name string
+	node *corev1.Node // nil where there is no such node
+}
+
 // leftNode returns the node of --away-from, nil without that flag.
-func (o options) leftNode(ctx context.Context, kube kubernetes.Interface) (*corev1.Node, error) {
+func (o options) leftNode(ctx context.Context, kube kubernetes.Interface) (*nodeToLeave, error) {
 	if o.awayFrom == "" {
 		return nil, nil //nolint:nilnil // there is no node, and no error
 	}
 	node, err := kube.CoreV1().Nodes().Get(ctx, o.awayFrom, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, remedy.For(exit.Usagef("there is no node %s", o.awayFrom), remedy.Run("see which there are", remedy.Kubectl("", "get", "nodes")))
+		return &nodeToLeave{name: o.awayFrom}, nil
 	case err != nil:
 		return nil, fmt.Errorf("get node %s, to see whether it takes new pods: %w", o.awayFrom, err)
 	}
-	return node, nil
+	return &nodeToLeave{o.awayFrom, node}, nil
 }
 
 // leaving returns the members that are to leave the node of --away-from. These are the members that the user names. For
@@ -38,7 +44,11 @@ func (o options) leftNode(ctx context.Context, kube kubernetes.Interface) (*core
 //
 // leaving fails unless Kubernetes puts no new pods of these members on the node. The node stays as it is, because pods of
 // other users run there too.
-func (o options) leaving(ctx context.Context, kube kubernetes.Interface, node *corev1.Node, r replacement) ([]string, error) {
+func (o options) leaving(ctx context.Context, kube kubernetes.Interface, from *nodeToLeave, r replacement) ([]string, error) {
+	node := from.node
+	if node == nil {
+		return o.leftBehind(from.name, r)
+	}
 	leaving := slices.Concat(o.members, r.membersOn(node.Name, o.allOf))
 	if len(o.members)+len(o.allOf) == 0 {
 		leaving = r.membersOn(node.Name, replaceable())
@@ -64,15 +74,46 @@ func (o options) leaving(ctx context.Context, kube kubernetes.Interface, node *c
 	return leaving, nil
 }
 
+// leftBehind returns the members that are to leave a node that does not exist. Their volumes can be used only there, so
+// that Kubernetes puts their pods on no other node.
+func (o options) leftBehind(node string, r replacement) ([]string, error) {
+	var all []string
+	for _, name := range o.members {
+		m, err := r.member(name)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(m.LostVolume.Nodes, node) {
+			return nil, exit.Refusef("there is no node %s, and no volume of %s is known that can be used only there; nothing was changed", node, name)
+		}
+		all = append(all, name)
+	}
+	components := o.allOf
+	if len(o.members)+len(o.allOf) == 0 {
+		components = replaceable()
+	}
+	all = append(all, r.membersOf(components, func(m state.Member) bool { return slices.Contains(m.LostVolume.Nodes, node) })...)
+	if len(all) == 0 {
+		return nil, remedy.For(exit.Usagef("there is no node %s, and no volume is known that can be used only there", node),
+			remedy.Run("see which nodes there are", remedy.Kubectl("", "get", "nodes")))
+	}
+	return all, nil
+}
+
 // membersOn returns the members of components that run on a node, without those that leave in any case.
 func (r replacement) membersOn(node string, components []string) []string {
+	return r.membersOf(components, func(m state.Member) bool { return nodeOf(m) == node })
+}
+
+// membersOf returns those members of components that pass a filter, without those that leave in any case.
+func (r replacement) membersOf(components []string, filter func(state.Member) bool) []string {
 	var all []string
 	for _, g := range r.cluster.Groups {
 		if !slices.Contains(components, string(g.Kind)) {
 			continue
 		}
 		for _, m := range r.groups[g.Kind].InSet() {
-			if nodeOf(m) == node && g.Has(m.Ordinal) && g.InSpec(m.Ordinal) {
+			if filter(m) && g.Has(m.Ordinal) && g.InSpec(m.Ordinal) {
 				all = append(all, m.Name)
 			}
 		}
@@ -97,6 +138,9 @@ func (o options) command(c topology.Cluster) remedy.Command {
 	args = append(args, "--away-from", o.awayFrom)
 	if o.spare {
 		args = append(args, "--spare")
+	}
+	if o.balanced != nil {
+		args = append(args, fmt.Sprintf("--wait-balanced=%t", *o.balanced))
 	}
 	return c.Plugin("replace", args...)
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
@@ -38,7 +39,12 @@ func TestLeaving(t *testing.T) {
 		{name: "a member elsewhere", o: options{awayFrom: "node-1", members: []string{"t-tikv-2"}}, code: exit.Refused, says: "t-tikv-2 is on node-2, and not on node-1; nothing was changed"},
 		{name: "no such member", o: options{awayFrom: "node-1", members: []string{"t-tikv-8"}}, code: exit.Usage, says: "has no member t-tikv-8"},
 		{name: "a server", o: options{awayFrom: "node-1", members: []string{"t-tidb-1"}}, code: exit.Refused, says: "restarted and not replaced"},
-		{name: "no such node", o: options{awayFrom: "node-8"}, code: exit.Usage, says: "there is no node node-8; see which there are: kubectl get nodes"},
+		{name: "no such node", o: options{awayFrom: "node-8"}, code: exit.Usage, says: "there is no node node-8, and no volume is known that can be used only there; see which nodes there are: kubectl get nodes"},
+		{name: "a node that was deleted", o: options{awayFrom: "node-7"}, want: []string{"t-pd-2", "t-tikv-3"}},
+		{name: "a node that was deleted, one member", o: options{awayFrom: "node-7", members: []string{"t-tikv-3"}}, want: []string{"t-tikv-3"}},
+		{name: "a node that was deleted, one component", o: options{awayFrom: "node-7", allOf: []string{"pd"}}, want: []string{"t-pd-2"}},
+		{name: "a node that was deleted, and a member elsewhere", o: options{awayFrom: "node-7", members: []string{"t-tikv-2"}}, code: exit.Refused,
+			says: "there is no node node-7, and no volume of t-tikv-2 is known that can be used only there; nothing was changed"},
 		{name: "no right to read nodes", o: options{awayFrom: "secret"}, code: exit.Forbidden, says: "get node secret, to see whether it takes new pods: nodes \"secret\" is forbidden"},
 		{name: "not cordoned", o: options{awayFrom: "node-1", members: []string{"t-tikv-1"}, spare: true}, change: func(n *corev1.Node, _ *corev1.Pod) { n.Spec.Unschedulable = false },
 			code: exit.Refused, says: "node node-1 takes new pods, so that members may come back there; nothing was changed; " +
@@ -54,6 +60,10 @@ func TestLeaving(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cluster := plantest.New(3, 4, 2)
+			for _, name := range []string{"t-pd-2", "t-tikv-3"} {
+				m := cluster.Member(name)
+				m.Pod.Node, m.LostVolume = "", state.LostVolume{Name: "pv-" + name, Nodes: []string{"node-7"}}
+			}
 			now := topology.Cluster{Namespace: "ns", Name: "t", Written: &v1alpha1.TidbCluster{}}
 			for _, g := range cluster.Wanted.Groups {
 				now.Groups = append(now.Groups, g.Group)

@@ -59,12 +59,33 @@ func (o options) ask(r replacement) (requests, error) {
 		}
 		store := m.Kind.Data() == topology.Store
 		request.Spare, stores = request.Spare || o.spare && store, stores || store
+		if o.balanced != nil && store {
+			request.WaitBalanced = *o.balanced
+		}
 		asked[m.Name] = request
 	}
-	if o.spare && !stores && len(asked) > 0 {
+	switch {
+	case o.spare && !stores && len(asked) > 0:
 		return nil, exit.Usagef("--spare adds a store, and no store is named")
+	case o.balanced != nil && !stores && len(asked) > 0:
+		return nil, exit.Usagef("--wait-balanced waits for the regions of stores, and no store is named")
 	}
-	return asked, nil
+	return r.withCarriedOut(asked), nil
+}
+
+// withCarriedOut adds the requests that are carried out, as long as others are not. A member that waits for balance waits
+// for the members of these requests.
+func (r replacement) withCarriedOut(asked requests) requests {
+	all, _ := topology.MemberReplacements(r.now)
+	if len(r.waiting()) == 0 {
+		return asked
+	}
+	for name, request := range all {
+		if _, again := asked[name]; !again {
+			asked[name] = request
+		}
+	}
+	return asked
 }
 
 // has reports whether the volumes of a member are as --storage-class and --storage ask for. Without these flags, the user
@@ -146,6 +167,9 @@ func checkReplaced(ctx context.Context, f *factory.Factory, s *target.Session, a
 	again := slices.Clone(left)
 	if slices.ContainsFunc(left, func(name string) bool { return asked[name].Spare }) {
 		again = append(again, "--spare")
+	}
+	if slices.ContainsFunc(left, func(name string) bool { return asked[name].WaitBalanced }) {
+		again = append(again, "--wait-balanced")
 	}
 	return exit.With(exit.Aborted, remedy.For(fmt.Errorf("%s was not replaced: another user or tool has taken the request out of the TidbCluster", strings.Join(left, ", ")),
 		remedy.Run("ask for it again", seen.Cluster.Plugin("replace", again...))))

@@ -28,6 +28,7 @@ type options struct {
 	awayFrom string   // the node that members are to leave
 	spare    bool
 	cancel   bool
+	balanced *bool  // whether each member waits for balance; nil where the user does not say that
 	class    string // the storage class of the new volumes, "" for the one that there is
 	size     string // their size, "" for the one that there is
 	storage  intent.Storage
@@ -45,6 +46,9 @@ const examples = `  # A store with a bad disk
   # All stores on another storage class
   kubectl tidb replace basic --all-of tikv --storage-class fast --spare
 
+  # All stores, with balanced regions before the next one
+  kubectl tidb replace basic --all-of tikv --wait-balanced
+
   # All members on a node, which come back on other nodes
   kubectl cordon node-7
   kubectl tidb replace basic --away-from node-7
@@ -59,6 +63,7 @@ func New(f *factory.Factory) *cobra.Command {
 
 func command(f *factory.Factory, run func(context.Context, options) error) *cobra.Command {
 	var o options
+	var balanced bool
 	cmd := &cobra.Command{
 		Use:   "replace NAME MEMBER...",
 		Short: "Give members new volumes one after another",
@@ -75,6 +80,11 @@ of members, all members with data that run on the node are replaced.
 
 Stores can leave only where enough other ones can take their regions. Where
 they are too few, --spare adds one store, and removes it again at the end.
+
+The next store is replaced when the one before serves, with the regions that PD has given it
+by then. With --wait-balanced, it waits until the new store has its share: nearly as many
+regions as the store beside it that has the fewest. --wait-balanced=false for members that wait
+already takes that back. After the last member, the command does not wait for it.
 
 It writes into the TidbCluster which members are to be replaced: the annotation
 kubectl-tidb/replace, with the UIDs of their claims. So an interrupted replacement is
@@ -95,6 +105,9 @@ has if you name it. Without names, such a store is finished.`,
 			if err := o.Validate(); err != nil {
 				return err
 			}
+			if cmd.Flags().Changed("wait-balanced") {
+				o.balanced = &balanced
+			}
 			if err := o.parse(args); err != nil {
 				return err
 			}
@@ -102,6 +115,7 @@ has if you name it. Without names, such a store is finished.`,
 		},
 	}
 	o.bind(cmd, f)
+	cmd.Flags().BoolVar(&balanced, "wait-balanced", false, "Wait before the next store until PD has balanced the regions of those before.")
 	return cmd
 }
 
@@ -137,7 +151,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 		return err
 	}
 	defer s.Close()
-	node, err := o.leftNode(ctx, s.Kube)
+	from, err := o.leftNode(ctx, s.Kube)
 	if err != nil {
 		return err
 	}
@@ -149,13 +163,13 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	if o.cancel {
 		return o.takeBack(ctx, f, s, r)
 	}
-	if node != nil {
-		members, err := o.leaving(ctx, s.Kube, node, r)
+	if from != nil {
+		members, err := o.leaving(ctx, s.Kube, from, r)
 		switch {
 		case err != nil:
-			return drive.Run(ctx, f, s, o.Options, check.Request{Action: "replace away from " + node.Name, Refusal: err})
+			return drive.Run(ctx, f, s, o.Options, check.Request{Action: "replace away from " + from.name, Refusal: err})
 		case len(members) == 0:
-			return drive.Unneeded(f, s, o.Options, "replace", "no member with data is on "+node.Name+", so nothing was changed")
+			return drive.Unneeded(f, s, o.Options, "replace", "no member with data is on "+from.name+", so nothing was changed")
 		}
 		o.members, o.allOf = members, nil
 	}
@@ -203,7 +217,7 @@ func (o *options) parse(args []string) error {
 	switch named := len(o.members)+len(o.allOf) > 0 || o.awayFrom != ""; {
 	case !named && !o.cancel:
 		return exit.Usagef("name the members, or use --all-of COMPONENT or --away-from NODE")
-	case o.cancel && (len(o.allOf) > 0 || o.spare || o.awayFrom != ""):
+	case o.cancel && (len(o.allOf) > 0 || o.spare || o.balanced != nil || o.awayFrom != ""):
 		return exit.Usagef("--cancel goes with names of members, or alone")
 	}
 	return nil

@@ -3,7 +3,9 @@ package replace
 import (
 	"context"
 	"io"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +24,8 @@ func TestArguments(t *testing.T) {
 		args    string
 		members []string
 		says    string
+		// balanced is the value of --wait-balanced, "" where it is not given.
+		balanced string
 	}{
 		{args: "basic tikv-1 basic-pd-0 --dry-run", members: []string{"basic-tikv-1", "basic-pd-0"}},
 		{args: "basic --all-of tikv --spare"},
@@ -39,6 +43,9 @@ func TestArguments(t *testing.T) {
 		{args: "basic --all-of tikv --cancel", says: "--cancel goes with names of members, or alone"},
 		{args: "basic --away-from node-7 --cancel", says: "--cancel goes with names of members, or alone"},
 		{args: "basic tikv-1 --spare --cancel", says: "--cancel goes with names of members, or alone"},
+		{args: "basic tikv-1 --wait-balanced", members: []string{"basic-tikv-1"}, balanced: "true"},
+		{args: "basic tikv-1 --wait-balanced=false", members: []string{"basic-tikv-1"}, balanced: "false"},
+		{args: "basic tikv-1 --wait-balanced --cancel", says: "--cancel goes with names of members, or alone"},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			var got *options
@@ -56,7 +63,11 @@ func TestArguments(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !slices.Equal(got.members, c.members) || got.name[0] != "basic" {
+			balanced := ""
+			if got.balanced != nil {
+				balanced = strconv.FormatBool(*got.balanced)
+			}
+			if !slices.Equal(got.members, c.members) || got.name[0] != "basic" || balanced != c.balanced {
 				t.Errorf("%+v, want %v", got, c.members)
 			}
 		})
@@ -134,4 +145,47 @@ func uidsOf(m state.Member) []string {
 		all = append(all, c.UID)
 	}
 	return all
+}
+
+// TestAskToWaitForBalance: the wish is kept with the requests of stores, and changes only where the user says so. The
+// requests that are carried out stay as long as others wait.
+func TestAskToWaitForBalance(t *testing.T) {
+	yes, no := new(true), new(false)
+	for name, c := range map[string]struct {
+		o      options
+		before map[string]topology.MemberReplacement
+		want   map[string]bool // whether a member waits for balance, by its name
+		says   string
+	}{
+		"stores and a member of PD": {o: options{members: []string{"t-tikv-1", "t-pd-1"}, balanced: yes}, want: map[string]bool{"t-tikv-1": true, "t-pd-1": false}},
+		"not asked for":             {o: options{members: []string{"t-tikv-1"}}, want: map[string]bool{"t-tikv-1": false}},
+		"no store":                  {o: options{members: []string{"t-pd-1"}, balanced: yes}, says: "--wait-balanced waits for the regions of stores, and no store is named"},
+		"asked again without the flag": {o: options{members: []string{"t-tikv-1"}}, before: map[string]topology.MemberReplacement{
+			"t-tikv-1": {Claims: []string{"claim-tikv-1"}, WaitBalanced: true},
+		}, want: map[string]bool{"t-tikv-1": true}},
+		"taken back, and another one is done": {o: options{members: []string{"t-tikv-1"}, balanced: no}, before: map[string]topology.MemberReplacement{
+			"t-tikv-1": {Claims: []string{"claim-tikv-1"}, WaitBalanced: true}, "t-tikv-2": {Claims: []string{"old"}, WaitBalanced: true},
+		}, want: map[string]bool{"t-tikv-1": false, "t-tikv-2": true}},
+	} {
+		cluster := plantest.New(3, 4, 1)
+		now := topology.Cluster{Namespace: "ns", Name: "t", Written: &v1alpha1.TidbCluster{}}
+		for _, g := range cluster.Wanted.Groups {
+			now.Groups = append(now.Groups, g.Group)
+		}
+		topology.AskMemberReplacements(now.Written, c.before)
+		asked, err := c.o.ask(replacement{now: now.Written, cluster: now, groups: cluster.Seen.Groups, at: time.Unix(9, 0)})
+		if c.says != "" {
+			if err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		got := map[string]bool{}
+		for name, r := range asked {
+			got[name] = r.WaitBalanced
+		}
+		if err != nil || !maps.Equal(got, c.want) {
+			t.Errorf("%s: %v, %v, want %v", name, got, err, c.want)
+		}
+	}
 }

@@ -49,7 +49,7 @@ func spareMember(sc plan.Scope, m state.Member, now bool) string {
 		return fmt.Sprintf("it may be about to join, and PD serves for less than %s", failoverPeriod)
 	case sc.OfOtherCluster(m):
 		return "its claim says that its data is of another cluster"
-	case m.Database.Presence == state.Absent && m.Pod != nil && m.Pod.Ran:
+	case m.Database.Presence == state.Absent && m.Pod != nil && (m.Pod.Ran || m.LacksVolume()):
 		// It was removed, and cannot join again with its data.
 	case m.Database.Presence != state.Present:
 		return "it has never joined PD"

@@ -25,6 +25,7 @@ func TiFlash() plan.Profile {
 			notJoining, newStoresHeard, pdLetsGo, stateKnown, rulesRead, tablesKept, regionsMayMove, storeOffline, copiesMoved, plan.LeftoverMarked,
 		},
 		BeforeRenew:   []plan.Hook{plan.LeftoverMarked},
+		BeforeNext:    []plan.Hook{regionsBalanced},
 		BeforeSuspend: []plan.Hook{tombstoneMarked, claimsKept, removalsSettled},
 		Abandoned:     &copiesOfflineByOthers,
 		Failover: &plan.Failover{

@@ -28,6 +28,7 @@ func TiKV() plan.Profile {
 			storeTombstone, evictionEnded, plan.LeftoverMarked,
 		},
 		BeforeRenew:   []plan.Hook{evictionEnded, plan.LeftoverMarked},
+		BeforeNext:    []plan.Hook{regionsBalanced},
 		BeforeSuspend: []plan.Hook{tombstoneMarked, claimsKept, removalsSettled, evictionsEnded},
 		Abandoned:     &offlineByOthers,
 		Failover: &plan.Failover{

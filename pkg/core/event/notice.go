@@ -34,6 +34,8 @@ const (
 	ForeignScheduler        NoticeReason = "ForeignScheduler"
 	BegunBeforePause        NoticeReason = "BegunBeforePause"
 	NodeMaintained          NoticeReason = "NodeMaintained"
+	VolumeLost              NoticeReason = "VolumeLost"
+	RegionsLackCopies       NoticeReason = "RegionsLackCopies"
 	CanaryUnreadable        NoticeReason = "CanaryUnreadable"
 	LogBackupNotFlushed     NoticeReason = "LogBackupNotFlushed"
 	LogBackupPaused         NoticeReason = "LogBackupPaused"
@@ -85,6 +87,8 @@ func NoticeReasons() []NoticeMeaning {
 		{ForeignScheduler, "another user or tool has made an evict-leader scheduler for a store"},
 		{BegunBeforePause, "a run has begun something that stays as it is while the cluster is paused"},
 		{NodeMaintained, "a node with members is under maintenance"},
+		{RegionsLackCopies, "the cluster has converged, and PD has yet to make copies of some regions"},
+		{VolumeLost, "a volume of a member does not exist, or can be used only on nodes that do not exist"},
 		{CanaryUnreadable, "the annotation that asks for a canary cannot be followed, so that all rollouts are held"},
 		{LogBackupNotFlushed, "a store has restarted without having flushed its log backup"},
 		{LogBackupPaused, "a log backup (point-in-time recovery) is paused"},

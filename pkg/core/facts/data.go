@@ -31,8 +31,9 @@ func (c Component) MustReplaceData(m state.Member) bool {
 // CannotComeBack reports whether the member's process can do nothing to serve again. A tombstone
 // stays one. A member that PD does not list may be about to join for the first time. Its claims
 // must not be deleted while it does. A process is not about to join if the
-// process has run for long, or crashes, while all others serve. Nor is a member that a user has named, if its claim has
-// the id of a member that PD has removed. PD never takes such data again. A person may have removed a tombstone from PD's list.
+// process has run for long, or crashes, while all others serve. The same holds for a process whose pod waits for a volume
+// that no node can use. Nor is a member that a user has named, if its claim has the id of a member that PD has removed.
+// PD never takes such data again. A person may have removed a tombstone from PD's list.
 func (c Component) CannotComeBack(m state.Member) bool {
 	switch {
 	case m.Database.Removed():
@@ -41,7 +42,7 @@ func (c Component) CannotComeBack(m state.Member) bool {
 		return false
 	case c.Want.Replaces(m) && m.WasKnown():
 		return len(c.StayersMissing(m)) == 0
-	case c.Want.Kind.Data() != topology.Raft || !m.Pod.Ran:
+	case c.Want.Kind.Data() != topology.Raft || !m.Pod.Ran && !m.LacksVolume():
 		return false
 	}
 	running := !m.Pod.Started.IsZero()

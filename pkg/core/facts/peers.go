@@ -82,7 +82,9 @@ func (c Component) refuses(m state.Member) bool {
 // however often the pod has crashed, and then the peers are created. Peers do not count either that the database has
 // removed, except where a voter is to go that may serve. Until the removed voter has joined again, PD has one vote less
 // than the user wants, and two less without the voter to go. A voter that was given up has a replacement. A member that
-// has never joined was not removed: its claims may be marked since the user did not want it for a moment.
+// has never joined was not removed: its claims may be marked since the user did not want it for a moment. Members whose
+// volumes no node can use, such as two of the same node, do not wait for each other. Without new volumes none of them
+// serves again.
 func (c Component) StayersMissing(except state.Member) []state.Member {
 	var peers []state.Member
 	pod := except.Pod
@@ -90,7 +92,8 @@ func (c Component) StayersMissing(except state.Member) []state.Member {
 	votes := except.Kind.Data() == topology.Raft && except.CountedOn() && !c.SurelyDown(except)
 	for _, m := range c.VotingMembers(c.Got.InSet()) {
 		removed := m.RemovalIrreversible() && (m.Database.Presence == state.Present || m.WasKnown())
-		if m.Ordinal != except.Ordinal && c.Kept(m) && (votes || !removed) && (!c.WaitsFor(m, except) || !lasting) {
+		lost := m.LacksVolume() && except.LacksVolume()
+		if m.Ordinal != except.Ordinal && c.Kept(m) && !lost && (votes || !removed) && (!c.WaitsFor(m, except) || !lasting) {
 			peers = append(peers, m)
 		}
 	}

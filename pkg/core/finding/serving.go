@@ -6,6 +6,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -78,6 +79,9 @@ func (l Look) lookAt(m state.Member) remedy.Remedy {
 	see := remedy.Remedy{l.describe(m)}
 	if m.Pod != nil && m.Pod.Ran {
 		see = append(see, remedy.Run("see its log", c.Plugin("logs", m.Name)))
+	}
+	if m.LacksVolume() {
+		see = append(see, plan.NewVolume(c, m))
 	}
 	return append(see, remedy.Run("see when it may be replaced", c.Plugin("failover")))
 }

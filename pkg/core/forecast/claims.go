@@ -44,7 +44,7 @@ func (w *world) claim(set state.Set, m *state.Member) []string {
 		if slices.ContainsFunc(m.Claims, func(c state.Claim) bool { return c.Name == name }) {
 			continue
 		}
-		w.made = append(w.made, name)
+		w.made, m.LostVolume = append(w.made, name), state.LostVolume{}
 		m.Claims = append(m.Claims, state.Claim{
 			Name: name, UID: w.uid(), Template: template, Bound: true, Growth: state.Growable, Class: from.Class, Requested: from.Size, Capacity: from.Size,
 		})

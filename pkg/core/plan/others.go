@@ -12,10 +12,11 @@ import (
 )
 
 // findings returns what is to be reported about the components' objects, and about a canary that cannot be followed. It
-// also reports evict-leader schedulers of other users on wanted stores. Such a store serves no region as long as its
-// scheduler is there. The scheduler of a maintenance is no other user's, and the maintenance has a notice.
+// also reports volumes that no node can use, and evict-leader schedulers of other users on wanted stores. Such a store
+// serves no region as long as its scheduler is there. The scheduler of a maintenance is no other user's, and the
+// maintenance has a notice.
 func findings(w desired.State, s state.Snapshot) []desired.Notice {
-	all := append(canaryFindings(w.Cluster), pausedDDL(w.Cluster)...)
+	all := slices.Concat(canaryFindings(w.Cluster), pausedDDL(w.Cluster), lostVolumes(w, s))
 	for _, g := range w.Groups {
 		all = append(all, g.Notices...)
 		for _, m := range s.Groups[g.Kind].Members {
@@ -31,6 +32,26 @@ func findings(w desired.State, s state.Snapshot) []desired.Notice {
 					remedy.Run("remove it", remedy.Plugin(w.Cluster.Namespace, "evict-leader", w.Cluster.Name, m.Name, "--stop")),
 				},
 			})
+		}
+	}
+	return all
+}
+
+// lostVolumes reports members whose volumes no node can use. Kubernetes itself says only that no node fits.
+func lostVolumes(w desired.State, s state.Snapshot) (all []desired.Notice) {
+	for _, g := range w.Groups {
+		for _, m := range s.Groups[g.Kind].Members {
+			if !m.LacksVolume() || !g.Has(m.Ordinal) || g.Suspend {
+				continue
+			}
+			n := desired.Notice{
+				Reason: event.VolumeLost, Component: g.Kind, Member: m.Name, Object: m.LostVolume.Name,
+				Text: m.LostVolume.String() + ", so that its pod gets no node",
+			}
+			if !g.Replaces(m) {
+				n.Remedy = remedy.Remedy{NewVolume(w.Cluster, m)}
+			}
+			all = append(all, n)
 		}
 	}
 	return all

@@ -17,6 +17,8 @@ func (sc Scope) podAdvice(m state.Member) remedy.Remedy {
 		return sc.overdueAdvice(m)
 	case m.Pod.Ended:
 		return sc.endedAdvice(m)
+	case m.LacksVolume() && !sc.Want.Replaces(m):
+		return remedy.Remedy{sc.describe("pod", m.Name)[0], NewVolume(*sc.Cluster, m)}
 	case m.Pod.NodeLost():
 		return remedy.Remedy{remedy.Run("bring its node back", remedy.Kubectl("", "describe", "node", m.Pod.Node)), Replaceable(*sc.Cluster)}
 	}
@@ -26,6 +28,16 @@ func (sc Scope) podAdvice(m state.Member) remedy.Remedy {
 // Replaceable returns the command that shows which members of a lost host can be replaced.
 func Replaceable(c topology.Cluster) remedy.Action {
 	return remedy.Run("if the host does not come back, see which members can be replaced", c.Plugin("failover", "list"))
+}
+
+// NewVolume returns the commands that give a member a new volume in place of one that no node can use. The database has
+// nothing to do before, where the members have no data of their own.
+func NewVolume(c topology.Cluster, m state.Member) remedy.Action {
+	const text = "if the node does not come back, give the member a new volume"
+	if m.Kind.Data() == topology.None {
+		return remedy.Run(text, c.Delete("pvc", m.LostVolume.Claim), c.Delete("pod", m.Name))
+	}
+	return remedy.Run(text, c.Plugin("replace", m.Name))
 }
 
 // lackingAdvice is what a person can do about an object that a pod names and that does not exist.

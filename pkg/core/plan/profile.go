@@ -39,6 +39,9 @@ type Profile struct {
 	// BeforeRenew must hold of a wanted member that the database has removed, before its claims and
 	// its pod are recreated. It is nil where that does not help a member.
 	BeforeRenew []Hook
+	// BeforeNext must hold of a member that has new volumes because a user has named it, before the next member begins to
+	// leave. It is asked only where the user says so.
+	BeforeNext []Hook
 	// BeforeSuspend must hold of each member before the StatefulSet is deleted with all of its
 	// pods. What only PD can undo is undone while PD runs.
 	BeforeSuspend []Hook

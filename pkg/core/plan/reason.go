@@ -69,6 +69,7 @@ const (
 	PlacementPossible   Reason = "PlacementPossible"
 	StoreOffline        Reason = "StoreOffline"
 	RegionsMoved        Reason = "RegionsMoved"
+	RegionsBalanced     Reason = "RegionsBalanced"
 	RemovalCancelled    Reason = "RemovalCancelled"
 	StoresListed        Reason = "StoresListed"
 	RemovalsForgotten   Reason = "RemovalsForgotten"
@@ -208,6 +209,7 @@ var meanings = []Meaning{
 	{PlacementPossible, "other stores have to fulfil PD's placement rules", "no place for copies on other stores", bare},
 	{StoreOffline, "PD has to take the store offline", "store not offline", apart},
 	{RegionsMoved, "all regions have to leave the store", "regions not moved away", apart},
+	{RegionsBalanced, "PD has to give a store that was replaced its share of regions, before the next one is replaced", "regions not balanced", apart},
 	{RemovalCancelled, "PD has to take the store back", "removal not cancelled", apart},
 	{RemovalsForgotten, "records of removals that PD was never asked for have to be deleted", "removal record not deleted", apart},
 	{StoresListed, "PD has to list its stores", "PD has not listed its stores", apart},

@@ -25,7 +25,7 @@ func (d *decision) replaceLostData() verdict {
 		members = members[:i+1] // one at a time
 	}
 	for _, m := range members {
-		if d.renewable(m) {
+		if d.renewable(m) && !d.needsTemplates(m) {
 			v = v.plus(d.withNewData(m))
 		}
 	}
@@ -100,6 +100,13 @@ func (sc Scope) claimsStay() verdict {
 		}
 	}
 	return v
+}
+
+// needsTemplates reports whether the StatefulSet is made again before the claims of a member that a user has named are
+// deleted. Otherwise the member would come back with volumes of the class or size that the user has just changed. Where
+// the StatefulSet is needed for something else, the member does not wait, because a rollout waits for the member.
+func (d *decision) needsTemplates(m state.Member) bool {
+	return d.Want.Replaces(m) && d.TemplatesDiffer() && d.busy() == ""
 }
 
 func (d *decision) renewable(m state.Member) bool {

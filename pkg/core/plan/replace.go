@@ -15,6 +15,9 @@ func (d *decision) replaceNamed(m state.Member) verdict {
 	if first := d.removedBefore(m); len(first) > 0 {
 		return d.awaitServing(first)
 	}
+	if v := d.awaitBalance(m); !v.idle() {
+		return v.plus(othersStay.ask(d.about(m)))
+	}
 	v := d.release(m)
 	for i := range v.gates {
 		if g := &v.gates[i]; g.Member == m.Name {
@@ -39,6 +42,34 @@ func (d *decision) removedBefore(m state.Member) []state.Member {
 	return d.NotServing(first)
 }
 
+// awaitBalance waits, before a member begins to leave, for members that were replaced before it. PD has yet to give them
+// their share of regions. The user asks for that with the request. Members that do not serve are waited for anyway.
+func (d *decision) awaitBalance(m state.Member) (v verdict) {
+	if m.Database.State == state.StoreOffline || !d.Want.Replacements[m.Name].WaitBalanced {
+		return verdict{}
+	}
+	for _, o := range d.Got.InSet() {
+		if _, named := d.Want.Replacements[o.Name]; named && !d.Want.Replaces(o) && d.Want.InSpec(o.Ordinal) && o.Up() {
+			v = v.plus(d.pursue(d.profile.BeforeNext, o))
+		}
+	}
+	for i := range v.gates {
+		v.gates[i].Remedy = append(slices.Clone(v.gates[i].Remedy), remedy.Run("go on without waiting for that", d.Cluster.Plugin("replace", d.unbalanced()...)))
+	}
+	return v
+}
+
+// unbalanced returns the arguments of the command that has the members that still wait for their replacement wait for no
+// balance.
+func (d *decision) unbalanced() (args []string) {
+	for _, m := range d.Got.InSet() {
+		if d.WaitsForReplacement(m) && d.Want.Replacements[m.Name].WaitBalanced {
+			args = append(args, m.Name)
+		}
+	}
+	return append(args, "--wait-balanced=false")
+}
+
 // replacementHelp returns what a person can do about a gate that a member waits for before its replacement. It is the
 // remedy of the gate, and also how to call the replacement off, while the member can come back with its data.
 func (d *decision) replacementHelp(m state.Member, g Gate) remedy.Remedy {
@@ -61,6 +92,10 @@ var beforeReplacement = []condition{
 	{
 		want: "no member gets new data now", because: "with a member that has new data, the others have all of the data again", by: ByTool,
 		unmet: (*subject).renewedBefore,
+	},
+	{
+		want: "regions balanced", because: "the user asks that PD balances regions before the next member is replaced", by: ByDatabase,
+		waits: func(s *subject) verdict { return s.awaitBalance(s.member) },
 	},
 	{want: "its turn to be replaced", because: "members are replaced one at a time", by: ByTool, unmet: (*subject).replacedLater},
 }

@@ -44,6 +44,8 @@ func TestReplacement(t *testing.T) {
 			m.Claims[0].Identity.Labels = map[string]string{topology.LabelStoreID: "2"}
 		})},
 		{Name: "a tombstone", Cluster: tombstone(replaced(plantest.New(3, 4, 2), "t-tikv-1"), "t-tikv-1")},
+		{Name: "a tombstone, and another class is wanted since: the StatefulSet is made again first", Cluster: otherClass(tombstone(replaced(plantest.New(3, 4, 2), "t-tikv-1"), "t-tikv-1"))},
+		{Name: "a tombstone, another class is wanted since, and a rollout waits for the store", Cluster: otherClass(tombstone(replaced(plantest.New(3, 4, 2), "t-tikv-1"), "t-tikv-1").Roll(tikv))},
 		{Name: "a tombstone, whose claims are deleted", Cluster: edit(tombstone(replaced(plantest.New(3, 4, 2), "t-tikv-1"), "t-tikv-1"), func(c *plantest.Cluster) {
 			c.Member("t-tikv-1").Claims[0].Terminating = true
 		})},
@@ -121,5 +123,12 @@ func tombstone(c *plantest.Cluster, name string) *plantest.Cluster {
 	c.Down(time.Minute, name)
 	m := c.Member(name)
 	m.Database.State, m.Claims[0].Marked = state.StoreTombstone, true
+	return c
+}
+
+// otherClass asks for volumes of another storage class.
+func otherClass(c *plantest.Cluster) *plantest.Cluster {
+	c.Volumes(tikv, 10<<30, 10<<30)
+	c.Want(tikv).Volumes[0].Class = "fast"
 	return c
 }

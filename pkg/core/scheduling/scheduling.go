@@ -143,6 +143,38 @@ func Regions(pd state.PD, store uint64, all []state.Store) (Cause, bool) {
 	return Cause{}, false
 }
 
+// Balance returns what keeps PD from giving a store that is new its share of the regions of the others.
+func Balance(pd state.PD, store uint64) (Cause, bool) {
+	s := pd.Scheduling
+	switch {
+	case s.Halted:
+		return halted("no regions"), true
+	case s.NoBalance:
+		return Cause{
+			Text: "PD balances no regions, since its region-schedule-limit is 0",
+			fix:  []advice{{"have PD balance regions again, 2048 at a time as by default", "config set region-schedule-limit 2048"}},
+		}, true
+	case s.NoBalancer:
+		return Cause{
+			Text: "PD balances no regions, since it has no " + balanceRegion + ", or it is disabled",
+			fix:  []advice{{"have PD balance regions again", "scheduler add " + balanceRegion}},
+		}, true
+	case slices.Contains(s.NoAdding, store):
+		return Cause{
+			Text: fmt.Sprintf("PD puts no regions onto store %d, since its limit add-peer is 0", store),
+			fix:  []advice{{"have PD put 15 a minute onto it, as by default", fmt.Sprintf("store limit %d 15 add-peer", store)}},
+		}, true
+	case s.BalancerPaused:
+		return Cause{
+			Text: "PD's " + balanceRegion + " is paused for a time", Passes: true,
+			fix: []advice{{"end the pause", "scheduler resume " + balanceRegion}},
+		}, true
+	}
+	return Cause{}, false
+}
+
+const balanceRegion = "balance-region-scheduler"
+
 // Forget returns how a person has PD forget what only the memory of its leader has: another member leads. Others are
 // the pods of those that could.
 func Forget(c topology.Cluster, leader string, others []string) remedy.Remedy {

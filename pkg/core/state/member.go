@@ -23,6 +23,8 @@ type Member struct {
 	Refusal string
 	// Lacks is what the missing pod names and what does not exist. It is set where that is why there is no pod.
 	Lacks Lacking
+	// LostVolume is a volume of the member that no node can use, where the pod waits for a node.
+	LostVolume LostVolume
 	// NotServing is since when this process has observed that the member does not serve; zero while
 	// it serves. It differs between processes: it bounds a wait, and is no evidence of how long the
 	// member is down.
@@ -231,6 +233,8 @@ type Database struct {
 	// it could not be read.
 	Leaders int
 	Regions int
+	// RegionWeight says how many regions a store is to have compared with others; 1 by default, 0 where it is unknown.
+	RegionWeight float64
 	// Capacity is the size of a store's disk, and Available what is free of it. Both are as the store last reported to
 	// PD. With a Capacity of 0 both are unknown.
 	Capacity, Available topology.Size

@@ -9,6 +9,14 @@ type Scheduling struct {
 	NoLeaders bool
 	// NoReplicas: schedule.replica-schedule-limit is 0, so that PD makes and moves no copies of regions.
 	NoReplicas bool
+	// NoBalance: schedule.region-schedule-limit is 0, so that PD moves no regions to balance its stores.
+	NoBalance bool
+	// NoBalancer: PD has no balance-region scheduler, or it is disabled. BalancerPaused: it is paused. PD ends that by
+	// itself after a time. It is read only where a replacement waits for balance.
+	NoBalancer, BalancerPaused bool
+	// Tolerance is by how many regions of average size PD lets stores differ (schedule.tolerant-size-ratio). It is 0 where
+	// PD chooses the number itself.
+	Tolerance int
 	// KeepsOffline: schedule.enable-replace-offline-replica is off. PD asks for that only while placement rules are
 	// disabled.
 	KeepsOffline bool

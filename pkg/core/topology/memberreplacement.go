@@ -19,6 +19,8 @@ type MemberReplacement struct {
 	At     time.Time `json:"at"`     // when it was asked for
 	// Spare: the component has one member more until all members whose requests say so are replaced.
 	Spare bool `json:"spare,omitempty"`
+	// WaitBalanced: the member waits until PD has given the members that were replaced before it their share of regions.
+	WaitBalanced bool `json:"waitBalanced,omitempty"`
 }
 
 // MemberReplacements returns the requests of a TidbCluster by the names of members. It fails if the annotation cannot be read.

@@ -11,8 +11,8 @@ func TestMemberReplacements(t *testing.T) {
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 700, time.FixedZone("", 3600))
 	tc := valid()
 	tc.Name = "basic"
-	AskMemberReplacements(tc, map[string]MemberReplacement{"basic-tikv-1": {Claims: []string{"a"}, At: noon, Spare: true}})
-	want := `{"basic-tikv-1":{"claims":["a"],"at":"2026-03-01T11:00:00Z","spare":true}}`
+	AskMemberReplacements(tc, map[string]MemberReplacement{"basic-tikv-1": {Claims: []string{"a"}, At: noon, Spare: true, WaitBalanced: true}})
+	want := `{"basic-tikv-1":{"claims":["a"],"at":"2026-03-01T11:00:00Z","spare":true,"waitBalanced":true}}`
 	if got := tc.Annotations[AnnotationReplace]; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

@@ -139,23 +139,25 @@ const madeTogether = 3 * time.Second
 
 // answers are the answers of PD.
 type answers struct {
-	members     *pd.Members
-	health      []pd.MemberHealth
-	unasked     bool // the health check did not end in time
-	stores      []pd.Store
-	listedAt    time.Time // when PD answered with the stores
-	scheduling  pd.Scheduling
-	denied      []string // region labels that keep leaders where they are
-	unloaded    bool     // PD has not loaded its schedulers
-	replication *pd.ReplicationConfig
-	storeDown   time.Duration
-	placement   state.Placement
-	isolation   state.Isolation
-	binlog      []pd.BinlogNode
-	binlogAt    time.Time     // when PD answered with them
-	pumpsSilent time.Duration // after which a Pump counts as silent
-	binlogErr   error
-	gaps        []state.Gap
+	members    *pd.Members
+	health     []pd.MemberHealth
+	unasked    bool // the health check did not end in time
+	stores     []pd.Store
+	listedAt   time.Time // when PD answered with the stores
+	scheduling pd.Scheduling
+	// balancerPaused: the balance-region scheduler is paused.
+	balancerPaused bool
+	denied         []string // region labels that keep leaders where they are
+	unloaded       bool     // PD has not loaded its schedulers
+	replication    *pd.ReplicationConfig
+	storeDown      time.Duration
+	placement      state.Placement
+	isolation      state.Isolation
+	binlog         []pd.BinlogNode
+	binlogAt       time.Time     // when PD answered with them
+	pumpsSilent    time.Duration // after which a Pump counts as silent
+	binlogErr      error
+	gaps           []state.Gap
 }
 
 // base asks PD. Where PD does not answer everything is unknown.
@@ -193,12 +195,13 @@ func (o *Observer) askPD(ctx context.Context, c topology.Cluster, seen objects) 
 	o.readPumps(short, client, c, &got)
 	o.placement(ctx, client, c, seen, &got)
 	o.denials(short, client, c, seen, &got)
+	got.readBalancer(short, client, c, seen)
 	o.readCopies(ctx, client, c, &got)
 	return got.sort(c)
 }
 
 func ask(ctx context.Context, client pd.Client, now func() time.Time, renewed bool) (answers, error) {
-	a := answers{scheduling: pd.Scheduling{Batch: -1, LeaderLimit: -1, ReplicaLimit: -1}}
+	a := answers{scheduling: pd.Scheduling{Batch: -1, LeaderLimit: -1, ReplicaLimit: -1, RegionLimit: -1}}
 	whole := ctx
 	all, ctx := errgroup.WithContext(ctx)
 	all.Go(func() (err error) { a.members, err = client.Members(ctx); return })
@@ -335,7 +338,7 @@ func (a answers) sortStore(c topology.Cluster, d *database, s *pd.Store) {
 		Database: state.Database{
 			Presence: state.Present, ID: s.ID, Healthy: up, State: state.StoreState(s.StateName),
 			Evicting: slices.Contains(a.scheduling.Evicting, s.ID),
-			Leaders:  s.LeaderCount, Regions: s.RegionCount, Version: s.Version,
+			Leaders:  s.LeaderCount, Regions: s.RegionCount, RegionWeight: s.RegionWeight, Version: s.Version,
 			Capacity: topology.Size(s.Capacity), Available: topology.Size(s.Available), Used: topology.Size(s.Used),
 		},
 		heartbeat: a.byOurClock(s), start: s.StartTime, labels: s.Labels,

@@ -185,7 +185,7 @@ func TestSort(t *testing.T) {
 			LocationLabels: []string{"zone"}, IsolationLevel: "zone", Placement: state.Placement{Unread: "why"}, MaxStoreDown: time.Hour,
 			SchedulersUnknown: true, Bootstrapped: true, Isolation: state.Isolation{Regions: 9},
 			Scheduling: state.Scheduling{
-				Halted: true, NoLeaders: true, NoReplicas: true, KeepsOffline: true, Evicting: []uint64{5}, NoBatch: true, EvictionPaused: true,
+				Halted: true, NoBalance: true, NoLeaders: true, NoReplicas: true, KeepsOffline: true, Evicting: []uint64{5}, NoBatch: true, EvictionPaused: true,
 				Denied: []string{"import/1"}, NoAdding: []uint64{6},
 			},
 		},

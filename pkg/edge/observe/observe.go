@@ -61,6 +61,7 @@ type Observer struct {
 	history     history
 	refusals    memory[map[string]podRefusal] // why Kubernetes has not made pods, by the name of their StatefulSet
 	nodes       nodes
+	lost        memory[state.LostVolume] // which volumes no node can use, by the UIDs of their claims
 	serving     serving
 	asksAll     bool // this observation asks all TiDB servers
 	glances     bool // this observation is only shown to a person
@@ -75,7 +76,7 @@ type Observer struct {
 
 // New returns an observer. The intent function loads the TidbCluster.
 func New(kube kubernetes.Interface, d dial.Dialer, intent func(context.Context) (*v1alpha1.TidbCluster, error), now func() time.Time) *Observer {
-	o := &Observer{kube: kube, live: live{kube, intent}, dialer: d, now: now, history: newHistory(), refusals: memory[map[string]podRefusal]{fresh: refusalsKept}, nodes: newNodes()}
+	o := &Observer{kube: kube, live: live{kube, intent}, dialer: d, now: now, history: newHistory(), refusals: memory[map[string]podRefusal]{fresh: refusalsKept}, nodes: newNodes(), lost: memory[state.LostVolume]{fresh: nodesKept}}
 	o.identify(topology.Cluster{}, credentials{}) // it has no members
 	return o
 }
@@ -173,7 +174,8 @@ func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source)
 	o.rereadFaulty(desired.WithSpares(c, snap.Groups), certificates)
 	snap.PD.Healthy += base.servingByOwnAccount(snap.Groups[topology.PD].Members)
 	o.readNodes(ctx, c, &snap)
-	snap.Gaps = slices.Concat(book.Gaps, o.extras.gaps(), base.gaps)
+	lost := o.readLostVolumes(ctx, seen.bound, &snap)
+	snap.Gaps = slices.Concat(book.Gaps, o.extras.gaps(), base.gaps, lost)
 	return state.Observation{Cluster: c, Existing: seen.existing, Snapshot: snap}, nil
 }
 

@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -65,6 +66,31 @@ func (a answers) scheduled() state.Scheduling {
 	return state.Scheduling{
 		Halted: s.Halted, NoLeaders: s.LeaderLimit == 0, NoReplicas: s.ReplicaLimit == 0, KeepsOffline: s.KeepsOffline,
 		Evicting: s.Evicting, NoBatch: len(s.Evicting) > 0 && s.Batch == 0, EvictionPaused: s.Paused,
+		NoBalance: s.RegionLimit == 0, NoBalancer: s.NoBalancer, BalancerPaused: a.balancerPaused, Tolerance: max(s.Tolerance, 0),
 		Denied: a.denied, NoAdding: s.NoAdding, NoRemoving: s.NoRemoving,
 	}
+}
+
+// readBalancer reads whether the balance-region scheduler is paused, where a replacement waits until PD has balanced the
+// regions of stores. What PD does not answer is not known to be paused.
+func (a *answers) readBalancer(ctx context.Context, client pd.Client, c topology.Cluster, seen objects) {
+	if len(a.stores) == 0 || a.unloaded || !awaitsBalance(c, seen) {
+		return
+	}
+	paused, err := client.PausedSchedulers(ctx)
+	a.balancerPaused = err == nil && slices.Contains(paused, pd.BalanceRegion)
+}
+
+// awaitsBalance reports whether a member that is still to be replaced waits for balance.
+func awaitsBalance(c topology.Cluster, seen objects) bool {
+	for _, g := range c.Groups {
+		for _, claims := range seen.claims[g.Kind] {
+			for _, r := range g.Replacements {
+				if r.WaitBalanced && slices.ContainsFunc(claims, func(c state.Claim) bool { return slices.Contains(r.Claims, c.UID) }) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }

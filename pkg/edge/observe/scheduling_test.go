@@ -99,3 +99,30 @@ func TestEvictionDue(t *testing.T) {
 		}
 	}
 }
+
+// TestBalancerPaused: whether PD balances no regions for a time is read only where a member that is still to be replaced
+// waits for balance. What PD does not answer is not known to be paused.
+func TestBalancerPaused(t *testing.T) {
+	for name, tc := range map[string]struct {
+		request     topology.MemberReplacement
+		unreachable bool
+		want        bool
+		calls       int
+	}{
+		"a member waits for balance":        {request: topology.MemberReplacement{Claims: []string{"1"}, WaitBalanced: true}, want: true, calls: 1},
+		"it is replaced":                    {request: topology.MemberReplacement{Claims: []string{"0"}, WaitBalanced: true}},
+		"a member waits for something else": {request: topology.MemberReplacement{Claims: []string{"1"}}},
+		"PD does not answer":                {request: topology.MemberReplacement{Claims: []string{"1"}, WaitBalanced: true}, unreachable: true, calls: 1},
+	} {
+		f := pd.NewFake(1, 1)
+		f.Update(func(s *pd.FakeState) { s.Paused, s.Unreachable = []string{"other", pd.BalanceRegion}, tc.unreachable })
+		c := basic
+		c.Groups = []topology.Group{{Kind: topology.TiKV, Replacements: map[string]topology.MemberReplacement{"basic-tikv-0": tc.request}}}
+		seen := objects{claims: map[topology.Kind]map[int][]state.Claim{topology.TiKV: {0: {{UID: "1"}}}}}
+		a := answers{stores: []pd.Store{{ID: 1}}}
+		a.readBalancer(t.Context(), f, c, seen)
+		if got := a.scheduled().BalancerPaused; got != tc.want || len(f.Calls()) != tc.calls {
+			t.Errorf("%s: %t, %q", name, got, f.Calls())
+		}
+	}
+}

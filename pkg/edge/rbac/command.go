@@ -76,12 +76,12 @@ var commands = []Command{
 	{Name: "transfer-leader", Role: Viewer, except: looksOnly},
 	{Name: "evict-leader", Role: Viewer, except: looksOnly},
 	{Name: "maintenance start", Role: Maintainer, only: slices.Concat(looks, []string{
-		readsNodes, "/nodes list", "/nodes patch", "/namespaces list", "coordination.k8s.io/leases create", "coordination.k8s.io/leases update",
+		readsNodes, listsNodes, "/nodes patch", "/namespaces list", "coordination.k8s.io/leases create", "coordination.k8s.io/leases update",
 		"pingcap.com/tidbclusters/finalizers update", marksClusters,
 		"rbac.authorization.k8s.io/clusterrolebindings list", "rbac.authorization.k8s.io/rolebindings list", // a tidb-operator is noticed
 	})},
 	{Name: "maintenance stop", Role: Maintainer, only: slices.Concat(looks, []string{readsNodes, "/nodes patch", "/namespaces list", marksClusters})},
-	{Name: "maintenance list", Role: Maintainer, only: []string{"/nodes list", "pingcap.com/tidbclusters list", "/namespaces list"}},
+	{Name: "maintenance list", Role: Maintainer, only: []string{listsNodes, "pingcap.com/tidbclusters list", "/namespaces list"}},
 	{Name: "pause", Role: Editor, only: slices.Concat(pauses, []string{"/configmaps get"})},
 	{Name: "resume", Role: Editor, only: pauses},
 	{Name: "tls check", Role: Viewer, except: looksOnly},
@@ -109,6 +109,9 @@ const (
 	readsEvents   = "/events list"
 	watchesEvents = "/events watch"
 	readsNodes    = "/nodes get"
+	// Where a pod waits for a node, its volume and the node of that volume are looked for.
+	listsNodes   = "/nodes list"
+	readsVolumes = "/persistentvolumes get"
 )
 
 // connects are the requests that find a cluster, and connect to its members.
@@ -123,6 +126,7 @@ var asksMembers = slices.Concat(connects, []string{"/namespaces list"})
 // observes are the requests that observe a cluster once.
 var observes = slices.Concat(connects, []string{
 	"apps/statefulsets list", "apps/deployments get", "/persistentvolumeclaims list", "/services list", "/configmaps get", "/configmaps list",
+	readsVolumes, listsNodes,
 	"coordination.k8s.io/leases get", "coordination.k8s.io/leases list", readsEvents,
 })
 

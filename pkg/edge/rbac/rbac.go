@@ -78,7 +78,8 @@ var rights = []Right{
 	{Viewer, Everywhere, apps, "deployments", []string{"get"}, "which clusters a tidb-operator drives", "its role bindings are read instead"},
 	{Viewer, Everywhere, access, "clusterrolebindings", []string{"list"}, "which clusters a tidb-operator drives, where its Deployment may not be read", "it is taken to drive all clusters"},
 	{Viewer, Everywhere, access, "rolebindings", []string{"list"}, "which clusters a tidb-operator drives, where its Deployment may not be read", "it is taken to drive all clusters"},
-	{Viewer, Everywhere, "", "nodes", []string{"get"}, "where stores are, for PD to spread replicas by; whether a node is under maintenance, or is not Ready; whether the kubelet's report on a silent member of PD, or on a pod that has ended, is fresh; whether the node of `replace --away-from` is cordoned", "stores keep the labels that they have, no maintenance and no lost node is shown, a silent member of PD counts as one that may serve, only PD's word lets a pod that has ended be replaced, and `replace --away-from` is refused"},
+	{Viewer, Everywhere, "", "nodes", []string{"get", "list"}, "where stores are, for PD to spread replicas by; whether a node is under maintenance, or is not Ready; whether there is a node that can use the volume of a pod that waits for a node; whether the kubelet's report on a silent member of PD, or on a pod that has ended, is fresh; whether the node of `replace --away-from` is cordoned", "stores keep the labels that they have, no maintenance, no lost node and no lost volume is shown, a silent member of PD counts as one that may serve, only PD's word lets a pod that has ended be replaced, and `replace --away-from` is refused"},
+	{Viewer, Everywhere, "", "persistentvolumes", []string{"get"}, "which nodes can use the volume of a pod that waits for a node; for a driver, reclaim policy and labels of volumes", "no lost volume is shown, and a driver leaves volumes as they are"},
 	{Viewer, Everywhere, "", "namespaces", []string{"list"}, "completion of --namespace", "it completes nothing"},
 
 	{Driver, Namespace, clusters, "tidbclusters", []string{"patch"}, "the status, which with TidbClusters includes the right to change what is wanted", ""},
@@ -92,7 +93,7 @@ var rights = []Right{
 	{Driver, Namespace, "", "persistentvolumeclaims", []string{"delete", "get", "patch"}, "marks and labels, larger volumes; deleting what a removed member has left when its place is taken again", ""},
 	{Driver, Namespace, "", "secrets", []string{"create"}, "the first password of TiDB's root, where `spec.tidb.initializer.createPassword` asks for it; the certificates that `tls init` and `create --tls` make", "no first password is set, and no certificates are made"},
 	{Driver, Namespace, "", "events", []string{"create", "patch"}, "showing what was done and what failed in describe, for a process that drives all the time", "describe shows none"},
-	{Driver, Everywhere, "", "persistentvolumes", []string{"get", "patch"}, "reclaim policy and labels of volumes", "they stay as they are"},
+	{Driver, Everywhere, "", "persistentvolumes", []string{"patch"}, "reclaim policy and labels of volumes", "they stay as they are"},
 	{Driver, Everywhere, storage, "storageclasses", []string{"get"}, "whether volumes can grow", "it is known only when one is to grow"},
 
 	{Editor, Namespace, clusters, "tidbclusters", []string{"create", "delete"}, "create, apply and delete", ""},
@@ -106,7 +107,7 @@ var rights = []Right{
 	{Editor, Everywhere, "", "persistentvolumes", []string{"list"}, "whether there are volumes of a class that does not exist", "where there are none, there is a warning in place of a refusal"},
 	{Editor, Everywhere, storage, "storageclasses", []string{"list"}, "naming those that exist, where the one that is asked for does not", "they are not named"},
 
-	{Maintainer, Everywhere, "", "nodes", []string{"list", "patch"}, "cordoning a node, and the record of its maintenance", "`maintenance` is refused"},
+	{Maintainer, Everywhere, "", "nodes", []string{"patch"}, "cordoning a node, and the record of its maintenance", "`maintenance` is refused"},
 	{Maintainer, Everywhere, "", "pods", []string{"list"}, "which clusters have members on a node", "`maintenance start` is refused, unless -n names the only namespace to look in"},
 
 	{Installer, Everywhere, extensions, "customresourcedefinitions", []string{"create", "get", "patch", "watch"}, "init", ""},

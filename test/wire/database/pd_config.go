@@ -34,6 +34,9 @@ func (d *Database) schedule() object {
 	if stalled.NoReplicas {
 		out["replica-schedule-limit"] = 0
 	}
+	if stalled.NoBalance {
+		out["region-schedule-limit"] = 0
+	}
 	if stalled.KeepsOffline {
 		out["enable-replace-offline-replica"] = "false"
 	}

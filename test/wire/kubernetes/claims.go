@@ -57,7 +57,7 @@ func (b *Bridge) showClaims(k topology.Kind) {
 		b.claims[c.UID] = true
 		written := b.api.Put(claims, claimAs(claim, c))
 		b.done[c.UID] = done{c, written}
-		b.showVolume(written.(*corev1.PersistentVolumeClaim))
+		b.showVolume(written.(*corev1.PersistentVolumeClaim), c.NoNode)
 	}
 	for _, claim := range list[*corev1.PersistentVolumeClaim](b, claims) {
 		if uid := string(claim.UID); b.claims[uid] && !there[uid] && claim.Labels[topology.LabelComponent] == string(k) {
@@ -123,8 +123,17 @@ func claimAs(claim *corev1.PersistentVolumeClaim, c sim.ShownClaim) *corev1.Pers
 
 func volumeName(claim *corev1.PersistentVolumeClaim) string { return "pvc-" + string(claim.UID) }
 
-// showVolume writes the volume of a claim. Its policy and its labels are the plugin's.
-func (b *Bridge) showVolume(claim *corev1.PersistentVolumeClaim) {
+// onNode is the node affinity of a volume that can be used only on one node.
+func onNode(name string) *corev1.VolumeNodeAffinity {
+	host := corev1.NodeSelectorRequirement{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{name}}
+	return &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{
+		{MatchExpressions: []corev1.NodeSelectorRequirement{host}},
+	}}}
+}
+
+// showVolume writes the volume of a claim. Its policy and its labels are the plugin's. The volume of a lost host can be
+// used only on a node that does not exist.
+func (b *Bridge) showVolume(claim *corev1.PersistentVolumeClaim, noNode bool) {
 	volume, there := b.api.Get(volumes, "", volumeName(claim)).(*corev1.PersistentVolume)
 	if !there {
 		volume = &corev1.PersistentVolume{
@@ -140,7 +149,10 @@ func (b *Bridge) showVolume(claim *corev1.PersistentVolumeClaim) {
 		}
 	}
 	next := volume.DeepCopy()
-	next.Spec.Capacity = claim.Status.Capacity.DeepCopy()
+	next.Spec.Capacity, next.Spec.NodeAffinity = claim.Status.Capacity.DeepCopy(), nil
+	if noNode {
+		next.Spec.NodeAffinity = onNode(sim.LostNode)
+	}
 	b.api.Put(volumes, next)
 }
 

@@ -42,6 +42,8 @@ type Client interface {
 	EvictLeaderStores(ctx context.Context) ([]uint64, error)
 	// Scheduling returns how PD moves leaders and regions, and what keeps it from that.
 	Scheduling(ctx context.Context) (*Scheduling, error)
+	// PausedSchedulers lists the schedulers that are paused for a time.
+	PausedSchedulers(ctx context.Context) ([]string, error)
 	// DeniedRanges lists the region labels that keep leaders in some ranges of keys where they are.
 	DeniedRanges(ctx context.Context) ([]string, error)
 	// SetEvictBatch has the evict-leader scheduler, which has the store already, move as many leaders at a time as PD

@@ -45,6 +45,8 @@ type FakeState struct {
 	Evicting map[uint64]bool
 	// Scheduling is how PD moves leaders and regions; its stores are the stores of Evicting.
 	Scheduling Scheduling
+	// Paused are the schedulers that are paused.
+	Paused []string
 	// Denied are the region labels that keep leaders where they are.
 	Denied      []string
 	Replication ReplicationConfig
@@ -72,7 +74,7 @@ func NewFake(members, stores int) *Fake {
 		Leader:         "pd-0",
 		Unhealthy:      map[string]bool{},
 		Evicting:       map[uint64]bool{},
-		Scheduling:     Scheduling{Batch: evictBatch, LeaderLimit: 4, ReplicaLimit: 64},
+		Scheduling:     Scheduling{Batch: evictBatch, LeaderLimit: 4, ReplicaLimit: 64, RegionLimit: 2048},
 		Replication:    ReplicationConfig{MaxReplicas: 3, EnablePlacementRules: true},
 		MaxStoreDown:   30 * time.Minute,
 	}}

@@ -236,6 +236,15 @@ func (f *Fake) Scheduling(ctx context.Context) (out *Scheduling, err error) {
 	return out, nil
 }
 
+// PausedSchedulers implements Client.
+func (f *Fake) PausedSchedulers(ctx context.Context) (out []string, err error) {
+	err = f.do(ctx, "PausedSchedulers()", func(s *FakeState) error {
+		out = slices.Clone(s.Paused)
+		return nil
+	})
+	return out, err
+}
+
 // DeniedRanges implements Client.
 func (f *Fake) DeniedRanges(ctx context.Context) (out []string, err error) {
 	err = f.do(ctx, "DeniedRanges()", func(s *FakeState) error {

@@ -80,6 +80,10 @@ func (t reportingClient) Scheduling(ctx context.Context) (*Scheduling, error) {
 	return timed(t, "Scheduling", func() (*Scheduling, error) { return t.to.Scheduling(ctx) })
 }
 
+func (t reportingClient) PausedSchedulers(ctx context.Context) ([]string, error) {
+	return timed(t, "PausedSchedulers", func() ([]string, error) { return t.to.PausedSchedulers(ctx) })
+}
+
 func (t reportingClient) DeniedRanges(ctx context.Context) ([]string, error) {
 	return timed(t, "DeniedRanges", func() ([]string, error) { return t.to.DeniedRanges(ctx) })
 }

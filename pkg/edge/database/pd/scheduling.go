@@ -21,6 +21,13 @@ type Scheduling struct {
 	Halted bool
 	// LeaderLimit and ReplicaLimit are schedule.leader-schedule-limit and schedule.replica-schedule-limit.
 	LeaderLimit, ReplicaLimit int
+	// RegionLimit is schedule.region-schedule-limit. With 0 PD moves no regions to balance its stores.
+	RegionLimit int
+	// NoBalancer: PD has no balance-region scheduler, or it is disabled.
+	NoBalancer bool
+	// Tolerance is schedule.tolerant-size-ratio: by how many regions of average size PD lets stores differ. It is 0 where
+	// PD chooses the number itself, and -1 where PD does not say it.
+	Tolerance int
 	// KeepsOffline: schedule.enable-replace-offline-replica is false.
 	KeepsOffline bool
 	// NoAdding and NoRemoving are the stores whose limits (schedule.store-limit) are 0, ascending.
@@ -39,22 +46,41 @@ func (c *client) Scheduling(ctx context.Context) (*Scheduling, error) {
 		Evicting: scheduler.stores, Batch: scheduler.batch,
 		Halted:      isTrue(conf["halt-scheduling"]),
 		LeaderLimit: numberOf(conf["leader-schedule-limit"]), ReplicaLimit: numberOf(conf["replica-schedule-limit"]),
+		RegionLimit: numberOf(conf["region-schedule-limit"]), NoBalancer: !isEnabled(conf, "balance-region"),
+		Tolerance:    numberOf(conf["tolerant-size-ratio"]),
 		KeepsOffline: isFalse(conf["enable-replace-offline-replica"]),
 	}
 	s.NoAdding, s.NoRemoving = closedStores(conf)
 	if !scheduler.running {
 		return s, nil // one that does not exist cannot be paused
 	}
-	var paused []string
-	err = c.call(ctx, "list paused schedulers", func(ctx context.Context, m member) error {
-		paused = nil
-		return m.raw(ctx, request{method: http.MethodGet, path: pathSchedulers + "?status=paused", out: &paused})
-	})
+	paused, err := c.PausedSchedulers(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s.Paused = slices.Contains(paused, evictLeader)
 	return s, nil
+}
+
+// BalanceRegion is the scheduler that balances the regions of stores.
+const BalanceRegion = "balance-region-scheduler"
+
+// PausedSchedulers implements Client.
+func (c *client) PausedSchedulers(ctx context.Context) (paused []string, err error) {
+	err = c.call(ctx, "list paused schedulers", func(ctx context.Context, m member) error {
+		paused = nil
+		return m.raw(ctx, request{method: http.MethodGet, path: pathSchedulers + "?status=paused", out: &paused})
+	})
+	return paused, err
+}
+
+// isEnabled reports whether PD's configuration has a scheduler of a type that is not disabled.
+func isEnabled(conf map[string]any, kind string) bool {
+	list, _ := conf["schedulers-v2"].([]any)
+	return slices.ContainsFunc(list, func(e any) bool {
+		entry, _ := e.(map[string]any)
+		return entry["type"] == kind && !isTrue(entry["disable"])
+	})
 }
 
 // closedStores returns the stores that take no new copies of regions, and the stores that give no copies away. PD has

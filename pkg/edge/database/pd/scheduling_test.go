@@ -11,25 +11,27 @@ import (
 // TestScheduling: what keeps PD from moving leaders and regions is read from its configuration, whose booleans are
 // strings, and from its scheduler. What an older PD does not say is not 0.
 func TestScheduling(t *testing.T) {
-	schedulers := []any{map[string]any{"type": "balance-leader", "disable": false}}
+	schedulers := []any{map[string]any{"type": "balance-leader", "disable": false}, map[string]any{"type": "balance-region", "disable": false}}
 	for name, tc := range map[string]struct {
 		conf   map[string]any
 		own    map[string]any // of the evict-leader scheduler; nil where there is none
 		paused string
 		want   Scheduling
 	}{
-		"v6.5": {conf: map[string]any{"leader-schedule-limit": 4, "replica-schedule-limit": 64, "enable-replace-offline-replica": "true",
+		"v6.5": {conf: map[string]any{"leader-schedule-limit": 4, "replica-schedule-limit": 64, "region-schedule-limit": 2048, "tolerant-size-ratio": 0, "enable-replace-offline-replica": "true",
 			"store-limit": map[string]any{"1": map[string]any{"add-peer": 15, "remove-peer": 15}}},
 			own: map[string]any{"store-id-ranges": map[string]any{"1": []any{}}}, paused: "null",
-			want: Scheduling{Evicting: []uint64{1}, Batch: -1, LeaderLimit: 4, ReplicaLimit: 64}},
-		"nothing moves": {conf: map[string]any{"leader-schedule-limit": 0, "replica-schedule-limit": 0, "halt-scheduling": "true", "enable-replace-offline-replica": "false",
+			want: Scheduling{Evicting: []uint64{1}, Batch: -1, LeaderLimit: 4, ReplicaLimit: 64, RegionLimit: 2048, Tolerance: 0}},
+		"nothing moves": {conf: map[string]any{"leader-schedule-limit": 0, "replica-schedule-limit": 0, "region-schedule-limit": 0, "tolerant-size-ratio": 20.5, "halt-scheduling": "true", "enable-replace-offline-replica": "false",
 			"store-limit": map[string]any{"4": map[string]any{"add-peer": 0, "remove-peer": 15}, "2": map[string]any{"add-peer": 0, "remove-peer": 0}}, "store-limit-version": "v1"},
 			own: map[string]any{"store-id-ranges": map[string]any{"2": []any{}, "1": []any{}}, "batch": 0}, paused: `["balance-leader-scheduler", "evict-leader-scheduler"]`,
-			want: Scheduling{Evicting: []uint64{1, 2}, Paused: true, Halted: true, KeepsOffline: true, NoAdding: []uint64{2, 4}, NoRemoving: []uint64{2}}},
+			want: Scheduling{Evicting: []uint64{1, 2}, Paused: true, Halted: true, KeepsOffline: true, NoAdding: []uint64{2, 4}, NoRemoving: []uint64{2}, Tolerance: 20}},
 		"limits of the second version": {conf: map[string]any{"store-limit-version": "v2", "store-limit": map[string]any{"4": map[string]any{"add-peer": 0, "remove-peer": 0}}},
-			want: Scheduling{Batch: -1, LeaderLimit: -1, ReplicaLimit: -1}},
+			want: Scheduling{Batch: -1, LeaderLimit: -1, ReplicaLimit: -1, RegionLimit: -1, Tolerance: -1}},
 		"others are paused": {own: map[string]any{"store-id-ranges": map[string]any{"1": []any{}}, "batch": 3}, paused: `["balance-leader-scheduler"]`,
-			want: Scheduling{Evicting: []uint64{1}, Batch: 3, LeaderLimit: -1, ReplicaLimit: -1}},
+			want: Scheduling{Evicting: []uint64{1}, Batch: 3, LeaderLimit: -1, ReplicaLimit: -1, RegionLimit: -1, Tolerance: -1}},
+		"no scheduler for balance": {conf: map[string]any{"schedulers-v2": []any{map[string]any{"type": "balance-region", "disable": true}, map[string]any{"type": "hot-region"}}},
+			want: Scheduling{Batch: -1, LeaderLimit: -1, ReplicaLimit: -1, RegionLimit: -1, Tolerance: -1, NoBalancer: true}},
 	} {
 		inGroup(t, nil, func(t *testing.T, g *group, c Client) {
 			g.handle("GET /pd/api/v1/schedulers", func(w http.ResponseWriter, r *http.Request) {
@@ -37,7 +39,7 @@ func TestScheduling(t *testing.T) {
 					io.WriteString(w, tc.paused)
 					return
 				}
-				running := []string{"balance-leader-scheduler"}
+				running := []string{"balance-leader-scheduler", BalanceRegion}
 				if tc.own != nil {
 					running = append(running, evictLeader)
 				}

@@ -63,6 +63,7 @@ func storeOf(info *storeInfo) *Store {
 		Labels:        make(map[string]string, len(info.Store.Labels)),
 		LeaderCount:   int(info.Status.LeaderCount),
 		RegionCount:   int(info.Status.RegionCount),
+		RegionWeight:  info.Status.RegionWeight,
 		LastHeartbeat: zeroIfNever(info.Status.LastHeartbeatTS),
 		StartTime:     zeroIfNever(info.Status.StartTS),
 	}

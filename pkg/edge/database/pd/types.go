@@ -87,6 +87,9 @@ type Store struct {
 
 	LeaderCount int
 	RegionCount int
+	// RegionWeight says how many regions the store is to have compared with others; 1 by default, 0 where PD does not say
+	// it.
+	RegionWeight float64
 	// Capacity is the size of the store's disk, or what the store's configuration lets the store use. Available is
 	// what is free of it. Both are in bytes, as the store last reported. Both are 0 where PD does not know.
 	Capacity, Available int64

@@ -1,0 +1,115 @@
+package component
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/scheduling"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+)
+
+// The measure of balance is how many regions a store has, compared with the store beside it that has the fewest.
+//
+// What the store had before says little: a spare store or a larger volume takes a part of it. PD's own measure, the score
+// of a store, is no measure of how far a store is from balance. On small disks the free space is nearly all of the score,
+// so that an empty store has almost the score of a full one. An average is never reached by a store in a zone of many
+// stores, where PD keeps one copy in each zone. PD gives a store regions as long as the store has fewer than the others,
+// by more than PD tolerates. So a store that PD balances always comes near to the store with the fewest.
+
+// regionsBalanced holds where a store has about as many regions as the store beside it that has the fewest.
+var regionsBalanced = plan.Hook{
+	Reason: plan.RegionsBalanced, Want: "its share of regions on the new store",
+	Because: "the user asks that PD balances regions before the next store is replaced",
+	Refuse: func(sc plan.Scope, m state.Member) string {
+		if cause, stays := scheduling.Balance(sc.All.PD, m.Database.ID); stays && !cause.Passes && lacking(sc, m) > 0 {
+			return shareObserved(sc, m)
+		}
+		return ""
+	},
+	Done:     func(sc plan.Scope, m state.Member) bool { return lacking(sc, m) == 0 },
+	Observed: shareObserved,
+	Left: func(sc plan.Scope, m state.Member) plan.Quantity {
+		return plan.Quantity{Number: int64(lacking(sc, m)), Unit: plan.Regions}
+	},
+	Patience: plan.Moving,
+	Help: func(sc plan.Scope, m state.Member) remedy.Remedy {
+		cause, stays := scheduling.Balance(sc.All.PD, m.Database.ID)
+		if !stays {
+			return remedy.Remedy{remedy.Run("see the regions and the scores of all stores", sc.PDCtl("store"))}
+		}
+		return cause.Help(sc.PDCtl)
+	},
+}
+
+// shareObserved says how many regions a store has and how many it is to have, and what keeps PD from that.
+func shareObserved(sc plan.Scope, m state.Member) string {
+	least, beside := share(sc, m)
+	text := fmt.Sprintf("%s, and %d are its share beside %s", remedy.Count(m.Database.Regions, "region", "regions"), least, beside)
+	if cause, stays := scheduling.Balance(sc.All.PD, m.Database.ID); stays {
+		text += "; " + cause.Text
+	}
+	return text
+}
+
+// lacking returns how many regions a store lacks to its share, 0 where that is not known.
+func lacking(sc plan.Scope, m state.Member) int {
+	if m.Database.Regions < 0 {
+		return 0
+	}
+	least, _ := share(sc, m)
+	return max(least-m.Database.Regions, 0)
+}
+
+const (
+	// toleratedShare and toleratedRegions are by how much a store may have fewer regions than the others, whichever is
+	// more. PD itself balances to 1 % of the regions of the largest store, or to two regions of average size. Regions are
+	// not of the same size.
+	toleratedShare   = 10 // percent
+	toleratedRegions = 5
+)
+
+// share returns how many regions a store has to have so that it counts as balanced. It also returns the name of the store
+// that this was taken from. A store that is smaller, or has a lower weight, has to have fewer regions. A store that is
+// larger need not have more, because free space decides how many PD adds.
+func share(sc plan.Scope, m state.Member) (least int, beside string) {
+	least = -1
+	for _, o := range storesBeside(sc, m) {
+		has := float64(o.Database.Regions) * weightOf(m) / weightOf(o)
+		if own, other := m.Database.Capacity, o.Database.Capacity; own > 0 && own < other {
+			has *= float64(own) / float64(other)
+		}
+		if least < 0 || int(has) < least {
+			least, beside = int(has), o.Name
+		}
+	}
+	tolerated := max(least*toleratedShare/100, toleratedRegions, 2*sc.All.PD.Scheduling.Tolerance)
+	return max(least-tolerated, 0), beside
+}
+
+func weightOf(m state.Member) float64 {
+	if m.Database.RegionWeight > 0 {
+		return m.Database.RegionWeight
+	}
+	return 1
+}
+
+// storesBeside returns the stores that a store is compared with. They are in the same place by the widest location label.
+// Where there is no such store, all other stores count. PD moves regions within such a place, whatever rules it has about
+// places.
+func storesBeside(sc plan.Scope, m state.Member) []state.Member {
+	var all []state.Member
+	for _, o := range sc.Got.InSet() {
+		if o.Ordinal != m.Ordinal && sc.Want.InSpec(o.Ordinal) && o.Up() && o.Database.State == state.StoreUp && o.Database.Regions >= 0 {
+			all = append(all, o)
+		}
+	}
+	if labels := sc.All.PD.LocationLabels; len(labels) > 0 {
+		elsewhere := func(o state.Member) bool { return o.StoreLabels[labels[0]] != m.StoreLabels[labels[0]] }
+		if near := slices.DeleteFunc(slices.Clone(all), elsewhere); len(near) > 0 {
+			return near
+		}
+	}
+	return all
+}
