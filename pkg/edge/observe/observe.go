@@ -174,6 +174,7 @@ func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source)
 	snap.PD.Healthy += base.servingByOwnAccount(snap.Groups[topology.PD].Members)
 	o.readNodes(ctx, c, &snap)
 	snap.Gaps = slices.Concat(book.Gaps, o.extras.gaps(), base.gaps)
+	c = desired.WithVolumesReplaced(c, snap.Groups)
 	return state.Observation{Cluster: c, Existing: seen.existing, Snapshot: snap}, nil
 }
 
