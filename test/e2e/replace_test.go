@@ -15,7 +15,8 @@ import (
 )
 
 // TestReplace: under a client that writes, all stores of a cluster with no store to spare and PD's members get new
-// volumes, of another storage class. The first run is killed while a store leaves, and sync goes on.
+// volumes, of another storage class. The first run is killed while a store leaves, and sync goes on. Then PD's members
+// get a volume more, each with a new pod that mounts it.
 func TestReplace(t *testing.T) {
 	t.Parallel()
 	s := newEnvironment(t, "e2e-replace")
@@ -55,6 +56,22 @@ func TestReplace(t *testing.T) {
 	if server := cluster + "-tidb-0"; s.podUIDs(t)[server] != pods[server] {
 		t.Error("the TiDB server was restarted")
 	}
+	pods = s.podUIDs(t)
+	logs := strings.Replace(smaller, "requests:", "storageVolumes: [{name: log, storageSize: 1Gi, mountPath: /var/log/pd}], requests:", 1)
+	if err := os.WriteFile(file, []byte(logs), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.tidb(t, 0, "apply", "-f", file, "--yes")
+	s.wantConverged(t, 3, 3, 1, from)
+	for i := range 3 {
+		name := fmt.Sprintf("%s-pd-%d", cluster, i)
+		if data := "pd-" + name; s.claimUIDs(t)[data] == after[data] || s.claimUIDs(t)["pd-log-"+name] == "" {
+			t.Errorf("%s has claims %v, had %v", name, s.claimUIDs(t), after)
+		}
+		if s.podUIDs(t)[name] == pods[name] {
+			t.Errorf("%s has its old pod", name)
+		}
+	}
 	s.wantRows(t, db, writer, "renewed")
 	db.Close()
 }
@@ -80,7 +97,7 @@ func (s environment) otherVolumes(t *testing.T) {
 	t.Cleanup(func() { remove("false") })
 	objects := "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: " + otherClass + ", labels: {" + mark + ": 'yes'}}\n" +
 		"provisioner: kubernetes.io/no-provisioner\n"
-	for i := range 8 {
+	for i := range 14 {
 		name := fmt.Sprintf("%s-%d", otherClass, i)
 		objects += "---\napiVersion: v1\nkind: PersistentVolume\nmetadata: {name: " + name + ", labels: {" + mark + ": 'yes'}}\n" +
 			"spec:\n  capacity: {storage: 1Gi}\n  accessModes: [ReadWriteOnce]\n  storageClassName: " + otherClass + "\n" +

@@ -179,6 +179,10 @@ func ofClaims(_ state.Group, m state.Member, s step.Step) (said, bool) {
 		is := named(m, step.Claim{Name: s.Name, UID: s.UID})
 		is["from"] = [2]any{s.From, claimOf(m, s.Name).Requested}
 		return is, true
+	case step.ModifyClaim:
+		is := named(m, step.Claim{Name: s.Name, UID: s.UID})
+		is["from"] = [2]any{s.From, claimOf(m, s.Name).Attributes}
+		return is, true
 	case step.TendVolume:
 		for _, c := range m.Claims {
 			if v := c.Volume; v != nil && v.Name == s.Name {

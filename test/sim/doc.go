@@ -209,8 +209,8 @@
 //   - binlog: no Resize downwards, and no DeleteClaim, of a Pump that is not offline. No ClosePump of the last Pump
 //     that takes binlog while TiDB writes binlog.
 //   - at-once: no more members joining by one Resize, or leaving, than the user allows, and never more than one of PD.
-//   - recreate: no RecreateSet while the cluster is paused, or for no larger volumes. None while a pod has yet to be
-//     restarted or a number of replicas to be reached.
+//   - recreate: no RecreateSet while the cluster is paused, or for no other volumes. None while a pod has yet to be
+//     restarted or a member to be removed.
 //   - strays: no StatefulSet that is made deletes a pod that was there before it.
 //   - bootstrap: PD is bootstrapped once. No member that has started begins again as one of the first while no member
 //     is there that could refuse it.

@@ -175,7 +175,7 @@ func (w *Model) judgeRecreate(s step.RecreateSet, say sayer) {
 		say("recreate", "its claims are as wanted")
 	}
 	shown := groupOf(w.view.wanted, k).Size() // with those that replace others
-	if n := set.spec.replicas; n != shown && n != groupOf(w.wanted(), k).Size() {
+	if n := set.spec.replicas; n > shown && n > groupOf(w.wanted(), k).Size() {
 		say("recreate", "it has %d replicas to scale to another number", n)
 	}
 	for i := range min(set.spec.replicas, limit) {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 	"github.com/kubectl-tidb/kubectl-tidb/test/wire/kubernetes"
@@ -89,6 +90,116 @@ func TestNewVolumesCalledOff(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestNewVolumesWithASpare: the StatefulSet is made again before the spare store is added, so that no claim of the old
+// class is made.
+func TestNewVolumesWithASpare(t *testing.T) {
+	scenario(t, sim.Options{PD: 1, TiKV: 3, TiDB: 1}, func(t *testing.T, w *World) {
+		w.Must(t, 0, "replace", "basic", "--all-of", "tikv", "--storage-class", "class-1", "--spare", "--yes")
+		w.wantClaims(t, topology.TiKV, "class-1", "1Gi") // and so has the claim that the spare store has left
+	})
+}
+
+// TestNewVolumesNotNamed: one member waits for its replacement, and another tool writes another storage class. The claims
+// that nobody has named are refused, and the command that is named goes on with all of them.
+func TestNewVolumesNotNamed(t *testing.T) {
+	scenario(t, sim.Options{PD: 1, TiKV: 4, TiDB: 1}, func(t *testing.T, w *World) {
+		w.said(w.Killed(t.Context(), w.cancelable, "replace", "basic", "tikv-2", "--yes"))
+		w.changeCluster(func(tc *unstructured.Unstructured) {
+			_ = unstructured.SetNestedField(tc.Object, "class-1", "spec", "tikv", "storageClassName")
+		})
+		text, writes := w.attempt(t, time.Minute, "sync", "basic", "--yes")
+		wantText(t, text, "only a new volume can have class class-1")
+		wantText(t, text, "kubectl tidb replace basic --all-of tikv")
+		wantNone(t, writes, "DELETE", "")
+		w.Must(t, 0, "replace", "basic", "--all-of", "tikv", "--yes")
+		w.wantClaims(t, topology.TiKV, "class-1", "1Gi")
+	})
+}
+
+// TestOtherVolumes: a volume is added to all stores, is mounted elsewhere, and goes again. Each time the members are
+// replaced one after another, and no other restart gives a store volumes without its data.
+func TestOtherVolumes(t *testing.T) {
+	scenario(t, sim.Options{PD: 1, TiKV: 4, TiDB: 1}, func(t *testing.T, w *World) {
+		volumes := func(all ...any) {
+			w.changeCluster(func(tc *unstructured.Unstructured) {
+				_ = unstructured.SetNestedSlice(tc.Object, all, "spec", "tikv", "storageVolumes")
+			})
+		}
+		wal := func(path string) any {
+			return map[string]any{"name": "wal", "storageSize": "1Gi", "mountPath": path}
+		}
+		before := w.Model.ClaimsOf(topology.TiKV)
+		for _, path := range []string{"/wal", "/var/wal", ""} {
+			if path == "" {
+				volumes()
+			} else {
+				volumes(wal(path))
+			}
+			text, writes := w.attempt(t, time.Minute, "sync", "basic", "--yes")
+			wantText(t, text, "only a member that is replaced can have these")
+			wantNone(t, writes, "DELETE", "")
+			shown := w.Must(t, 0, "replace", "basic", "--all-of", "tikv", "--dry-run").Out
+			t.Log(shown)
+			wantText(t, shown, "with other volumes and their mounts, keeping its pods")
+			w.Must(t, 0, "replace", "basic", "--all-of", "tikv", "--yes")
+			w.wantMounts(t, path)
+			after := w.Model.ClaimsOf(topology.TiKV)
+			for i := range before {
+				if before[i] == after[i] {
+					t.Errorf("store %d has its old claim", i)
+				}
+			}
+			before = after
+			w.Must(t, 0, "sync", "basic")
+			w.Model.Pass(60) // the last store has its first heartbeat
+		}
+	})
+}
+
+// TestVolumesReplacedByAnOperator: tidb-operator has begun to replace volumes, and is gone. A run goes on with a spare
+// store and asks nobody, and at the end the status does not ask an operator to begin again. With enablePVCReplace in the
+// spec, a change that another tool makes is carried out as well.
+func TestVolumesReplacedByAnOperator(t *testing.T) {
+	scenario(t, sim.Options{PD: 3, TiKV: 3, TiDB: 1}, func(t *testing.T, w *World) {
+		flag := []string{"status", "tikv", "volReplaceInProgress"}
+		w.changeCluster(func(tc *unstructured.Unstructured) {
+			_ = unstructured.SetNestedField(tc.Object, "class-1", "spec", "tikv", "storageClassName")
+			_ = unstructured.SetNestedField(tc.Object, true, flag...)
+		})
+		w.Must(t, 0, "sync", "basic", "--yes")
+		w.wantClaims(t, topology.TiKV, "class-1", "1Gi")
+		tc := w.api.Get(tidbClusters, kubernetes.Namespace, kubernetes.Name).(*unstructured.Unstructured)
+		if on, _, _ := unstructured.NestedBool(tc.Object, flag...); on {
+			t.Error("the status says that volumes are replaced")
+		}
+		w.changeCluster(func(tc *unstructured.Unstructured) {
+			_ = unstructured.SetNestedField(tc.Object, true, "spec", "enablePVCReplace")
+			_ = unstructured.SetNestedField(tc.Object, "class-1", "spec", "pd", "storageClassName")
+		})
+		w.Must(t, 0, "sync", "basic", "--yes")
+		w.wantClaims(t, topology.PD, "class-1", "1Gi")
+	})
+}
+
+// wantMounts asserts that each store mounts a volume at a path, or has no such volume for the path "".
+func (w *World) wantMounts(t *testing.T, path string) {
+	t.Helper()
+	all := w.api.List(schema.GroupResource{Resource: "pods"}, kubernetes.Namespace)
+	for _, o := range all {
+		pod := o.(*corev1.Pod)
+		if pod.Labels[topology.LabelComponent] != string(topology.TiKV) {
+			continue
+		}
+		if have := render.MountPath(pod.Spec, topology.TiKV, "tikv-wal"); have != path {
+			t.Errorf("%s mounts it at %q, not %q", pod.Name, have, path)
+		}
+		has := slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == "tikv-wal" })
+		if has != (path != "") {
+			t.Errorf("%s has the volume: %t", pod.Name, has)
+		}
 	}
 }
 

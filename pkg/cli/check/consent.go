@@ -94,13 +94,15 @@ func (p Prospect) replaces() []string {
 }
 
 // replacing returns the members that this request names to get new volumes. Members that wait for that already are left
-// out. A member may have been named for an earlier replacement that is done.
+// out. A member may have been named for an earlier replacement that is done. Where the TidbCluster asks for such
+// replacements as it is, with enablePVCReplace, nobody is asked again.
 func (p proposal) replacing(w desired.State, snap state.Snapshot) []string {
 	var names []string
 	for _, g := range w.Groups {
 		before := p.existingGroup(g.Kind)
+		agreed := before.ReplacesVolumes && slices.Equal(before.Volumes, g.Volumes)
 		for _, m := range snap.Groups[g.Kind].Members {
-			if g.Replaces(m) && !before.Replaces(m) {
+			if g.Replaces(m) && !before.Replaces(m) && !agreed {
 				names = append(names, m.Name)
 			}
 		}

@@ -16,8 +16,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
-// WithNewVolumes adds the replacement of all members of a component to a request with another storage class or a smaller
-// size. No claim can become like that. The spec is written first. A run that ends before the second write is refused,
+// WithNewVolumes adds the replacement of all members of a component to a request with another storage class, a smaller
+// size or other volumes. No claim can become like that. The spec is written first. A run that ends before the second write is refused,
 // and the refusal names the command that goes on.
 func WithNewVolumes(ctx context.Context, f *factory.Factory, s *target.Session, r Request) (Request, error) {
 	if kinds := withNewVolumes(r); len(kinds) == 0 || r.Write == nil {
@@ -53,14 +53,13 @@ func newVolumes(r Request, groups map[topology.Kind]state.Group, at time.Time) (
 	added := map[string]topology.MemberReplacement{}
 	for _, g := range topology.New(r.Want).Groups {
 		for _, m := range groups[g.Kind].Members {
-			if !slices.Contains(withNewVolumes(r), g.Kind) || !g.InSpec(m.Ordinal) || !slices.ContainsFunc(m.Claims, unfit(g)) {
+			unfit := slices.ContainsFunc(m.Claims, unfit(g)) || !(desired.Group{Group: g}).HasVolumes(m)
+			if !slices.Contains(withNewVolumes(r), g.Kind) || !g.InSpec(m.Ordinal) || !unfit {
 				continue
 			}
-			request := topology.MemberReplacement{At: at, Spare: before[m.Name].Spare, WaitBalanced: before[m.Name].WaitBalanced}
-			for _, c := range m.Claims {
-				request.Claims = append(request.Claims, c.UID)
+			added[m.Name] = topology.MemberReplacement{
+				Claims: m.ClaimUIDs(), At: at, Spare: before[m.Name].Spare, WaitBalanced: before[m.Name].WaitBalanced,
 			}
-			added[m.Name] = request
 		}
 	}
 	if len(added) == 0 {
@@ -83,7 +82,7 @@ func unfit(g topology.Group) func(state.Claim) bool {
 }
 
 // withNewVolumes returns the components with data of which a request changes the storage class of a volume, or makes
-// the size smaller. There are none for a cluster that is paused, because nobody is asked for consent then.
+// the size smaller. So it does for volumes that come, go or move to another path. There are none for a cluster that is paused, because nobody is asked for consent then.
 func withNewVolumes(r Request) (all []topology.Kind) {
 	if r.Now == nil || r.Want == nil || r.Want == r.Now {
 		return nil
@@ -98,7 +97,7 @@ func withNewVolumes(r Request) (all []topology.Kind) {
 			have, there := old.Volume(v.Name)
 			return there && v.Excludes(have.Class, have.Size)
 		})
-		if changes && g.Kind.Data() != topology.None {
+		if (changes || g.OtherVolumes(old)) && g.Kind.Data() != topology.None {
 			all = append(all, g.Kind)
 		}
 	}

@@ -36,6 +36,9 @@ func TestNewVolumes(t *testing.T) {
 		"the name of the default class": {class("standard"), nil},
 		"smaller":                       {size("512Mi"), []string{"t-tikv-0", "t-tikv-1", "t-tikv-2"}},
 		"larger":                        {size("2Gi"), nil},
+		"one more volume": {func(tc *v1alpha1.TidbCluster) {
+			tc.Spec.TiKV.StorageVolumes = []v1alpha1.StorageVolume{{Name: "wal", StorageSize: "1Gi", MountPath: "/wal"}}
+		}, []string{"t-tikv-0", "t-tikv-1", "t-tikv-2"}},
 		"another class, paused": {func(tc *v1alpha1.TidbCluster) {
 			class("fast")(tc)
 			tc.Spec.Paused = true
@@ -52,6 +55,7 @@ func TestNewVolumes(t *testing.T) {
 			c.change(want)
 			groups := plantest.New(3, 4, 1).Seen.Groups
 			for _, m := range groups[topology.TiKV].Members {
+				m.Pod.Mounts = map[string]string{"tikv": "/var/lib/tikv"}
 				m.Claims[0] = state.Claim{Name: m.Claims[0].Name, UID: "claim of " + m.Name, Template: "tikv", Class: "standard", Requested: 1 << 30}
 			}
 			got, err := newVolumes(Request{Change: intent.Change{Now: now, Want: want}}, groups, time.Time{})

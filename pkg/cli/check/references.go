@@ -69,6 +69,11 @@ func read(ctx context.Context, kube kubernetes.Interface, namespace string, r to
 	switch r.Kind {
 	case topology.StorageClass:
 		_, err = kube.StorageV1().StorageClasses().Get(ctx, r.Name, metav1.GetOptions{})
+	case topology.VolumeAttributesClass:
+		_, err = kube.StorageV1().VolumeAttributesClasses().Get(ctx, r.Name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) { // Kubernetes has this version of the API since 1.34
+			_, err = kube.StorageV1beta1().VolumeAttributesClasses().Get(ctx, r.Name, metav1.GetOptions{})
+		}
 	case topology.ConfigMap:
 		_, err = kube.CoreV1().ConfigMaps(namespace).Get(ctx, r.Name, metav1.GetOptions{})
 	case topology.Secret:
@@ -103,6 +108,13 @@ func (f findings) judge(p proposal, snap state.Snapshot) (field.ErrorList, []War
 	var warnings []Warning
 	for _, ref := range f.missing {
 		switch {
+		case ref.Kind == topology.VolumeAttributesClass && !names(p.existing, ref):
+			problems = append(problems, &field.Error{
+				Type: field.ErrorTypeNotFound, Field: ref.Field.String(), BadValue: ref.Name,
+				Detail: "volumes would wait for this VolumeAttributesClass for ever; before 1.34, Kubernetes has such classes only where they are switched on",
+			})
+		case ref.Kind == topology.VolumeAttributesClass:
+			warnings = append(warnings, warn("%s: there is no VolumeAttributesClass %s; volumes that have yet to get this class wait", ref.Field, ref.Name))
 		case ref.Kind != topology.StorageClass:
 			warnings = append(warnings, warn("%s: there is no %s %s in namespace %s; pods that need it wait until it is made",
 				ref.Field, ref.Kind, ref.Name, p.wanted.Namespace))

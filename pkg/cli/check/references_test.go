@@ -144,3 +144,29 @@ func TestWarnings(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestMissingAttributesClass: a VolumeAttributesClass that does not exist is refused where the request names it.
+func TestMissingAttributesClass(t *testing.T) {
+	named := func(name string) *v1alpha1.TidbCluster {
+		return basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.TiKV.VolumeAttributesClassName = &name })
+	}
+	kube := fake.NewClientset(&storagev1.VolumeAttributesClass{ObjectMeta: metav1.ObjectMeta{Name: "gold"}})
+	for _, c := range []struct {
+		now, want       *v1alpha1.TidbCluster
+		refused, warned bool
+	}{
+		{want: named("gold")},
+		{want: named("gone"), refused: true},
+		{now: named("gold"), want: named("gone"), refused: true},
+		{now: named("gone"), want: named("gone"), warned: true},
+	} {
+		found, err := look(t.Context(), kube, topology.New(c.want))
+		if err != nil {
+			t.Fatal(err)
+		}
+		problems, warnings := found.judge(propose(Request{Change: intent.Change{Now: c.now, Want: c.want}}), state.Snapshot{})
+		if (len(problems) > 0) != c.refused || (len(warnings) > 0) != c.warned {
+			t.Errorf("problems %v, warnings %v", problems, warnings)
+		}
+	}
+}

@@ -37,6 +37,10 @@ var phrases = map[string]func(step.Step) string{
 		r := s.(step.ResizeClaim)
 		return fmt.Sprintf("grow its volume %s from %s to %s", strings.TrimSuffix(r.Name, "-"+r.Member), r.From, r.Size)
 	},
+	"ModifyClaim": func(s step.Step) string {
+		r := s.(step.ModifyClaim)
+		return fmt.Sprintf("give its volume %s VolumeAttributesClass %s", strings.TrimSuffix(r.Name, "-"+r.Member), r.Class)
+	},
 	"DeleteClaim": func(s step.Step) string {
 		if s.(step.DeleteClaim).Reclaim {
 			return "delete its left-over claims and their volumes"

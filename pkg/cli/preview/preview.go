@@ -5,6 +5,7 @@ package preview
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -145,18 +146,34 @@ func volumes(g desired.Group, got state.Group) (all []string) {
 		have, ok := got.Set.Volumes[v.Name]
 		class := v.Class != "" && v.Class != have.Class
 		switch {
+		case !ok && g.OtherVolumes:
+			all = append(all, fmt.Sprintf("a volume %s of %s for each member", v.Name, v.Size))
 		case !ok:
+		case g.OtherVolumes && moves(v, got):
+			all = append(all, fmt.Sprintf("new volumes %s, mounted at %s", v.Name, v.Path))
 		case class && have.Size != v.Size:
 			all = append(all, fmt.Sprintf("new volumes %s of class %s and %s in place of class %s and %s", v.Name, v.Class, v.Size, named(have.Class), have.Size))
 		case class:
 			all = append(all, fmt.Sprintf("new volumes %s of class %s in place of class %s", v.Name, v.Class, named(have.Class)))
 		case have.Size > v.Size:
 			all = append(all, fmt.Sprintf("new volumes %s of %s in place of %s", v.Name, v.Size, have.Size))
+		case v.Attributes != "" && v.Attributes != have.Attributes:
+			all = append(all, fmt.Sprintf("volumes %s with VolumeAttributesClass %s, without a restart", v.Name, v.Attributes))
 		case have.Size < v.Size:
 			all = append(all, fmt.Sprintf("volumes %s from %s to %s, without a restart", v.Name, have.Size, v.Size))
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(got.Set.Volumes)) {
+		if _, wanted := g.Volume(name); !wanted && g.OtherVolumes {
+			all = append(all, fmt.Sprintf("no volume %s any more", name))
+		}
+	}
 	return all
+}
+
+// moves reports whether a member mounts a volume at another path than is wanted.
+func moves(v topology.Volume, got state.Group) bool {
+	return slices.ContainsFunc(got.Members, func(m state.Member) bool { return m.Pod != nil && v.MovedFrom(m.Pod.Mounts[v.Name]) })
 }
 
 // named returns the name of a storage class for the user.
@@ -205,9 +222,11 @@ func (c change) String() string {
 // Restarts counts the members that stay and get another pod.
 func Restarts(g desired.Group, got state.Group) int { return len(Restarting(g, got)) }
 
-// Restarting returns the members that stay and get another pod.
+// Restarting returns the members that stay and get another pod. Members that need other volumes are replaced instead.
 func Restarting(g desired.Group, got state.Group) []state.Member {
-	stay := slices.DeleteFunc(got.InSet(), func(m state.Member) bool { return !g.InSpec(m.Ordinal) })
+	stay := slices.DeleteFunc(got.InSet(), func(m state.Member) bool {
+		return !g.InSpec(m.Ordinal) || g.Kind.Data() != topology.None && !g.HasVolumes(m)
+	})
 	if got.Set.Template != g.Template {
 		return stay
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -36,13 +37,15 @@ type replacement struct {
 // out stay, also for a member that is named again. A spare store can be added to these.
 func (o options) ask(r replacement) (requests, error) {
 	asked, stores := r.waiting(), false
+	needy := o.needy(r, asked)
 	for name := range asked {
-		if k, _, _ := r.cluster.Member(name); o.storage == (intent.Storage{}) && slices.Contains(o.allOf, string(k)) {
+		k, _, _ := r.cluster.Member(name)
+		if o.storage == (intent.Storage{}) && slices.Contains(o.allOf, string(k)) && len(needy[k]) == 0 {
 			return nil, remedy.For(exit.Refusef("%s is to be replaced already, and --all-of %s would replace members again that have new volumes; nothing was changed", name, k),
 				remedy.Run("go on with what was asked for", r.cluster.Plugin("sync")))
 		}
 	}
-	for _, name := range slices.Concat(o.members, r.allOf(o.allOf)) {
+	for _, name := range slices.Concat(o.members, r.allOf(o.allOf, needy)) {
 		m, err := r.member(name)
 		if err != nil {
 			return nil, err
@@ -52,10 +55,7 @@ func (o options) ask(r replacement) (requests, error) {
 			continue // the command is repeated, and the member has its new volumes
 		}
 		if !waits {
-			request.At = r.at
-			for _, c := range m.Claims {
-				request.Claims = append(request.Claims, c.UID)
-			}
+			request.Claims, request.At = m.ClaimUIDs(), r.at
 		}
 		store := m.Kind.Data() == topology.Store
 		request.Spare, stores = request.Spare || o.spare && store, stores || store
@@ -88,6 +88,25 @@ func (r replacement) withCarriedOut(asked requests) requests {
 	return asked
 }
 
+// needy returns the members of --all-of whose claims cannot become as the spec says, without members that wait for their
+// replacement. Where there are some, only they get new volumes: the others have these already. With --storage-class and
+// --storage, these flags say what the volumes are to be.
+func (o options) needy(r replacement, asked requests) map[topology.Kind][]string {
+	all := map[topology.Kind][]string{}
+	for _, g := range r.cluster.Groups {
+		if !slices.Contains(o.allOf, string(g.Kind)) || o.storage != (intent.Storage{}) {
+			continue
+		}
+		got := r.groups[g.Kind]
+		for _, m := range got.InSet() {
+			if _, waits := asked[m.Name]; !waits && g.InSpec(m.Ordinal) && (desired.Group{Group: g}).NeedsNewClaims(got, m) {
+				all[g.Kind] = append(all[g.Kind], m.Name)
+			}
+		}
+	}
+	return all
+}
+
 // has reports whether the volumes of a member are as --storage-class and --storage ask for. Without these flags, the user
 // asks for new volumes in any case.
 func (o options) has(m state.Member) bool {
@@ -102,10 +121,14 @@ func (o options) has(m state.Member) bool {
 }
 
 // allOf returns the members of components that the user asks for.
-func (r replacement) allOf(components []string) []string {
+func (r replacement) allOf(components []string, needy map[topology.Kind][]string) []string {
 	var all []string
 	for _, g := range r.cluster.Groups {
 		if !slices.Contains(components, string(g.Kind)) {
+			continue
+		}
+		if some := needy[g.Kind]; len(some) > 0 {
+			all = append(all, some...)
 			continue
 		}
 		for _, n := range g.Ordinals().All() {
@@ -209,7 +232,7 @@ func (o options) takeBack(ctx context.Context, f *factory.Factory, s *target.Ses
 		before := maps.Clone(stay)
 		maps.DeleteFunc(stay, func(name string, _ topology.MemberReplacement) bool { return slices.Contains(taken, name) })
 		maps.DeleteFunc(before, func(name string, _ topology.MemberReplacement) bool { return !slices.Contains(taken, name) })
-		request.Change = s.Intent.CancelReplace(r.now, stay, r.notCarriedOut(stay))
+		request.Change = s.Intent.CancelReplace(r.now, stay, r.notCarriedOut(stay, len(o.members) > 0))
 		request.Fulfilled = func(ctx context.Context) error { return checkKept(ctx, f, s, before) }
 	}
 	return drive.Run(ctx, f, s, o.Options, request)
@@ -217,10 +240,11 @@ func (o options) takeBack(ctx context.Context, f *factory.Factory, s *target.Ses
 
 // notCarriedOut returns the claim templates of components that are not as the spec says, where no request stays for any
 // member. A cancel leaves the spec as these are, because a spec that no claim can follow is refused without a request.
-func (r replacement) notCarriedOut(stay requests) map[topology.Kind]map[string]topology.Volume {
+// Without names of members, only a store that is offline stays. Its new claims are made from the templates that there are.
+func (r replacement) notCarriedOut(stay requests, named bool) map[topology.Kind]map[string]topology.Volume {
 	all := map[topology.Kind]map[string]topology.Volume{}
 	for _, g := range r.cluster.Groups {
-		stays := slices.ContainsFunc(slices.Collect(maps.Keys(stay)), func(name string) bool {
+		stays := named && slices.ContainsFunc(slices.Collect(maps.Keys(stay)), func(name string) bool {
 			k, _, _ := r.cluster.Member(name)
 			return k == g.Kind
 		})

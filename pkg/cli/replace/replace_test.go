@@ -97,6 +97,12 @@ func TestAsk(t *testing.T) {
 			asks("t-pd-1")(c)
 			c.Member("t-pd-2").Claims[0].Class = "fast"
 		}, want: []string{"t-pd-0", "t-pd-1"}},
+		{name: "all of a component whose spec has another class, of which some wait and one has it", o: options{allOf: []string{"tikv"}}, change: func(c *plantest.Cluster) {
+			asks("t-tikv-2")(c)
+			class(c, "fast")
+			c.Member("t-tikv-3").Claims[0].Class = "fast"
+		}, want: []string{"t-tikv-0", "t-tikv-1", "t-tikv-2"}},
+		{name: "all of a component, of which one waits", o: options{allOf: []string{"tikv"}}, change: asks("t-tikv-2"), code: exit.Refused, says: "t-tikv-2 is to be replaced already"},
 		{name: "no such member", o: options{members: []string{"t-tikv-9"}}, code: exit.Usage, says: "cluster ns/t has no member t-tikv-9"},
 		{name: "a server", o: options{members: []string{"t-tidb-0"}}, code: exit.Refused, says: "restart it: kubectl tidb restart t t-tidb-0"},
 		{name: "a member without claims", o: options{members: []string{"t-tikv-1"}}, change: func(c *plantest.Cluster) { c.Member("t-tikv-1").Claims = nil }, code: exit.Refused, says: "t-tikv-1 has no claims"},
@@ -129,6 +135,14 @@ func TestAsk(t *testing.T) {
 			}
 		})
 	}
+}
+
+// class gives the spec of stores another storage class than their claims have.
+func class(c *plantest.Cluster, name string) {
+	c.Volumes(topology.TiKV, 1<<30, 1<<30)
+	g := &c.Wanted.Cluster.Groups[slices.IndexFunc(c.Wanted.Cluster.Groups, func(g topology.Group) bool { return g.Kind == topology.TiKV })]
+	g.Volumes = slices.Clone(c.Want(topology.TiKV).Volumes)
+	g.Volumes[0].Class = name
 }
 
 // asks has a user ask for the replacement of a member before.

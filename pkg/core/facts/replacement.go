@@ -14,8 +14,8 @@ func (c Component) WaitsForReplacement(m state.Member) bool {
 // NextToReplace returns the member that is replaced next by its name. A store that leaves already comes before other
 // ones. Before the next member begins, a spare member is there, and members that are not wanted have left.
 // Otherwise more members would leave at the same time than the user allows. The claim templates are as wanted as well,
-// because the claims of the next member are made from these. PD's leader comes last, because then its
-// leadership moves once, to a member with new data.
+// because the claims of the next member are made from these. A member that is down comes first, because the others
+// wait for it. PD's leader comes last, because then its leadership moves once, to a member with new data.
 func (c Component) NextToReplace() (state.Member, bool) {
 	if len(c.Want.Replacements) == 0 {
 		return state.Member{}, false
@@ -26,6 +26,9 @@ func (c Component) NextToReplace() (state.Member, bool) {
 	}
 	if !c.Want.Ordinals().Same(c.Got.Set.Ordinals()) || c.TemplatesDiffer() {
 		return state.Member{}, false
+	}
+	if m, ok := c.Highest(func(m state.Member) bool { return c.WaitsForReplacement(m) && m.IsDown() }); ok {
+		return m, true
 	}
 	follows := func(m state.Member) bool { return c.WaitsForReplacement(m) && !m.Database.Leader }
 	if m, ok := c.Highest(follows); ok {

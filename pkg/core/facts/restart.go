@@ -51,9 +51,9 @@ func (c Component) Candidate() (state.Member, bool) {
 // and the member is the next one. Whether the next member may be restarted now is up to package plan.
 
 // rolloutRestarts reports whether a rollout restarts a member: the pod has an old revision, and no canary holds the
-// member.
+// member. A member that needs other volumes is replaced instead.
 func (c Component) rolloutRestarts(m state.Member) bool {
-	return c.Got.Outdated(m) && !c.IsBeyondCanary(m)
+	return c.Got.Outdated(m) && !c.IsBeyondCanary(m) && !c.KeepsOldVolumes(m)
 }
 
 // WaitsForRestart reports whether a member is restarted when the member is the next one, by a rollout or outside of

@@ -1,7 +1,10 @@
 package facts
 
 import (
+	"slices"
+
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // LacksSize reports whether a claim is to be made larger. Claims that removed members have left over are not, nor are
@@ -11,14 +14,57 @@ func (c Component) LacksSize(claim state.Claim) bool {
 	return ok && !claim.Marked && !claim.Terminating && !c.Want.ReplacesClaim(claim.UID) && !claim.Holds(want.Size)
 }
 
+// LacksAttributes reports whether a claim is to ask for another VolumeAttributesClass.
+func (c Component) LacksAttributes(claim state.Claim) bool {
+	want, ok := c.Want.Volume(claim.Template)
+	return ok && want.Attributes != "" && claim.Attributes != want.Attributes && !claim.Marked && !claim.Terminating && !c.Want.ReplacesClaim(claim.UID)
+}
+
+// AnyIsToChange reports whether a claim of a member that stays is to be larger, or to ask for another
+// VolumeAttributesClass.
+func (c Component) AnyIsToChange() bool {
+	changes := func(claim state.Claim) bool { return c.LacksSize(claim) || c.LacksAttributes(claim) }
+	for _, m := range c.Got.Members {
+		if (c.Got.Set.Has(m.Ordinal) || m.Pod != nil && !m.Pod.Terminating) && slices.ContainsFunc(m.Claims, changes) {
+			return true
+		}
+	}
+	return false
+}
+
 // TemplatesDiffer reports whether Kubernetes makes claims for new members that are not as wanted. A claim template
 // becomes smaller only where members are replaced, because the claims that there are keep their size.
 func (c Component) TemplatesDiffer() bool {
+	if c.Want.OtherVolumes {
+		return true
+	}
 	for _, v := range c.Want.Volumes {
 		have, ok := c.Got.Set.Volumes[v.Name]
+		if ok && v.Attributes != "" && v.Attributes != have.Attributes {
+			return true
+		}
 		if ok && (have.Size < v.Size || v.Class != "" && v.Class != have.Class || have.Size > v.Size && c.Want.ReplacesAny(*c.Got)) {
 			return true
 		}
 	}
 	return false
+}
+
+// KeepsOldVolumes reports whether the pod of a member with data has other volumes than are wanted. A restart would have
+// the member look for its data on volumes that have none, so that only a replacement helps.
+func (c Component) KeepsOldVolumes(m state.Member) bool {
+	return c.Want.Kind.Data() != topology.None && !c.Want.HasVolumes(m)
+}
+
+// ClaimsReplaced returns the UIDs of claims of members that are still to get new ones.
+func (c Component) ClaimsReplaced() []string {
+	var all []string
+	for _, m := range c.Got.Members {
+		for _, claim := range m.Claims {
+			if c.Want.Replaces(m) && c.Want.ReplacesClaim(claim.UID) {
+				all = append(all, claim.UID)
+			}
+		}
+	}
+	return all
 }

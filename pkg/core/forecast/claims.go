@@ -35,6 +35,15 @@ func resizeClaim(w *world, s step.ResizeClaim) {
 	}
 }
 
+func modifyClaim(w *world, s step.ModifyClaim) {
+	m := w.member(s.Component, s.Member)
+	for i := range m.Claims {
+		if m.Claims[i].UID == s.UID {
+			m.Claims[i].Attributes, m.Claims[i].Modified = s.Class, s.Class
+		}
+	}
+}
+
 // claim makes the claims of a member that it does not have yet.
 func (w *world) claim(set state.Set, m *state.Member) []string {
 	var names []string
@@ -46,7 +55,7 @@ func (w *world) claim(set state.Set, m *state.Member) []string {
 		}
 		w.made, m.LostVolume = append(w.made, name), state.LostVolume{}
 		m.Claims = append(m.Claims, state.Claim{
-			Name: name, UID: w.uid(), Template: template, Bound: true, Growth: state.Growable, Class: from.Class, Requested: from.Size, Capacity: from.Size,
+			Name: name, UID: w.uid(), Template: template, Bound: true, Growth: state.Growable, Class: from.Class, Attributes: from.Attributes, Modified: from.Attributes, Requested: from.Size, Capacity: from.Size,
 		})
 	}
 	slices.Sort(names)

@@ -44,6 +44,7 @@ var effects = map[string]effect{
 	"RetireFailure":    row(retireFailure, always(Failover)),
 	"ForgetFailure":    row(forgetFailure, always(Failover)),
 	"ResizeClaim":      row(resizeClaim, always(Growth)),
+	"ModifyClaim":      row(modifyClaim, always(Growth)),
 	"RecreateSet":      row(recreateSet, always(Growth)),
 	"ClosePump":        row(closePump, ofMember),
 	"AdoptDrain":       row(adoptDrain, always(Preparation)),
@@ -178,7 +179,7 @@ func (w *world) putBack(k topology.Kind, g *desired.Group) {
 func templates(g *desired.Group) map[string]state.ClaimTemplate {
 	all := map[string]state.ClaimTemplate{}
 	for _, v := range g.Volumes {
-		all[v.Name] = state.ClaimTemplate{Size: v.Size, Class: v.Class}
+		all[v.Name] = state.ClaimTemplate{Size: v.Size, Class: v.Class, Attributes: v.Attributes}
 	}
 	return all
 }
@@ -239,6 +240,10 @@ func deleteSet(w *world, s step.DeleteSet) {
 func recreateSet(w *world, s step.RecreateSet) {
 	w.set(s.Component, func(set *state.Set) {
 		set.UID, set.Made, set.Volumes = w.uid(), w.snap.At, templates(w.group(s.Component))
+		if g := w.group(s.Component); s.OtherVolumes {
+			set.UpdateRevision, set.Template, set.Partition = w.uid(), g.Template, set.Ordinals().End()
+			g.OtherVolumes, g.Set.Drift = false, desired.None
+		}
 		set.CurrentRevision = set.UpdateRevision
 	})
 }

@@ -92,6 +92,7 @@ const (
 	ClaimOwnerKnown      Reason = "ClaimOwnerKnown"
 	ClaimFree            Reason = "ClaimFree"
 	VolumeResized        Reason = "VolumeResized"
+	VolumeModified       Reason = "VolumeModified"
 	StatefulSetRecreated Reason = "StatefulSetRecreated"
 
 	SuspendQueued      Reason = "SuspendQueued"
@@ -228,6 +229,7 @@ var meanings = []Meaning{
 	{ClaimOwnerKnown, "PD has to report whose data a claim holds", "owner of the claim unknown", apart},
 	{ClaimFree, "a claim holds data of a member that PD does not know", "claim not free", bare},
 	{VolumeResized, "a volume has to grow", "volume not resized", apart},
+	{VolumeModified, "a volume has to get another VolumeAttributesClass", "volume not modified", apart},
 	{StatefulSetRecreated, "the StatefulSet has to be recreated, with other claim templates", "StatefulSet not recreated with other claim templates", apart},
 	{SuspendQueued, "a component is suspended after those that need it", "suspension queued", bare},
 	{PodDeleted, "a pod has to be deleted", "pod not deleted", apart},

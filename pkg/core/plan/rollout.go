@@ -94,7 +94,7 @@ func (s *subject) rolloutEnded() verdict {
 // canary stops the rollout where only members are left that a canary holds.
 func (s *subject) canary() verdict {
 	last, outdated := s.HighestOutdated()
-	if s.due || !outdated {
+	if s.due || !outdated || s.KeepsOldVolumes(last) {
 		return verdict{}
 	}
 	return s.stopAtCanary(last)
@@ -212,10 +212,10 @@ func (sc Scope) restart(m state.Member, without string) step.Step {
 }
 
 // upload updates ConfigMaps and the pod template. With a closed partition this restarts
-// no pod.
+// no pod. A pod template that mounts other volumes comes with their claim templates, see recreate.
 func (sc Scope) upload() verdict {
 	steps := applies(sc.Want.Kind, sc.Want.Config)
-	if sc.Want.Set.Drift != desired.None {
+	if sc.Want.Set.Drift != desired.None && !sc.Want.OtherVolumes {
 		steps = append(steps, step.Apply{Component: sc.Want.Kind, Object: sc.Want.Set})
 	}
 	return verdict{steps: steps}

@@ -17,9 +17,13 @@ func (d *decision) scaleOut() verdict {
 	if last, ok := d.Last(); ok && d.StoreForgotten(last) {
 		return verdict{}
 	}
+	adding := d.MembersToAdd(d.joiners())
+	if v, waits := d.recreatedFirst(); len(adding) > 0 && waits {
+		return v
+	}
 	var open verdict
 	ready := 0
-	for i, m := range d.MembersToAdd(d.joiners()) {
+	for i, m := range adding {
 		v := d.prepareJoin(m, i)
 		if open = open.plus(v); open.idle() {
 			ready++

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // growing is how long a volume may take to grow before a person is asked to look. Some storage
@@ -20,27 +22,20 @@ const growing = 30 * time.Minute
 //
 // The claims come first. Then the StatefulSet is recreated, since Kubernetes does not let its claim
 // templates be changed. Until then each new member would get a claim of the old size.
-func (sc Scope) volumes() verdict {
+func (d *decision) volumes() verdict {
 	var v verdict
-	if sc.Want.Suspend {
+	if d.Want.Suspend {
 		return v // a StatefulSet that is being deleted is not recreated; the volumes grow when it is back
 	}
-	asked := true
-	for _, m := range sc.Got.Members {
-		if !sc.Got.Set.Has(m.Ordinal) && (m.Pod == nil || m.Pod.Terminating) {
+	for _, m := range d.Got.Members {
+		if !d.Got.Set.Has(m.Ordinal) && (m.Pod == nil || m.Pod.Terminating) {
 			continue
 		}
 		for _, c := range m.Claims {
-			got := sc.grow(m, c)
-			asked = asked && !sc.LacksSize(c)
-			v.steps, v.gates = append(v.steps, got.steps...), append(v.gates, got.gates...)
+			v = v.plus(d.grow(m, c)).plus(d.modify(m, c))
 		}
 	}
-	if asked {
-		got := sc.recreate()
-		v.steps, v.gates = append(v.steps, got.steps...), append(v.gates, got.gates...)
-	}
-	return v
+	return v.plus(d.recreate())
 }
 
 // grow requests a larger volume, or waits for one that was requested.
@@ -71,13 +66,44 @@ func (sc Scope) grow(m state.Member, c state.Claim) verdict {
 		return wait(g)
 	case c.Growth == state.NotGrowable:
 		g.Observed, g.Blocked = fmt.Sprintf("%s has %s, %s requested, and %s", c.Name, max(c.Requested, c.Capacity), want.Size, Rigid(c)), true
-		g.Remedy = remedy.Remedy{remedy.Say("set " + want.Field + " back"), remedy.Say("move the data to a member with a larger volume")}
+		g.Remedy = append(remedy.Remedy{remedy.Say("set " + want.Field + " back")}, sc.newVolumes()...)
 		return wait(g)
 	case !c.Bound:
 		g.Observed = c.Name + " is not bound"
 		return wait(g)
 	}
 	return act(step.ResizeClaim{Component: m.Kind, Member: m.Name, Name: c.Name, UID: c.UID, From: c.Requested, Size: want.Size})
+}
+
+// modify has a claim ask for another VolumeAttributesClass, or waits until its volume has that class.
+func (sc Scope) modify(m state.Member, c state.Claim) verdict {
+	want, ok := sc.Want.Volume(c.Template)
+	switch {
+	case sc.LacksAttributes(c):
+		return act(step.ModifyClaim{Component: m.Kind, Member: m.Name, Name: c.Name, UID: c.UID, From: c.Attributes, Class: want.Attributes})
+	case !ok || want.Attributes == "" || c.Modified == c.Attributes || !c.Bound || c.Marked || c.Terminating || sc.Want.ReplacesClaim(c.UID):
+		return verdict{}
+	}
+	g := Gate{
+		Component: m.Kind, Member: m.Name, Object: c.Name, Reason: VolumeModified, Want: fmt.Sprintf("volume of %s with VolumeAttributesClass %s", c.Name, want.Attributes),
+		Observed: c.Name + " has class " + cmp.Or(c.Modified, "none"), Blocked: c.Infeasible, Remedy: sc.describe("pvc", c.Name), patience: growing,
+	}
+	if c.Modifying != "" {
+		g.Observed += "; " + c.Modifying
+	}
+	if c.Infeasible {
+		g.Remedy = append(g.Remedy, remedy.Say("set volumeAttributesClassName to a class that the storage accepts, such as the one before"))
+	}
+	return wait(g)
+}
+
+// newVolumes returns how members whose claims cannot become as wanted get new ones. A server without data is not
+// replaced.
+func (sc Scope) newVolumes() remedy.Remedy {
+	if sc.Want.Kind.Data() == topology.None {
+		return remedy.Remedy{remedy.Say("move the data to a member with a larger volume")}
+	}
+	return remedy.Remedy{remedy.Run("give members new volumes, one after another", sc.Cluster.Plugin("replace", "--all-of", string(sc.Want.Kind)))}
 }
 
 // Rigid returns why a claim cannot grow.
@@ -90,39 +116,76 @@ func Rigid(c state.Claim) string {
 
 // recreate recreates the StatefulSet if its claim templates are not as wanted. Only members that are replaced get claims
 // of another class or of a smaller size. The spec is refused if the user has not asked for the replacement of a member
-// with such a claim.
-func (sc Scope) recreate() verdict {
-	set := sc.Got.Set
-	if set.Terminating || !sc.TemplatesDiffer() {
+// with such a claim. With other volumes the pod template changes as well, so that what this names is written before.
+func (d *decision) recreate() verdict {
+	set := d.Got.Set
+	if set.Terminating || !d.TemplatesDiffer() || d.AnyIsToChange() {
 		return verdict{}
 	}
-	if busy := sc.busy(); busy != "" {
+	if busy := d.busy(); busy != "" {
 		return wait(Gate{
-			Component: sc.Want.Kind, Reason: StatefulSetRecreated, Want: "StatefulSet recreated with other claim templates",
+			Component: d.Want.Kind, Reason: StatefulSetRecreated, Want: "StatefulSet recreated with other claim templates",
 			Observed: "queued behind " + busy, waitsForOthers: true,
 		})
 	}
-	return act(step.RecreateSet{Component: sc.Want.Kind, Name: sc.Want.Set.Name, Basis: sc.basis(), Replicas: set.Replicas, Object: sc.Want.Set})
+	if steps := applies(d.Want.Kind, d.Want.Config); d.Want.OtherVolumes && len(steps) > 0 {
+		return verdict{steps: steps}
+	}
+	return act(step.RecreateSet{
+		Component: d.Want.Kind, Name: d.Want.Set.Name, Basis: d.basis(), Replicas: set.Replicas, Object: d.Want.Set, OtherVolumes: d.Want.OtherVolumes,
+		Replaced: d.ClaimsReplaced(),
+	})
+}
+
+// recreatedFirst waits for new claim templates before members are added, which get their claims by these. The storage
+// class that there is may have no room for the claims of one more member. It reports whether it waits. Where the
+// StatefulSet waits for a rollout, so do the members to add, unless one of them replaces a member that is lost: the
+// rollout may wait for that one.
+func (d *decision) recreatedFirst() (verdict, bool) {
+	switch {
+	case len(d.recreate().steps) > 0:
+		return wait(Gate{
+			Component: d.Want.Kind, Reason: StatefulSetRecreated, Want: "StatefulSet recreated with other claim templates",
+			Observed: "members are added after that", waitsForOthers: true,
+		}), true
+	case d.Want.ReplacesAny(*d.Got) && d.TemplatesDiffer() && len(d.Want.Failures) == 0:
+		return verdict{}, d.rolls()
+	}
+	return verdict{}, false
 }
 
 // busy returns what the StatefulSet is needed for, "" for nothing. A new StatefulSet does not know
 // which revision was the current one. So a rollout under way could not be taken back, and a member
-// that is about to be removed would be brought back.
-func (sc Scope) busy() string {
-	set := sc.Got.Set
-	_, outdated := sc.Highest(sc.IsToRestart)
+// that is about to be removed would be brought back. Members that are to be added wait for the new StatefulSet, and so
+// does a rollout that comes after them.
+func (d *decision) busy() string {
+	set := d.Got.Set
 	switch {
-	case !set.Observed, sc.Want.PutBack.Drift != desired.None:
+	case !set.Observed, d.Want.PutBack.Drift != desired.None:
 		return "its last change"
-	case sc.IsDrifted(), !set.Manual && (outdated || !set.Completed() || !set.Closed()):
+	case d.Want.OtherVolumes && d.queue.by != "":
+		return "the rollout of " + d.queue.by.Title()
+	case !d.Want.OtherVolumes && d.rolls():
 		return "the rollout"
-	case !set.Ordinals().Same(sc.Want.Ordinals()), len(sc.Got.Staying()) > set.Replicas:
+	case !set.Ordinals().Within(d.Want.Ordinals()), len(d.Got.Staying()) > set.Replicas:
 		return "scaling"
 	}
-	for _, m := range sc.Got.InSet() {
-		if !sc.Want.Replaces(m) && (m.Marked() || m.RemovalIrreversible() || m.Database.State == state.StoreOffline) {
+	for _, m := range d.Got.InSet() {
+		switch {
+		case !d.Want.Replaces(m) && (m.Marked() || m.RemovalIrreversible() || m.Database.State == state.StoreOffline):
 			return "the removal of " + m.Name
+		case d.Want.OtherVolumes && d.Want.Kind.Data() != topology.None && (m.Pod == nil || m.Pod.Terminating):
+			return "the pod of " + m.Name
 		}
 	}
 	return ""
+}
+
+// rolls reports whether a rollout is under way, or comes next. With other volumes members are replaced, and no rollout
+// restarts them.
+func (sc Scope) rolls() bool {
+	set := sc.Got.Set
+	_, outdated := sc.Highest(sc.IsToRestart)
+	adds := len(sc.MembersToAdd(1)) > 0
+	return sc.IsDrifted() && !adds || !set.Manual && (outdated || !set.Completed() || !set.Closed())
 }

@@ -28,6 +28,13 @@ func grown(c *plantest.Cluster) {
 	claims(c, tikv, func(c *state.Claim) { c.Requested, c.Capacity = 20*gi, 20*gi })
 }
 
+// modified gives members volumes of a VolumeAttributesClass for which another one is wanted.
+func modified(c *plantest.Cluster) {
+	c.Volumes(tikv, 10*gi, 10*gi).Want(tikv).Volumes[0].Attributes = "gold"
+	c.Set(tikv, func(s *state.Set) { s.Volumes["tikv"] = state.ClaimTemplate{Size: 10 * gi, Attributes: "silver"} })
+	claims(c, tikv, func(c *state.Claim) { c.Attributes, c.Modified = "silver", "silver" })
+}
+
 func orphaned(c *plantest.Cluster, k topology.Kind) {
 	c.Set(k, func(s *state.Set) { *s = state.Set{} })
 	c.Want(k).Set.Drift = desired.Missing
@@ -90,12 +97,47 @@ func TestLargerVolumes(t *testing.T) {
 			c.Member("t-tikv-1").Claims[0].Requested = 30 * gi
 			c.Member("t-tikv-1").Claims[0].Capacity = 30 * gi
 		})},
+		{Name: "tidb-B34: another VolumeAttributesClass", Cluster: with(modified)},
+		{Name: "tidb-B34: the claims ask for it, one volume has it, then the StatefulSet", Cluster: with(modified, func(c *plantest.Cluster) {
+			claims(c, tikv, func(c *state.Claim) {
+				c.Attributes, c.Modifying = "gold", "Kubernetes reports InProgress for class gold"
+			})
+			c.Member("t-tikv-0").Claims[0].Modified = "gold"
+		})},
+		{Name: "tidb-B34: the storage refuses the class", Cluster: with(modified, func(c *plantest.Cluster) {
+			claims(c, tikv, func(c *state.Claim) { c.Attributes, c.Modified = "gold", "gold" })
+			c.Set(tikv, func(s *state.Set) { s.Volumes["tikv"] = state.ClaimTemplate{Size: 10 * gi, Attributes: "gold"} })
+			first := &c.Member("t-tikv-0").Claims[0]
+			first.Modified, first.Modifying, first.Infeasible = "silver", "Kubernetes reports Infeasible for class gold: no such type", true
+		})},
 		{Name: "not during a rollout", Cluster: with(grown, func(c *plantest.Cluster) { c.Roll(tikv).Rolled(tikv, 3) })},
 		{Name: "not before a rollout", Cluster: with(grown, func(c *plantest.Cluster) { c.Want(tikv).Set.Drift = desired.Differs; c.Roll(pd) })},
-		{Name: "not while scaling out", Cluster: with(grown, func(c *plantest.Cluster) {
+		{Name: "before a member is added, while another one joins", Cluster: with(grown, func(c *plantest.Cluster) {
 			c.Want(tikv).Replicas = 5
 			c.Down(time.Minute, "t-tikv-3")
 			c.Member("t-tikv-3").Database = state.Database{Presence: state.Absent}
+		})},
+		{Name: "before a member is added and all restart", Cluster: with(grown, func(c *plantest.Cluster) {
+			c.Want(tikv).Replicas, c.Want(tikv).Set.Drift = 5, desired.Differs
+		})},
+		{Name: "not before a member is added, during a rollout", Cluster: with(grown, func(c *plantest.Cluster) {
+			c.Want(tikv).Replicas = 5
+			c.Roll(tikv).Rolled(tikv, 3)
+		})},
+		{Name: "another class: before the spare store is added", Cluster: with(func(c *plantest.Cluster) {
+			c.Volumes(tikv, 10*gi, 10*gi).Want(tikv).Volumes[0].Class = "fast"
+			spare(replaced(c, "t-tikv-0", "t-tikv-1", "t-tikv-2", "t-tikv-3"))
+		})},
+		{Name: "another class during a rollout: the spare store is added after both", Cluster: with(func(c *plantest.Cluster) {
+			c.Volumes(tikv, 10*gi, 10*gi).Want(tikv).Volumes[0].Class = "fast"
+			spare(replaced(c, "t-tikv-0", "t-tikv-1", "t-tikv-2", "t-tikv-3"))
+			c.Roll(tikv).Rolled(tikv, 3)
+		})},
+		{Name: "a class that lets nothing grow, and a cancel after the template was made larger", Cluster: with(func(c *plantest.Cluster) {
+			c.Volumes(tikv, 10*gi, 20*gi).Set(tikv, func(s *state.Set) { s.Volumes["tikv"] = state.ClaimTemplate{Size: 20 * gi} })
+			claims(c, tikv, func(c *state.Claim) { c.Requested, c.Capacity = 20*gi, 20*gi })
+			m := c.Member("t-tikv-1")
+			m.Claims[0].Requested, m.Claims[0].Capacity, m.Claims[0].Growth = 10*gi, 10*gi, state.NotGrowable
 		})},
 		{Name: "not while a store leaves", Cluster: with(grown, func(c *plantest.Cluster) {
 			c.Want(tikv).Replicas = 3

@@ -131,7 +131,6 @@ func TestRefusedChanges(t *testing.T) {
 				tc.Spec.TiKV.Requests[corev1.ResourceStorage] = resource.MustParse("20Gi")
 				tc.Spec.TiKV.VolumeAttributesClassName = &fast
 			},
-			field: "spec.tikv.volumeAttributesClassName",
 		},
 		"same size in other words": {
 			edit: func(tc *v1alpha1.TidbCluster) {
@@ -143,16 +142,21 @@ func TestRefusedChanges(t *testing.T) {
 			field: "spec.pd.storageClassName",
 		},
 		"attributes class": {
-			edit:  func(tc *v1alpha1.TidbCluster) { tc.Spec.PD.VolumeAttributesClassName = &fast },
+			edit: func(tc *v1alpha1.TidbCluster) { tc.Spec.PD.VolumeAttributesClassName = &fast },
+		},
+		"from an attributes class to none": {
+			edit: func(*v1alpha1.TidbCluster) {},
+			have: func(e *state.Existing) {
+				e.Sets[topology.PD].Spec.VolumeClaimTemplates[0].Spec.VolumeAttributesClassName = &fast
+			},
 			field: "spec.pd.volumeAttributesClassName",
 		},
 		"tidb-B34 tidb-B38 tikv-11-26: more volumes": {
 			edit: func(tc *v1alpha1.TidbCluster) {
 				tc.Spec.TiDB.StorageVolumes = []v1alpha1.StorageVolume{{Name: "x", StorageSize: "1Gi"}}
 			},
-			field: "spec.tidb.storageVolumes",
 		},
-		"fewer volumes": {
+		"fewer volumes of a component without members": {
 			edit: func(*v1alpha1.TidbCluster) {},
 			have: func(e *state.Existing) {
 				set := e.Sets[topology.TiKV]
@@ -160,7 +164,6 @@ func TestRefusedChanges(t *testing.T) {
 				extra.Name = "tikv-old"
 				set.Spec.VolumeClaimTemplates = append(set.Spec.VolumeClaimTemplates, *extra)
 			},
-			field: "spec.tikv.storageVolumes",
 		},
 		"tidb-B38: pod management": {
 			edit:  func(tc *v1alpha1.TidbCluster) { tc.Spec.TiKV.PodManagementPolicy = appsv1.OrderedReadyPodManagement },

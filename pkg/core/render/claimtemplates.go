@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -14,32 +15,18 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// immutableClaims returns the changes of claim templates that are refused in any case: volumes that come or go, and
-// another VolumeAttributesClass.
+// immutableClaims returns the changes of claim templates that are refused in any case. Kubernetes lets a claim have another
+// VolumeAttributesClass, and not none any more.
 func immutableClaims(at *field.Path, comp component, live *appsv1.StatefulSet) field.ErrorList {
-	existing := map[string]corev1.PersistentVolumeClaimSpec{}
-	for _, c := range live.Spec.VolumeClaimTemplates {
-		existing[c.Name] = c.Spec
-	}
 	var errs field.ErrorList
 	for _, c := range comp.claims {
-		old, ok := existing[c.Name]
-		delete(existing, c.Name)
-		if !ok {
-			errs = append(errs, field.Forbidden(comp.claimField(at, c.Name),
-				fmt.Sprintf("volume %s can not be added to an existing %s", c.Name, comp.Kind.Title())))
+		old := claimTemplate(live, c.Name)
+		if old == nil || c.Spec.VolumeAttributesClassName != nil {
 			continue
 		}
-		attributes := c.Spec.VolumeAttributesClassName
-		if attributes != nil && (old.VolumeAttributesClassName == nil || *old.VolumeAttributesClassName != *attributes) {
+		if have := old.Spec.VolumeAttributesClassName; have != nil && *have != "" {
 			errs = append(errs, field.Forbidden(at.Child("volumeAttributesClassName"), fmt.Sprintf(
-				"the class of volume %s can not be changed by this version", c.Name)))
-		}
-	}
-	for _, c := range live.Spec.VolumeClaimTemplates {
-		if _, left := existing[c.Name]; left {
-			errs = append(errs, field.Forbidden(at.Child(comp.claimsAt),
-				fmt.Sprintf("volume %s can not be taken from an existing %s", c.Name, comp.Kind.Title())))
+				"volume %s has VolumeAttributesClass %s, and Kubernetes lets a claim go to another class, and not to none", c.Name, *have)))
 		}
 	}
 	return errs
@@ -53,24 +40,26 @@ func (c component) claimField(at *field.Path, name string) *field.Path {
 	return at.Child(c.claimsAt)
 }
 
-// needsNewClaims returns the changes of claim templates that no claim can follow, and what the user can do. They are
-// another storage class, a smaller size, and a size that the storage class does not let a volume grow to. They are
-// refused until a user has asked for new claims in place of the present ones.
-func needsNewClaims(comp component, live *appsv1.StatefulSet, got state.Group) (field.ErrorList, remedy.Remedy) {
-	if live == nil || (desired.Group{Group: comp.Group}).ReplacesAny(got) {
+// needsNewClaims returns the changes of claim templates that claims cannot follow, and what the user can do. They are
+// another storage class, a smaller size, and a size that the storage class does not let a volume grow to. Volumes that
+// come or go, and another path of one, are such changes as well. They are refused until a user has asked for new claims
+// in place of all claims that cannot follow.
+func needsNewClaims(comp component, live, set *appsv1.StatefulSet, got state.Group) (field.ErrorList, remedy.Remedy) {
+	if live == nil {
 		return nil, nil
 	}
 	at := field.NewPath("spec", string(comp.Kind))
-	var errs field.ErrorList
+	errs := otherVolumes(at, comp, OtherVolumes(comp.Kind, live, set), got)
 	for _, want := range comp.claims {
 		have := claimTemplate(live, want.Name)
 		if have == nil {
 			continue
 		}
-		if reason := unresizable(want, have.Spec, got); reason != "" {
+		claims := comp.claimsOf(got, want.Name)
+		if reason := unresizable(want, have.Spec, claims); reason != "" {
 			errs = append(errs, field.Forbidden(comp.claimField(at, want.Name), reason))
 		}
-		if otherClass(have, &want) && !allOfClass(got, want) {
+		if otherClass(have, &want) && !claims.canHaveClass(classOf(want.Spec)) {
 			errs = append(errs, field.Forbidden(at.Child("storageClassName"), fmt.Sprintf(
 				"volume %s has storage class %q, and only a new volume can have class %s", want.Name, storageClass(have.Spec), classOf(want.Spec))))
 		}
@@ -81,41 +70,69 @@ func needsNewClaims(comp component, live *appsv1.StatefulSet, got state.Group) (
 	return errs, remedy.Remedy{remedy.Run("give all members new volumes, one after another, when the spec says so", comp.cluster.Plugin("replace", "--all-of", string(comp.Kind)))}
 }
 
-// allOfClass reports whether members have claims and all of these have the wanted storage class. Then only the
-// StatefulSet is made again, for example where somebody writes the name of the default class into the spec.
-func allOfClass(got state.Group, want corev1.PersistentVolumeClaim) bool {
-	found := false
+// otherVolumes refuses volumes that come or go, or that move to another path, as long as a member that has data with the
+// present ones would start with the new ones. Until the StatefulSet is made again with other volumes, no member has these.
+func otherVolumes(at *field.Path, comp component, differ bool, got state.Group) field.ErrorList {
+	if comp.Kind.Data() == topology.None {
+		return nil
+	}
+	wanted := desired.Group{Group: comp.Group}
 	for _, m := range got.InSet() {
-		for _, c := range m.Claims {
+		if (differ && len(m.Claims) > 0 || !wanted.HasVolumes(m)) && comp.InSpec(m.Ordinal) && !wanted.Replaces(m) {
+			return field.ErrorList{field.Forbidden(at.Child(comp.claimsAt), fmt.Sprintf(
+				"%s has other volumes than the spec asks for, and only a member that is replaced can have these", m.Name))}
+		}
+	}
+	return nil
+}
+
+// claimsOf are the claims of a volume that members have whom the spec wants.
+type claimsOf struct {
+	// stay are the claims for which nobody has asked for new ones.
+	stay []state.Claim
+	// replaced reports whether there are other ones.
+	replaced bool
+}
+
+// claimsOf returns the claims of a volume. Members that leave take theirs along.
+func (c component) claimsOf(got state.Group, template string) claimsOf {
+	var all claimsOf
+	for _, m := range got.InSet() {
+		for _, claim := range m.Claims {
 			switch {
-			case c.Template != want.Name:
-			case c.Class != classOf(want.Spec):
-				return false
-			default:
-				found = true
+			case claim.Template != template || !c.InSpec(m.Ordinal):
+			case c.ReplacesClaim(claim.UID):
+				all.replaced = true
+			case !claim.Terminating:
+				all.stay = append(all.stay, claim)
 			}
 		}
 	}
-	return found
+	return all
+}
+
+// canHaveClass reports whether all claims that stay have the wanted storage class. Without a claim that is replaced,
+// only the StatefulSet is made again then, for example where somebody writes the name of the default class into the spec.
+func (all claimsOf) canHaveClass(class string) bool {
+	other := func(c state.Claim) bool { return c.Class != class }
+	return len(all.stay) > 0 && !slices.ContainsFunc(all.stay, other) || len(all.stay) == 0 && all.replaced
 }
 
 // unresizable returns why a volume cannot get the wanted size, "" if it can or has it. A claim that
-// is larger than wanted is no reason. It was made larger by hand, or a growth was taken back before
-// it was done.
-func unresizable(want corev1.PersistentVolumeClaim, template corev1.PersistentVolumeClaimSpec, got state.Group) string {
+// is larger than wanted is no reason while the template is not. It was made larger by hand, or a growth was taken back
+// before it was done.
+func unresizable(want corev1.PersistentVolumeClaim, template corev1.PersistentVolumeClaimSpec, claims claimsOf) string {
 	have, size := topology.SizeOf(*template.Resources.Requests.Storage()), templateSize(&want)
-	switch {
-	case size == have:
-		return ""
-	case size < have:
-		return fmt.Sprintf("volume %s has %s, and volumes can not shrink to %s", want.Name, have, size)
-	}
-	for _, m := range got.InSet() {
-		for _, c := range m.Claims {
-			if c.Template == want.Name && !c.Marked && !c.Holds(size) && c.Growth == state.NotGrowable {
-				return fmt.Sprintf("claim %s can not grow from %s to %s: %s", c.Name, max(c.Requested, c.Capacity), size, plan.Rigid(c))
-			}
+	for _, c := range claims.stay {
+		switch {
+		case size < have && c.Requested > size:
+			return fmt.Sprintf("volume %s has %s, and volumes can not shrink to %s", want.Name, have, size)
+		case size > have && !c.Marked && !c.Holds(size) && c.Growth == state.NotGrowable:
+			return fmt.Sprintf("claim %s can not grow from %s to %s: %s", c.Name, max(c.Requested, c.Capacity), size, plan.Rigid(c))
 		}
+	}
+	if size < have && !claims.replaced {
+		return fmt.Sprintf("volume %s has %s, and volumes can not shrink to %s", want.Name, have, size)
 	}
 	return ""
 }

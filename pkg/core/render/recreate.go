@@ -1,6 +1,8 @@
 package render
 
 import (
+	"path"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -9,8 +11,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Recreated returns a live StatefulSet, to be created again, with the sizes and the storage classes of the claim
-// templates of wanted. Sizes become smaller only with shrink. Nothing else of the StatefulSet changes, because every pod
+// Recreated returns a live StatefulSet, to be created again, with the sizes and the classes of the claim templates of
+// wanted. Sizes become smaller only with shrink. Nothing else of the StatefulSet changes, because every pod
 // would be restarted if the pod template gave another revision. The partition is closed.
 func Recreated(live, wanted *appsv1.StatefulSet, shrink bool) *appsv1.StatefulSet {
 	from := live.DeepCopy()
@@ -34,20 +36,66 @@ func Recreated(live, wanted *appsv1.StatefulSet, shrink bool) *appsv1.StatefulSe
 		if class := classOf(want.Spec); class != "" {
 			have.Spec.StorageClassName = &class
 		}
+		if otherAttributes(have, want) {
+			have.Spec.VolumeAttributesClassName = want.Spec.VolumeAttributesClassName
+		}
 	}
 	return WithPartition(result, state.OrdinalsOf(result).End())
 }
 
-// TemplatesDiffer reports whether a live StatefulSet has a claim template of another size or storage class than the
-// wanted one. A larger size is no difference without shrink.
+// TemplatesDiffer reports whether a live StatefulSet has a claim template of another size or class than the wanted one. A larger size is no difference without shrink.
 func TemplatesDiffer(live, wanted *appsv1.StatefulSet, shrink bool) bool {
 	for i := range live.Spec.VolumeClaimTemplates {
 		have := &live.Spec.VolumeClaimTemplates[i]
-		if want := claimTemplate(wanted, have.Name); want != nil && (resizes(have, want, shrink) || otherClass(have, want)) {
+		if want := claimTemplate(wanted, have.Name); want != nil && (resizes(have, want, shrink) || otherClass(have, want) || otherAttributes(have, want)) {
 			return true
 		}
 	}
 	return false
+}
+
+// Remade returns a live StatefulSet, to be created again with the volumes of wanted, and with the pod template that mounts
+// these. Pods that are there stay as they are, because the partition is closed.
+func Remade(live, wanted *appsv1.StatefulSet, shrink bool) (*appsv1.StatefulSet, error) {
+	from := live.DeepCopy()
+	from.Spec.VolumeClaimTemplates = nil
+	for _, template := range wanted.Spec.VolumeClaimTemplates {
+		if have := claimTemplate(live, template.Name); have != nil {
+			template = *have
+		}
+		from.Spec.VolumeClaimTemplates = append(from.Spec.VolumeClaimTemplates, *template.DeepCopy())
+	}
+	merged, err := mergeSet(from, wanted)
+	if err != nil {
+		return nil, err
+	}
+	return Recreated(merged, wanted, shrink), nil
+}
+
+// OtherVolumes reports whether a wanted StatefulSet has claim templates that a live one has not, or the other way round.
+// A volume with data of the component that is mounted at another path counts as another one: the data is not where the
+// component looks for it.
+func OtherVolumes(k topology.Kind, live, wanted *appsv1.StatefulSet) bool {
+	for _, c := range wanted.Spec.VolumeClaimTemplates {
+		is, was := MountPath(wanted.Spec.Template.Spec, k, c.Name), MountPath(live.Spec.Template.Spec, k, c.Name)
+		moved := k.Data() != topology.None && (topology.Volume{Path: is}).MovedFrom(was)
+		if claimTemplate(live, c.Name) == nil || moved {
+			return true
+		}
+	}
+	return len(live.Spec.VolumeClaimTemplates) != len(wanted.Spec.VolumeClaimTemplates)
+}
+
+// MountPath returns where the container of a component mounts a volume, "" where it does not.
+func MountPath(pod corev1.PodSpec, k topology.Kind, volume string) string {
+	for _, c := range pod.Containers {
+		for _, m := range c.VolumeMounts {
+			if c.Name == string(k) && m.Name == volume {
+				return path.Clean(m.MountPath)
+			}
+		}
+	}
+	return ""
 }
 
 func claimTemplate(set *appsv1.StatefulSet, name string) *corev1.PersistentVolumeClaim {
@@ -66,6 +114,11 @@ func resizes(have, want *corev1.PersistentVolumeClaim, shrink bool) bool {
 func otherClass(have, want *corev1.PersistentVolumeClaim) bool {
 	class := classOf(want.Spec)
 	return class != "" && class != storageClass(have.Spec)
+}
+
+func otherAttributes(have, want *corev1.PersistentVolumeClaim) bool {
+	is, was := want.Spec.VolumeAttributesClassName, have.Spec.VolumeAttributesClassName
+	return is != nil && (was == nil || *was != *is)
 }
 
 // classOf returns the storage class that a wanted claim asks for, "" for any. With a VolumeAttributesClass, the storage

@@ -67,6 +67,9 @@ func (r projection) component(d description, earlier []description, status *v1al
 	part.SetStatefulSet(set.Status.DeepCopy())
 	d.status.members(r, status)
 	part.SetVolumes(r.volumes(d.kind))
+	if want, _ := r.wanted.Group(d.kind); phase == v1alpha1.NormalPhase && !want.ReplacesAny(r.snap.Groups[d.kind]) {
+		part.SetVolReplaceInProgress(false) // an operator that comes back is not to begin again
+	}
 }
 
 // phase returns "" for a component that is not wanted or does not exist yet. Then the component's

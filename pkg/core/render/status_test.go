@@ -340,3 +340,23 @@ func TestConditionTimes(t *testing.T) {
 		t.Errorf("ready: %v", c)
 	}
 }
+
+// TestVolumesReplaced: the flag with which tidb-operator replaces volumes goes when no member waits for new volumes.
+func TestVolumesReplaced(t *testing.T) {
+	for name, waits := range map[string]bool{"all members have new volumes": false, "a member waits": true} {
+		t.Run(name, func(t *testing.T) {
+			s := healthyScene(t)
+			s.snap.Groups[topology.TiKV].Members[0].Claims = []state.Claim{{UID: "u"}}
+			for i := range s.w.Groups {
+				if s.w.Groups[i].Kind == topology.TiKV && waits {
+					s.w.Groups[i].Replacements = map[string]topology.MemberReplacement{"basic-tikv-0": {Claims: []string{"u"}}}
+				}
+			}
+			old := v1alpha1.TidbClusterStatus{TiKV: v1alpha1.TiKVStatus{VolReplaceInProgress: true}}
+			got := Status(state.Observation{Existing: s.have, Snapshot: s.snap}, s.w, s.plan, old)
+			if got.TiKV.VolReplaceInProgress != waits {
+				t.Errorf("got %t", !waits)
+			}
+		})
+	}
+}

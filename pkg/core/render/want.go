@@ -81,7 +81,7 @@ func wantGroup(
 		return desired.Group{}, RefusedError{}, err
 	}
 	refused := append(config.refused, immutable(comp, set, have)...)
-	claims, help := needsNewClaims(comp, live, snap.Groups[g.Kind])
+	claims, help := needsNewClaims(comp, live, set, snap.Groups[g.Kind])
 	refused = append(refused, claims...)
 	refused = append(refused, unstartable(comp, set)...)
 	refused = append(refused, topology.InvalidSysctls(comp.spec.PodSecurityContext(), field.NewPath("spec", string(g.Kind), "podSecurityContext"))...)
@@ -95,6 +95,7 @@ func wantGroup(
 	}
 	wanted.Spare = wanted.SpareFor(snap.Groups[g.Kind])
 	wanted.PutBack = back
+	wanted.OtherVolumes = live != nil && OtherVolumes(g.Kind, live, set)
 	findings, lacks := changedByOthers(c, g, live, stay)
 	wanted.Notices, wanted.Lacks = append(wanted.Notices, findings...), append(wanted.Lacks, lacks...)
 	if comp.founding == byBootstrapMap {

@@ -82,6 +82,15 @@ func (m Member) HasClaimOf(uids []string) bool {
 	return slices.ContainsFunc(m.Claims, func(c Claim) bool { return slices.Contains(uids, c.UID) })
 }
 
+// ClaimUIDs returns the UIDs of the claims of a member.
+func (m Member) ClaimUIDs() []string {
+	all := make([]string, 0, len(m.Claims))
+	for _, c := range m.Claims {
+		all = append(all, c.UID)
+	}
+	return all
+}
+
 // MarkedClaims returns the claims of a member that a scale-in has marked.
 func (m Member) MarkedClaims() []Claim {
 	var marked []Claim

@@ -101,8 +101,13 @@ type Pod struct {
 	DrainBegun time.Time
 	// Closing reports whether the process of a Pump that runs now was asked to close.
 	Closing bool
+	// VolumesReplaced: tidb-operator has begun to replace the member for new volumes, as an annotation of the pod says.
+	VolumesReplaced bool
 	// Claims are the names of the claims that its StatefulSet makes for it.
-	Claims   []string
+	Claims []string
+	// Mounts says where the component's container mounts the volumes of these claims, by the names of the claim
+	// templates. The path is "" where the container does not mount the volume. Mounts is nil where that is not known.
+	Mounts   map[string]string
 	Identity Identity
 	// Config says whether it runs with the configuration that was written last.
 	Config Config
@@ -138,6 +143,13 @@ type Claim struct {
 	Bound  bool
 	// Requested is the requested size, Capacity the actual one, 0 while it is unknown.
 	Requested, Capacity topology.Size
+	// Attributes is the VolumeAttributesClass that the claim asks for, and Modified the one that its volume has. Both are
+	// "" for none.
+	Attributes, Modified string
+	// Modifying says what Kubernetes reports of a volume that has yet to get its VolumeAttributesClass, "" for nothing.
+	Modifying string
+	// Infeasible: the storage has refused that class.
+	Infeasible bool
 	// Resizing says what a growing volume waits for according to Kubernetes, and Since since when;
 	// empty where Kubernetes says nothing.
 	Resizing string

@@ -210,4 +210,6 @@ func (s Set) Completed() bool {
 type ClaimTemplate struct {
 	Size  topology.Size
 	Class string // "" for the default class
+	// Attributes is the VolumeAttributesClass, "" for none.
+	Attributes string
 }

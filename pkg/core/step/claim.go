@@ -112,6 +112,27 @@ func (s ResizeClaim) String() string {
 	return fmt.Sprintf("grow volume %s from %s to %s", s.Name, s.From, s.Size)
 }
 
+// ModifyClaim asks for another VolumeAttributesClass of a volume, in place.
+type ModifyClaim struct {
+	Component topology.Kind
+	Member    string
+	Name, UID string
+	From      string // the class before, "" for none
+	Class     string
+}
+
+func (ModifyClaim) Action() string { return "ModifyClaim" }
+
+func (s ModifyClaim) Target() (topology.Kind, string) { return s.Component, s.Member }
+
+func (ModifyClaim) Disruptive() bool { return false }
+
+func (ModifyClaim) Quiet() bool { return false }
+
+func (s ModifyClaim) String() string {
+	return fmt.Sprintf("give volume %s VolumeAttributesClass %s", s.Name, s.Class)
+}
+
 func names(claims []Claim) string {
 	var all []string
 	for _, c := range claims {

@@ -209,13 +209,18 @@ func (s DeleteSet) String() string {
 
 // RecreateSet deletes a StatefulSet, but not its pods, and creates it again with other claim
 // templates. Claim templates cannot be changed in place. The rest stays as it is, so that the new
-// StatefulSet adopts the pods and restarts none.
+// StatefulSet adopts the pods and restarts none. Where volumes come or go, the pod template changes as well. The pods
+// that are there keep the old one, because the partition is closed.
 type RecreateSet struct {
 	Component topology.Kind
 	Name      string
 	Basis     Basis
 	Replicas  int // the live ones
 	Object    desired.Object
+	// OtherVolumes: volumes come or go, or move to another path.
+	OtherVolumes bool
+	// Replaced are the UIDs of claims in whose place new ones are made. Only with such claims, templates get smaller.
+	Replaced []string
 }
 
 func (RecreateSet) Action() string { return "RecreateSet" }
@@ -227,5 +232,8 @@ func (RecreateSet) Disruptive() bool { return true }
 func (RecreateSet) Quiet() bool { return false }
 
 func (s RecreateSet) String() string {
+	if s.OtherVolumes {
+		return fmt.Sprintf("recreate StatefulSet %s with other volumes and their mounts, keeping its pods", s.Name)
+	}
 	return fmt.Sprintf("recreate StatefulSet %s with other claim templates, keeping its pods", s.Name)
 }

@@ -116,6 +116,11 @@ type Group struct {
 	// Replacements are the members that were asked to get new volumes by their names, also those that have new ones
 	// since.
 	Replacements map[string]MemberReplacement
+	// ReplacesVolumes: members whose claims cannot become as the spec says are replaced without a request for them. The spec
+	// asks for that (enablePVCReplace), or tidb-operator has begun to (volReplaceInProgress in the status).
+	ReplacesVolumes bool
+	// VolumeSpare: there is one member more while members are replaced for that (spareVolReplaceReplicas).
+	VolumeSpare bool
 	// Held: a rollout restarts Canary of the members, and stops until it is promoted (annotation
 	// kubectl-tidb/canary).
 	Held   bool

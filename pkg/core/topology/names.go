@@ -61,6 +61,10 @@ const AnnotationDeferDeleting = "tidb.pingcap.com/pvc-defer-deleting"
 // region leaders from before a restart. The value is when it began.
 const AnnotationEvictionBegun = "evictLeaderBeginTime"
 
+// AnnotationVolumesReplaced is tidb-operator's mark on the pod of a member that it replaces for new volumes. The value is
+// "true".
+const AnnotationVolumesReplaced = "tidb.pingcap.com/replace-volume"
+
 // AnnotationDrainBegun is tidb-operator's mark on the pod of a capture that it drains. The value is when it
 // began. tidb-operator does not take it off, and skips a drain whose time is over by it.
 const AnnotationDrainBegun = "tidb.pingcap.com/ticdc-graceful-shutdown-begin-time"

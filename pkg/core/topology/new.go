@@ -106,6 +106,9 @@ func group(tc *v1alpha1.TidbCluster, k Kind, spec component) Group {
 		ScaleIn:  atOnce(spec.scale.ScaleInParallelism),
 		Volumes:  volumes(k, spec),
 
+		ReplacesVolumes: isTrue(tc.Spec.EnablePVCReplace) || k.Status(&tc.Status).GetVolReplaceInProgress(),
+		VolumeSpare:     count(spec.spares) > 0,
+
 		MaxFailures: count(spec.failovers),
 	}
 }

@@ -37,7 +37,7 @@ func TestNew(t *testing.T) {
 			},
 			{
 				Kind: TiKV, InPlace: true, Replicas: 3, MaxFailures: 3, Image: "r.example.com:5000/tikv:v8.1.0", Version: "v8.1.0",
-				EvictTimeout: new(10 * time.Minute), FlushesLog: true, MinReady: 30 * time.Second, ScaleOut: 3, ScaleIn: 2,
+				EvictTimeout: new(10 * time.Minute), FlushesLog: true, VolumeSpare: true, MinReady: 30 * time.Second, ScaleOut: 3, ScaleIn: 2,
 				Volumes: []Volume{{Name: "tikv", Size: 1 << 30, Field: "spec.tikv.requests.storage"}},
 			},
 			{Kind: TiDB, Replicas: 2, MaxFailures: 3, Image: "pingcap/tidb:v8.1.0", Version: "v8.1.0", Manual: true, PausesDDL: true, MinReady: 3 * time.Second, ScaleOut: 1, ScaleIn: 1},

@@ -57,3 +57,13 @@ func (o Ordinals) Extended(n int) Ordinals {
 
 // Same reports whether two StatefulSets have pods of the same names. Slots above all ordinals do not count.
 func (o Ordinals) Same(other Ordinals) bool { return slices.Equal(o.All(), other.All()) }
+
+// Within reports whether all ordinals are among other ones.
+func (o Ordinals) Within(other Ordinals) bool {
+	for _, n := range o.All() {
+		if !other.Has(n) {
+			return false
+		}
+	}
+	return true
+}

@@ -50,6 +50,9 @@ func TestOrdinalsExtended(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", name, got, tt.want)
 		}
 	}
+	if a, b := (Ordinals{Count: 2}), (Ordinals{Count: 3, Slots: []int{1}}); a.Within(b) || !a.Within(Ordinals{Count: 2}) || !b.Within(Ordinals{Count: 4}) || b.Within(a) {
+		t.Error("Within is wrong")
+	}
 	if a, b := (Ordinals{Count: 2}), (Ordinals{Count: 2, Slots: []int{4}}); !a.Same(b) {
 		t.Error("a slot above all ordinals makes another StatefulSet")
 	}

@@ -8,7 +8,7 @@ import (
 // Reference is an object that a spec names and that is not created with the cluster. Pods or claims
 // wait until it exists.
 type Reference struct {
-	Kind  string // StorageClass, ConfigMap or Secret
+	Kind  string // StorageClass, VolumeAttributesClass, ConfigMap or Secret
 	Name  string
 	Field *field.Path
 	// Component is the one whose pods or claims need it, "" if all do.
@@ -17,9 +17,10 @@ type Reference struct {
 
 // The kinds of references.
 const (
-	StorageClass = "StorageClass"
-	ConfigMap    = "ConfigMap"
-	Secret       = "Secret"
+	StorageClass          = "StorageClass"
+	VolumeAttributesClass = "VolumeAttributesClass"
+	ConfigMap             = "ConfigMap"
+	Secret                = "Secret"
 )
 
 // References returns the objects that a cluster's members need to start, in the order of the fields
@@ -37,6 +38,7 @@ func References(c Cluster) []Reference {
 		}
 		at := at.Child(string(r.kind))
 		refs = append(refs, part.classes(r.kind, at)...)
+		refs = append(refs, part.attributesClasses(r.kind, at)...)
 		refs = append(refs, part.sources(r.kind, at)...)
 		if r.references != nil {
 			refs = append(refs, r.references(c, at)...)
@@ -66,6 +68,28 @@ func (spec component) classes(k Kind, at *field.Path) []Reference {
 		if v.StorageClassName != nil {
 			refs = append(refs, Reference{StorageClass, *v.StorageClassName, at.Child("storageVolumes").Index(i).Child("storageClassName"), k})
 		}
+	}
+	return refs
+}
+
+// attributesClasses returns the VolumeAttributesClasses of a component's claims.
+func (spec component) attributesClasses(k Kind, at *field.Path) []Reference {
+	var refs []Reference
+	add := func(name *string, at *field.Path) {
+		if name != nil {
+			refs = append(refs, Reference{VolumeAttributesClass, *name, at, k})
+		}
+	}
+	if k.Data() != None || len(spec.volumes) > 0 {
+		add(spec.attributes, at.Child("volumeAttributesClassName"))
+	}
+	for _, d := range spec.disks {
+		if d.class != nil {
+			add(d.attributes, d.at.Child("volumeAttributesClassName"))
+		}
+	}
+	for i, v := range spec.volumes {
+		add(v.VolumeAttributesClassName, at.Child("storageVolumes").Index(i).Child("volumeAttributesClassName"))
 	}
 	return refs
 }

@@ -28,6 +28,7 @@ type component struct {
 	subDir     string // the directory of the data in its volume
 	scale      v1alpha1.ScalePolicy
 	failovers  *int32                  // the maximum number
+	spares     *int32                  // of stores, while volumes are replaced; nil for none
 	configs    []*config.GenericConfig // none where the user gives none
 }
 

@@ -17,7 +17,7 @@ var readTiKV = reading{
 		c := component{
 			ComponentSpec: &kv.ComponentSpec, whole: kv, accessor: tc.BaseTiKVSpec(), image: tc.TiKVImage(), baseImage: &kv.BaseImage,
 			replicas: &kv.Replicas, disks: []disk{{volume: string(TiKV), requests: kv.Requests, at: field.NewPath("spec", "tikv")}}, volumes: kv.StorageVolumes, class: &kv.StorageClassName, attributes: kv.VolumeAttributesClassName,
-			subDir: kv.DataSubDir, scale: kv.ScalePolicy, failovers: kv.MaxFailoverCount,
+			subDir: kv.DataSubDir, scale: kv.ScalePolicy, failovers: kv.MaxFailoverCount, spares: kv.SpareVolReplaceReplicas,
 		}
 		if kv.Config != nil {
 			c.configs = listOf(kv.Config.GenericConfig)

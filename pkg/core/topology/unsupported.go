@@ -30,14 +30,13 @@ func unsupported(tc *v1alpha1.TidbCluster) field.ErrorList {
 	refuse(len(spec.PDAddresses) > 0, apart, "pdAddresses")
 
 	refuse(spec.RecoveryMode, "restoring a cluster from volume snapshots", "recoveryMode")
-	refuse(isTrue(spec.EnablePVCReplace), "replacing volumes", "enablePVCReplace")
 
 	for _, r := range readings {
 		if _, ok := r.spec(tc); ok && r.unsupported != nil {
 			r.unsupported(tc, refuse)
 		}
 	}
-	return append(errs, unfinished(tc)...)
+	return errs
 }
 
 // driven says which components this version drives.
@@ -56,24 +55,6 @@ func enumerate(names []string) string {
 	}
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " and " + names[last]
-}
-
-// unfinished returns errors for operations that an operator has begun and recorded in the status.
-// The operator's extra members are wanted as long as the record exists. It could be wrong to remove
-// these members first, as the replicas of the spec ask for.
-func unfinished(tc *v1alpha1.TidbCluster) field.ErrorList {
-	status, at := tc.Status, field.NewPath("status")
-	var errs field.ErrorList
-	refuse := func(set bool, what string, path ...string) {
-		if set {
-			errs = append(errs, field.Forbidden(at.Child(path[0], path[1:]...), what))
-		}
-	}
-	const volumes = "the operator is replacing volumes; let it finish first"
-	for _, k := range Kinds() {
-		refuse(k.Status(&status).GetVolReplaceInProgress(), volumes, string(k), "volReplaceInProgress")
-	}
-	return errs
 }
 
 func isTrue(b *bool) bool { return b != nil && *b }

@@ -103,13 +103,6 @@ func TestInvalid(t *testing.T) {
 		"malformed slots":   {annotate("tikv.tidb.pingcap.com/delete-slots", "1"), "metadata.annotations[tikv.tidb.pingcap.com/delete-slots]", "list"},
 		"malformed seconds": {annotate("tidb.pingcap.com/tikv-min-ready-seconds", "1m"), "metadata.annotations[tidb.pingcap.com/tikv-min-ready-seconds]", "seconds"},
 		"negative seconds":  {annotate("tidb.pingcap.com/tikv-min-ready-seconds", "-1"), "metadata.annotations[tidb.pingcap.com/tikv-min-ready-seconds]", "seconds"},
-
-		"volumes, PD":               {func(tc *v1alpha1.TidbCluster) { tc.Status.PD.VolReplaceInProgress = true }, "status.pd.volReplaceInProgress", "volumes"},
-		"tikv-11-34: volumes, TiKV": {func(tc *v1alpha1.TidbCluster) { tc.Status.TiKV.VolReplaceInProgress = true }, "status.tikv.volReplaceInProgress", "volumes"},
-		"volumes, TiFlash": {func(tc *v1alpha1.TidbCluster) {
-			tc.Spec.TiFlash, tc.Status.TiFlash.VolReplaceInProgress = &v1alpha1.TiFlashSpec{}, true
-		}, "status.tiflash.volReplaceInProgress", "volumes"},
-		"volumes, TiDB": {func(tc *v1alpha1.TidbCluster) { tc.Status.TiDB.VolReplaceInProgress = true }, "status.tidb.volReplaceInProgress", "volumes"},
 	}
 	for name, tt := range tests {
 		tc := valid()
@@ -126,10 +119,7 @@ func TestNotSupportedYet(t *testing.T) {
 		"spec.cluster":      func(tc *v1alpha1.TidbCluster) { tc.Spec.Cluster = &v1alpha1.TidbClusterRef{Name: "x"} },
 		"spec.pdAddresses":  func(tc *v1alpha1.TidbCluster) { tc.Spec.PDAddresses = []string{"http://x:2379"} },
 		"spec.recoveryMode": func(tc *v1alpha1.TidbCluster) { tc.Spec.RecoveryMode = true },
-		"spec.enablePVCReplace": func(tc *v1alpha1.TidbCluster) {
-			tc.Spec.EnablePVCReplace = yes()
-		},
-		"spec.pd.mode": func(tc *v1alpha1.TidbCluster) { tc.Spec.PD.Mode = "ms" },
+		"spec.pd.mode":      func(tc *v1alpha1.TidbCluster) { tc.Spec.PD.Mode = "ms" },
 	} {
 		tc := valid()
 		edit(tc)

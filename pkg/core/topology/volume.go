@@ -2,6 +2,7 @@ package topology
 
 import (
 	"fmt"
+	"path"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -35,12 +36,39 @@ type Volume struct {
 	Field string
 	// Class is the storage class that the user asks for, "" for any.
 	Class string
+	// Attributes is the VolumeAttributesClass that the user asks for, "" for any.
+	Attributes string
+	// Path is where the pod mounts a volume that the user adds, "" for nowhere. The volumes with the component's data
+	// have none here.
+	Path string
 }
 
 // Excludes reports whether a claim with a storage class and a size can never become like the volume. A claim keeps its
 // class and never becomes smaller.
 func (v Volume) Excludes(class string, size Size) bool {
 	return v.Class != "" && v.Class != class || size > v.Size
+}
+
+// OtherVolumes reports whether members of a component have other volumes than before: one comes or goes, or is mounted
+// at another path.
+func (g Group) OtherVolumes(before Group) bool {
+	for _, v := range g.Volumes {
+		if have, there := before.Volume(v.Name); !there || v.MovedFrom(have.Path) {
+			return true
+		}
+	}
+	return len(g.Volumes) != len(before.Volumes)
+}
+
+// MovedFrom reports whether a pod that mounts the volume at a path would find its data at another one.
+func (v Volume) MovedFrom(path string) bool { return v.Path != "" && path != "" && v.Path != path }
+
+// cleaned returns a path in its shortest form, "" for none.
+func cleaned(p string) string {
+	if p == "" {
+		return ""
+	}
+	return path.Clean(p)
 }
 
 // Volume returns a volume by the name of its claim template.
@@ -59,19 +87,23 @@ func volumes(k Kind, spec component) []Volume {
 	var all []Volume
 	for _, d := range spec.disks {
 		if size, at, ok := d.size(); ok {
-			class := classWith(spec.attributes, fieldValue(spec.class))
+			class, attributes := fieldValue(spec.class), spec.attributes
 			if d.class != nil {
-				class = classWith(d.attributes, *d.class)
+				class, attributes = *d.class, d.attributes
 			}
-			all = append(all, Volume{Name: d.volume, Size: SizeOf(size), Field: at.String(), Class: class})
+			all = append(all, Volume{
+				Name: d.volume, Size: SizeOf(size), Field: at.String(), Class: classWith(attributes, class), Attributes: nameOf(attributes),
+			})
 		}
 	}
 	for i, v := range spec.volumes {
 		if size, err := resource.ParseQuantity(v.StorageSize); err == nil {
+			attributes := ownOr(v.VolumeAttributesClassName, spec.attributes)
 			all = append(all, Volume{
 				Name: string(k) + "-" + v.Name, Size: SizeOf(size),
 				Field: fmt.Sprintf("spec.%s.storageVolumes[%d].storageSize", k, i),
-				Class: classWith(ownOr(v.VolumeAttributesClassName, spec.attributes), ownOr(v.StorageClassName, fieldValue(spec.class))),
+				Class: classWith(attributes, ownOr(v.StorageClassName, fieldValue(spec.class))), Attributes: nameOf(attributes),
+				Path: cleaned(v.MountPath),
 			})
 		}
 	}
@@ -85,6 +117,14 @@ func classWith(attributes, class *string) string {
 		return ""
 	}
 	return *class
+}
+
+// nameOf returns a name, "" for none.
+func nameOf(name *string) string {
+	if name == nil {
+		return ""
+	}
+	return *name
 }
 
 // fieldValue returns the value of a field, nil where there is no field.

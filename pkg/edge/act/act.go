@@ -112,6 +112,8 @@ func (a *Actor) take(ctx context.Context, next step.Step) error {
 		return a.enableRules(ctx)
 	case step.ResizeClaim:
 		return a.resizeClaim(ctx, s)
+	case step.ModifyClaim:
+		return a.modifyClaim(ctx, s)
 	case step.RecreateSet:
 		return a.recreateSet(ctx, s)
 	case step.MarkClaims:

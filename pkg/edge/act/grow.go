@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -58,18 +59,6 @@ func (a *Actor) resizeClaim(ctx context.Context, s step.ResizeClaim) error {
 	return nil
 }
 
-// shrinks reports whether claim templates may become smaller, because the user has asked for new claims.
-func (a *Actor) shrinks(k topology.Kind) bool {
-	g, _ := a.cluster.Group(k)
-	return len(g.Replacements) > 0
-}
-
-// replaces reports whether the user has asked for a new claim in place of this one.
-func (a *Actor) replaces(k topology.Kind, claim *corev1.PersistentVolumeClaim) bool {
-	g, _ := a.cluster.Group(k)
-	return g.ReplacesClaim(string(claim.UID))
-}
-
 func requested(claim *corev1.PersistentVolumeClaim) topology.Size {
 	return topology.SizeOf(*claim.Spec.Resources.Requests.Storage())
 }
@@ -82,6 +71,11 @@ func (a *Actor) recreateSet(ctx context.Context, s step.RecreateSet) error {
 	if !ok {
 		return fmt.Errorf("%s: a %T cannot be created", s, s.Object.Manifest)
 	}
+	if s.OtherVolumes {
+		if err := a.recordTemplate(ctx, step.Apply{Component: s.Component, Object: s.Object}); err != nil {
+			return err
+		}
+	}
 	live, err := a.orphan(ctx, s, wanted)
 	if live == nil || err != nil {
 		return err
@@ -90,8 +84,13 @@ func (a *Actor) recreateSet(ctx context.Context, s step.RecreateSet) error {
 		return err
 	}
 	object := "statefulset " + s.Name
-	_, err = a.kube.AppsV1().StatefulSets(a.cluster.Namespace).Create(ctx, render.Recreated(live, wanted, a.shrinks(s.Component)),
-		metav1.CreateOptions{FieldManager: fieldManager})
+	next := render.Recreated(live, wanted, len(s.Replaced) > 0)
+	if s.OtherVolumes {
+		if next, err = render.Remade(live, wanted, len(s.Replaced) > 0); err != nil {
+			return fmt.Errorf("make %s again: %w", object, err)
+		}
+	}
+	_, err = a.kube.AppsV1().StatefulSets(a.cluster.Namespace).Create(ctx, next, metav1.CreateOptions{FieldManager: fieldManager})
 	switch {
 	case apierrors.IsAlreadyExists(err):
 		return stale(object, "exists now")
@@ -117,7 +116,8 @@ func (a *Actor) orphan(ctx context.Context, s step.RecreateSet, wanted *appsv1.S
 		if err := a.ours(object, live); err != nil {
 			return false, err
 		}
-		if done = !render.TemplatesDiffer(live, wanted, a.shrinks(s.Component)); done {
+		others := s.OtherVolumes && render.OtherVolumes(s.Component, live, wanted)
+		if done = !others && !render.TemplatesDiffer(live, wanted, len(s.Replaced) > 0); done {
 			return false, nil
 		}
 		if err := sameSpec(object, live, s.Basis); err != nil {
@@ -138,7 +138,7 @@ func (a *Actor) orphan(ctx context.Context, s step.RecreateSet, wanted *appsv1.S
 // the size in the new StatefulSet.
 func (a *Actor) replaceable(ctx context.Context, s step.RecreateSet, live, wanted *appsv1.StatefulSet) error {
 	object := "statefulset " + s.Name
-	rolls := live.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType
+	rolls := live.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType && !s.OtherVolumes
 	switch {
 	case replicas(live) != s.Replicas:
 		return stale(object, "has %s, not %d any more", count(replicas(live)), s.Replicas)
@@ -153,7 +153,7 @@ func (a *Actor) replaceable(ctx context.Context, s step.RecreateSet, live, wante
 			if err != nil {
 				return err
 			}
-			if claim == nil || claim.DeletionTimestamp != nil || a.replaces(s.Component, claim) {
+			if claim == nil || claim.DeletionTimestamp != nil || slices.Contains(s.Replaced, string(claim.UID)) {
 				continue // the next claim of that name has the new size
 			}
 			size := topology.SizeOf(*template.Spec.Resources.Requests.Storage())

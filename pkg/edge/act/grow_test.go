@@ -128,6 +128,31 @@ func TestRecreateSet(t *testing.T) {
 	}
 }
 
+// TestRecreateSetWithOtherVolumes: the pod template comes with the claim templates whose volumes it mounts, also during a
+// rollout.
+func TestRecreateSetWithOtherVolumes(t *testing.T) {
+	live, wanted := sizedSet("10Gi", "10Gi")
+	live.Status.CurrentRevision = "old"
+	added := *sized(0, "1Gi", "1Gi")
+	added.Name = "tikv-wal"
+	wanted.Spec.VolumeClaimTemplates = append(wanted.Spec.VolumeClaimTemplates, added)
+	wanted.Spec.Template.Spec.Containers = []corev1.Container{{Name: "tikv", VolumeMounts: []corev1.VolumeMount{{Name: "tikv-wal", MountPath: "/wal"}}}}
+	s := recreated(wanted)
+	w := newFixture(t, live, sized(0, "10Gi", "10Gi"), pod(topology.TiKV, 0), pod(topology.TiKV, 1))
+	w.do(t, s)
+	w.unchanged(t)
+	s.OtherVolumes = true
+	w.do(t, s)
+	got := liveSet(t, w, topology.TiKV)
+	if len(got.Spec.VolumeClaimTemplates) != 2 || render.MountPath(got.Spec.Template.Spec, topology.TiKV, "tikv-wal") != "/wal" || render.Partition(got) != 2 {
+		t.Errorf("recreated as %+v", got.Spec)
+	}
+	w.kube.ClearActions()
+	s.Basis.UID = string(got.UID)
+	w.do(t, s)
+	w.unchanged(t)
+}
+
 // A claim that is being deleted is not resized: the claim that replaces it has the wanted size.
 func TestRecreateSetWhileAClaimIsGoing(t *testing.T) {
 	live, wanted := sizedSet("10Gi", "20Gi")

@@ -72,6 +72,7 @@ func podState(k topology.Kind, p *corev1.Pod) *state.Pod {
 		Since:       p.CreationTimestamp.Time,
 		Node:        p.Spec.NodeName,
 		Claims:      ownClaims(p),
+		Mounts:      ownMounts(k, p),
 		Identity:    identity(p),
 		Made:        p.CreationTimestamp.Time,
 		Controller:  otherController(p),
@@ -91,6 +92,7 @@ func podState(k topology.Kind, p *corev1.Pod) *state.Pod {
 	}
 	// A value that cannot be parsed counts as none.
 	out.EvictionBegun, _ = time.Parse(time.RFC3339, p.Annotations[topology.AnnotationEvictionBegun])
+	out.VolumesReplaced = p.Annotations[topology.AnnotationVolumesReplaced] == "true"
 	out.DrainBegun = drainBegun(p.Annotations[topology.AnnotationDrainBegun])
 	if out.Terminating {
 		out.Since, out.Finalizers = deletionAsked(p), p.Finalizers
@@ -133,6 +135,16 @@ func ownClaims(p *corev1.Pod) []string {
 		}
 	}
 	return names
+}
+
+// ownMounts returns where the component's container mounts the volumes of these claims, by the names of their templates.
+func ownMounts(k topology.Kind, p *corev1.Pod) map[string]string {
+	all := map[string]string{}
+	for _, claim := range ownClaims(p) {
+		name := strings.TrimSuffix(claim, "-"+p.Name)
+		all[name] = render.MountPath(p.Spec, k, name)
+	}
+	return all
 }
 
 // clockBehind returns how far the clock of a pod's host is behind the clock of the API server, by the pod. The pod's

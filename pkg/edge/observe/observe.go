@@ -176,6 +176,7 @@ func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source)
 	o.readNodes(ctx, c, &snap)
 	lost := o.readLostVolumes(ctx, seen.bound, &snap)
 	snap.Gaps = slices.Concat(book.Gaps, o.extras.gaps(), base.gaps, lost)
+	c = desired.WithVolumesReplaced(c, snap.Groups)
 	return state.Observation{Cluster: c, Existing: seen.existing, Snapshot: snap}, nil
 }
 

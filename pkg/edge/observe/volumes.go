@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,6 +24,10 @@ func claimState(claim *corev1.PersistentVolumeClaim, template string) state.Clai
 		Requested: topology.SizeOf(*claim.Spec.Resources.Requests.Storage()),
 		Capacity:  topology.SizeOf(*claim.Status.Capacity.Storage()),
 	}
+	out.Attributes, out.Modified = attributesOf(claim.Spec.VolumeAttributesClassName), attributesOf(claim.Status.CurrentVolumeAttributesClassName)
+	if out.Attributes != out.Modified {
+		out.Modifying, out.Infeasible = modifying(claim.Status)
+	}
 	if out.Class == "" {
 		out.Growth = state.NotGrowable
 	}
@@ -39,6 +44,28 @@ func className(claim *corev1.PersistentVolumeClaim) string {
 		return *name
 	}
 	return claim.Annotations[corev1.BetaStorageClassAnnotation]
+}
+
+func attributesOf(name *string) string {
+	if name == nil {
+		return ""
+	}
+	return *name
+}
+
+// modifying returns what a volume waits for that is to get another VolumeAttributesClass, and reports whether the storage
+// has refused the class.
+func modifying(status corev1.PersistentVolumeClaimStatus) (words string, infeasible bool) {
+	if m := status.ModifyVolumeStatus; m != nil {
+		infeasible = m.Status == corev1.PersistentVolumeClaimModifyVolumeInfeasible
+		words = fmt.Sprintf("Kubernetes reports %s for class %s", m.Status, m.TargetVolumeAttributesClassName)
+	}
+	for _, c := range status.Conditions {
+		if c.Type == corev1.PersistentVolumeClaimVolumeModifyVolumeError && c.Status == corev1.ConditionTrue {
+			words = join(words, c.Message)
+		}
+	}
+	return words, infeasible
 }
 
 // resizing returns what a growing volume waits for; "" for a condition about
@@ -107,6 +134,7 @@ func claimTemplates(templates []corev1.PersistentVolumeClaim) map[string]state.C
 		if t.Spec.StorageClassName != nil {
 			have.Class = *t.Spec.StorageClassName
 		}
+		have.Attributes = attributesOf(t.Spec.VolumeAttributesClassName)
 		all[t.Name] = have
 	}
 	return all

@@ -105,6 +105,7 @@ var rights = []Right{
 	{Editor, Namespace, apps, "controllerrevisions", []string{"get"}, "showing a way back from a rollout that fails", "none is shown"},
 	{Editor, Everywhere, clusters, "backups", []string{"list"}, "`upgrade --require-backup-newer-than`, for Backups in another namespace than their cluster", "those Backups do not count"},
 	{Editor, Everywhere, "", "persistentvolumes", []string{"list"}, "whether there are volumes of a class that does not exist", "where there are none, there is a warning in place of a refusal"},
+	{Editor, Everywhere, storage, "volumeattributesclasses", []string{"get"}, "whether a VolumeAttributesClass exists that is asked for", "a missing one is found after the change is written"},
 	{Editor, Everywhere, storage, "storageclasses", []string{"list"}, "naming those that exist, where the one that is asked for does not", "they are not named"},
 
 	{Maintainer, Everywhere, "", "nodes", []string{"patch"}, "cordoning a node, and the record of its maintenance", "`maintenance` is refused"},

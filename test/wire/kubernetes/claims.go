@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -50,6 +51,7 @@ func (b *Bridge) showClaims(k topology.Kind) {
 		}
 		if !found {
 			claim = b.newClaim(k, c)
+			b.showAdded(k, claim, c.NoNode)
 		}
 		if b.isDone(c.UID, c, claim) {
 			continue
@@ -94,6 +96,26 @@ func (b *Bridge) newClaim(k topology.Kind, c sim.ShownClaim) *corev1.PersistentV
 		Phase: corev1.ClaimBound, AccessModes: claim.Spec.AccessModes, Capacity: storage(c.Capacity),
 	}
 	return claim
+}
+
+// showAdded writes the claims of volumes that the user adds to a component, for the member that gets a claim for its data.
+// The model knows only that claim. The other ones are there as long as that claim is.
+func (b *Bridge) showAdded(k topology.Kind, data *corev1.PersistentVolumeClaim, noNode bool) {
+	set, ok := get[*appsv1.StatefulSet](b, sets, b.cluster.SetName(k))
+	if !ok {
+		return
+	}
+	member := strings.TrimPrefix(data.Name, k.DataVolume()+"-")
+	for _, t := range set.Spec.VolumeClaimTemplates {
+		if t.Name == k.DataVolume() {
+			continue
+		}
+		claim := data.DeepCopy()
+		claim.Name, claim.UID = t.Name+"-"+member, data.UID+types.UID("-"+t.Name)
+		claim.Spec.Resources, claim.Status.Capacity = t.Spec.Resources, t.Spec.Resources.Requests
+		claim.Spec.VolumeName = volumeName(claim)
+		b.showVolume(b.api.Put(claims, claim).(*corev1.PersistentVolumeClaim), noNode)
+	}
 }
 
 // claimAs returns a claim as it is by the model. What clients have written stays.
@@ -161,6 +183,11 @@ func (b *Bridge) removeClaim(claim *corev1.PersistentVolumeClaim) {
 	delete(b.claims, string(claim.UID))
 	delete(b.done, string(claim.UID))
 	b.api.Remove(claims, Namespace, claim.Name)
+	for _, added := range list[*corev1.PersistentVolumeClaim](b, claims) {
+		if strings.HasPrefix(string(added.UID), string(claim.UID)+"-") {
+			b.removeClaim(added)
+		}
+	}
 	volume, there := b.api.Get(volumes, "", volumeName(claim)).(*corev1.PersistentVolume)
 	switch {
 	case !there:

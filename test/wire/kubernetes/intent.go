@@ -17,6 +17,25 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
 
+// claimed returns the members of a cluster with the claims that have their data.
+func (b *Bridge) claimed(c topology.Cluster) map[topology.Kind]state.Group {
+	all := map[topology.Kind]state.Group{}
+	for _, g := range c.Groups {
+		got := state.Group{Set: state.Set{Replicas: g.Replicas}}
+		for n := range g.Replicas {
+			m := state.Member{Kind: g.Kind, Ordinal: n, Name: c.PodName(g.Kind, n)}
+			if claim, there := get[*corev1.PersistentVolumeClaim](b, claims, g.Kind.DataVolume()+"-"+m.Name); there {
+				m.Claims = []state.Claim{{
+					UID: string(claim.UID), Template: g.Kind.DataVolume(), Class: *claim.Spec.StorageClassName, Requested: topology.Size(sizeOf(claim)) * gi,
+				}}
+			}
+			got.Members = append(got.Members, m)
+		}
+		all[g.Kind] = got
+	}
+	return all
+}
+
 // writtenIntent tells the model what the user wants, as the TidbCluster says.
 func (b *Bridge) writtenIntent() {
 	u, there := get[*unstructured.Unstructured](b, tidbClusters, Name)
@@ -29,7 +48,7 @@ func (b *Bridge) writtenIntent() {
 	}
 	c := topology.New(tc)
 	b.cluster.Reclaims = c.Reclaims
-	b.model.AskCluster(c)
+	b.model.AskCluster(desired.WithVolumesReplaced(c, b.claimed(c)))
 	b.wantTemplates(c)
 	for _, g := range c.Groups {
 		asked := sim.Asked{

@@ -1,0 +1,72 @@
+package desired
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// WithVolumesReplaced returns a cluster in which members are named whose claims cannot become as the spec says, for the
+// components that replace volumes without a request. It follows from the claims that there are, so that it ends with
+// these. A member that tidb-operator has begun to replace is named as well. As with tidb-operator, a claim that is larger
+// than the spec asks for is one of these claims, also where somebody has made it larger by hand.
+func WithVolumesReplaced(c topology.Cluster, groups map[topology.Kind]state.Group) topology.Cluster {
+	c.Groups = slices.Clone(c.Groups)
+	for i := range c.Groups {
+		g, got := Group{Group: c.Groups[i]}, groups[c.Groups[i].Kind]
+		all := maps.Clone(g.Replacements)
+		for _, m := range got.InSet() {
+			begun := m.Pod != nil && m.Pod.VolumesReplaced
+			switch {
+			case !g.ReplacesVolumes || g.Kind.Data() == topology.None || !g.InSpec(m.Ordinal) || len(m.Claims) == 0:
+			case !g.Replaces(m) && (begun || g.NeedsNewClaims(got, m) || slices.ContainsFunc(m.Claims, g.isLarger)):
+				if all == nil {
+					all = map[string]topology.MemberReplacement{}
+				}
+				all[m.Name] = topology.MemberReplacement{Claims: m.ClaimUIDs(), Spare: g.VolumeSpare}
+			}
+		}
+		c.Groups[i].Replacements = all
+	}
+	return c
+}
+
+// isLarger reports whether a claim is larger than the spec asks for.
+func (g Group) isLarger(c state.Claim) bool {
+	v, ok := g.Volume(c.Template)
+	return ok && c.Requested > v.Size
+}
+
+// NeedsNewClaims reports whether a member has a claim that can never become as the spec says. Only a new claim can have
+// another storage class, or a smaller size than the claim templates that there are. Only a new claim can be larger where
+// the storage class lets no volume grow. A pod with other volumes than the spec asks for needs new claims as well.
+func (g Group) NeedsNewClaims(got state.Group, m state.Member) bool {
+	return !g.HasVolumes(m) || slices.ContainsFunc(m.Claims, func(c state.Claim) bool {
+		v, ok := g.Volume(c.Template)
+		switch {
+		case !ok:
+			return false
+		case v.Excludes(c.Class, 0):
+			return true
+		case c.Growth == state.NotGrowable && !c.Holds(v.Size):
+			return true
+		}
+		return got.Set.Volumes[c.Template].Size > v.Size && c.Requested > v.Size
+	})
+}
+
+// HasVolumes reports whether the pod of a member has the volumes that are wanted, at the paths that are wanted. It is true
+// where that is not known.
+func (g Group) HasVolumes(m state.Member) bool {
+	if m.Pod == nil || m.Pod.Mounts == nil {
+		return true
+	}
+	for _, v := range g.Volumes {
+		if path, has := m.Pod.Mounts[v.Name]; !has || v.MovedFrom(path) {
+			return false
+		}
+	}
+	return len(m.Pod.Mounts) == len(g.Volumes)
+}

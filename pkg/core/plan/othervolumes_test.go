@@ -1,0 +1,60 @@
+package plan_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
+)
+
+// otherVolumes gives stores a volume more, which no pod mounts yet. All of them are to be replaced for it.
+func otherVolumes(c *plantest.Cluster) {
+	c.Volumes(tikv, 10*gi, 10*gi)
+	g := c.Want(tikv)
+	g.Volumes = append(g.Volumes, topology.Volume{Name: "tikv-wal", Size: gi, Path: "/wal"})
+	g.OtherVolumes, g.Set.Drift = true, desired.Differs
+	for i := range c.Seen.Groups[tikv].Members {
+		m := &c.Seen.Groups[tikv].Members[i]
+		m.Pod.Mounts = map[string]string{"tikv": "/var/lib/tikv"}
+		replaced(c, m.Name)
+	}
+}
+
+// remade is otherVolumes after the StatefulSet was made again. No pod has its revision yet.
+func remade(c *plantest.Cluster) {
+	otherVolumes(c)
+	g := c.Want(tikv)
+	g.OtherVolumes, g.Set.Drift = false, desired.None
+	c.Set(tikv, func(s *state.Set) {
+		s.Volumes["tikv-wal"] = state.ClaimTemplate{Size: gi}
+		s.UpdateRevision, s.CurrentRevision = "v2", "v2"
+	})
+}
+
+// TestOtherVolumes: volumes that come or go are there only for members that are replaced. The pod template that mounts them
+// comes together with their claim templates, and no rollout gives it to a member with its old data.
+func TestOtherVolumes(t *testing.T) {
+	plantest.Waits(t, "othervolumes", []plantest.Case{
+		{Name: "the StatefulSet is made again", Cluster: with(otherVolumes)},
+		{Name: "the configuration is written first", Cluster: with(otherVolumes, func(c *plantest.Cluster) {
+			c.Want(tikv).Config = []desired.Object{{Kind: "ConfigMap", Name: "t-tikv", Drift: desired.Missing}}
+		})},
+		{Name: "not while a rollout of an earlier component is under way", Cluster: with(otherVolumes, func(c *plantest.Cluster) { c.Roll(pd) })},
+		{Name: "a rollout under way ends, because the members are replaced", Cluster: with(otherVolumes, func(c *plantest.Cluster) { c.Roll(tikv).Rolled(tikv, 3) })},
+		{Name: "not while a pod is made", Cluster: with(otherVolumes, func(c *plantest.Cluster) { c.Member("t-tikv-2").Pod = nil })},
+		{Name: "one more member at the same time", Cluster: with(otherVolumes, func(c *plantest.Cluster) { c.Want(tikv).Replicas = 5 })},
+		{Name: "then one member is replaced after another", Cluster: with(remade)},
+		{Name: "a store whose pod was lost, and that does not serve with the new volumes, comes first", Cluster: with(remade, func(c *plantest.Cluster) {
+			c.Down(time.Minute, "t-tikv-1")
+			m := c.Member("t-tikv-1")
+			m.Pod.Revision, m.Pod.Mounts = "v2", map[string]string{"tikv": "/var/lib/tikv", "tikv-wal": "/wal"}
+		})},
+		{Name: "a store with its old pod is down, and no restart gives it the new volumes", Cluster: with(remade, func(c *plantest.Cluster) {
+			c.Down(time.Hour, "t-tikv-1")
+		})},
+		{Name: "nothing restarts a member that nobody has named", Cluster: with(remade, func(c *plantest.Cluster) { c.Want(tikv).Replacements = nil })},
+	})
+}
