@@ -30,6 +30,8 @@ type LastChange struct {
 	// change has left the canary as it was. Of another canary a rollback would promote what is still
 	// being watched.
 	Canary *string `json:"canary,omitempty"`
+	// Slots are the slots before the change, for the components with changed slots.
+	Slots map[Kind][]int `json:"slots,omitempty"`
 }
 
 // String names the change, and its time.

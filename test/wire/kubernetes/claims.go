@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -69,7 +68,7 @@ func (b *Bridge) showClaims(k topology.Kind) {
 // newClaim returns a claim as the StatefulSet controller makes it, of the template that there is.
 func (b *Bridge) newClaim(k topology.Kind, c sim.ShownClaim) *corev1.PersistentVolumeClaim {
 	claim := &corev1.PersistentVolumeClaim{}
-	if set, ok := get[*appsv1.StatefulSet](b, sets, b.cluster.SetName(k)); ok {
+	if set, ok := b.set(k); ok {
 		for _, t := range set.Spec.VolumeClaimTemplates {
 			if t.Name == k.DataVolume() {
 				claim = t.DeepCopy()
