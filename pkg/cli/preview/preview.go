@@ -102,14 +102,7 @@ func (p Preview) change(g desired.Group) (change, bool) {
 			c.Replaced++
 		}
 	}
-	if p.Wanted.Cluster.Advanced {
-		for _, m := range got.InSet() {
-			if !g.Has(m.Ordinal) {
-				c.Leaves = append(c.Leaves, m.Name)
-			}
-		}
-	}
-	c.Batches = p.batches(g, got)
+	c.Leaves, c.Batches = p.leaves(g, got), p.batches(g, got)
 	if g.Held {
 		c.Promoted = min(c.Restarts, max(g.Size()-g.Canary, 1))
 	}
@@ -125,6 +118,17 @@ func (p Preview) change(g desired.Group) (change, bool) {
 		}
 	}
 	return c, c.To != "" || c.Has != c.Wants || len(c.Volumes)+len(c.Leaves) > 0 || c.Restarts+c.Replaced > 0 || c.Effect != ""
+}
+
+// leaves returns the names of the members that leave, none where these are the highest ordinals.
+func (p Preview) leaves(g desired.Group, got state.Group) []string {
+	var all []string
+	for _, m := range got.InSet() {
+		if p.Wanted.Cluster.Advanced && !g.Has(m.Ordinal) {
+			all = append(all, m.Name)
+		}
+	}
+	return all
 }
 
 // batches returns the names of the members that restart, batch by batch; nil where they restart one at a time.

@@ -34,12 +34,8 @@ func New(f *factory.Factory) *cobra.Command {
 	return command(f, func(ctx context.Context, o options) error { return run(ctx, f, o) })
 }
 
-func command(f *factory.Factory, run func(context.Context, options) error) *cobra.Command {
-	var o options
-	cmd := &cobra.Command{
-		Use:   "scale NAME (COMPONENT=N... [--remove MEMBER...] | --cancel)",
-		Short: "Scale PD, TiKV, TiFlash, TiDB, TiProxy, TiCDC or Pump",
-		Long: `Scale PD, TiKV, TiFlash, TiDB, TiProxy, TiCDC or Pump, one member at a time.
+// long is the help of the command.
+const long = `Scale PD, TiKV, TiFlash, TiDB, TiProxy, TiCDC or Pump, one member at a time.
 COMPONENT is pd, tikv, tiflash, tidb, tiproxy, ticdc or pump.
 
 A PD member hands its leadership over and leaves PD before its pod goes. A TiKV
@@ -65,7 +61,14 @@ the same, a new member comes first.
 
 With --cancel a scale that is under way is taken back: members that were added leave,
 and those that were about to leave stay. It is refused if the change that is under way
-is another one; "abort" takes back any.`,
+is another one; "abort" takes back any.`
+
+func command(f *factory.Factory, run func(context.Context, options) error) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "scale NAME (COMPONENT=N... [--remove MEMBER...] | --cancel)",
+		Short: "Scale PD, TiKV, TiFlash, TiDB, TiProxy, TiCDC or Pump",
+		Long: long,
 		Example: `  kubectl tidb scale basic tikv=4
 
   # Several components at once

@@ -114,7 +114,7 @@ func mergeSet(live, wanted *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
 	spec.UpdateStrategy = *wanted.Spec.UpdateStrategy.DeepCopy()
 	if rolling := spec.UpdateStrategy.RollingUpdate; rolling != nil {
 		// Closed for as many pods as there are or will be.
-		if now := closed(live); rolling.Partition == nil || *rolling.Partition < now {
+		if now := closedPartition(live); rolling.Partition == nil || *rolling.Partition < now {
 			rolling.Partition = &now
 		}
 	}

@@ -104,7 +104,7 @@ func asApplied(live *appsv1.StatefulSet, record map[string]putBack) *appsv1.Stat
 		set.APIVersion = appsv1.SchemeGroupVersion.String()
 	}
 	set.Spec.Template = applied.Template
-	set.Spec.UpdateStrategy = updateStrategy(strategyType(applied) == appsv1.OnDeleteStatefulSetStrategyType, closed(live))
+	set.Spec.UpdateStrategy = updateStrategy(strategyType(applied) == appsv1.OnDeleteStatefulSetStrategyType, closedPartition(live))
 	text, err := json.Marshal(record)
 	if err != nil {
 		panic("render: encode a record: " + err.Error())

@@ -16,16 +16,16 @@ func Resized(live *appsv1.StatefulSet, replicas int, slots []int) *appsv1.Statef
 	if state.IsAdvanced(live.APIVersion) {
 		setSlots(result, slots)
 	}
-	if p := partition(live); p != nil && *p >= closed(live) {
-		end := closed(result)
+	if p := partition(live); p != nil && *p >= closedPartition(live) {
+		end := closedPartition(result)
 		result.Spec.UpdateStrategy.RollingUpdate.Partition = &end
 	}
 	return recorded(result)
 }
 
-// closed returns the partition that keeps all pods of a StatefulSet as they are. It counts from the ordinal of the first
-// pod.
-func closed(set *appsv1.StatefulSet) int32 {
+// closedPartition returns the partition that keeps all pods of a StatefulSet as they are. It counts from the first
+// ordinal.
+func closedPartition(set *appsv1.StatefulSet) int32 {
 	ordinals := state.OrdinalsOf(set)
 	return int32(ordinals.End() - ordinals.Start)
 }

@@ -25,7 +25,7 @@ func slotted(text string) func(*v1alpha1.TidbCluster) {
 // advanced has the StatefulSets of a cluster as a tidb-operator with the feature gate AdvancedStatefulSet has them.
 func advanced(c topology.Cluster, have state.Existing) topology.Cluster {
 	for _, set := range have.Sets {
-		set.TypeMeta.APIVersion = "apps.pingcap.com/v1"
+		set.APIVersion = "apps.pingcap.com/v1"
 	}
 	return c.Numbered(true, func(topology.Kind) int { return 0 })
 }
