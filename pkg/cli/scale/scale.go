@@ -68,7 +68,7 @@ func command(f *factory.Factory, run func(context.Context, options) error) *cobr
 	cmd := &cobra.Command{
 		Use:   "scale NAME (COMPONENT=N... [--remove MEMBER...] | --cancel)",
 		Short: "Scale PD, TiKV, TiFlash, TiDB, TiProxy, TiCDC or Pump",
-		Long: long,
+		Long:  long,
 		Example: `  kubectl tidb scale basic tikv=4
 
   # Several components at once
