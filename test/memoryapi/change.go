@@ -124,9 +124,8 @@ func patched(kind types.PatchType, now, patch []byte, obj runtime.Object) ([]byt
 // settle leaves to an object what a write may not change, its status or everything else, and reports
 // whether what is wanted has changed.
 func (r request) settle(have, next runtime.Object) bool {
-	if _, custom := next.(*unstructured.Unstructured); custom { // the definition has no status of its own
-		a, b := content(have), content(next)
-		return !reflect.DeepEqual(a, b)
+	if custom, is := next.(*unstructured.Unstructured); is {
+		return r.settleCustom(have.(*unstructured.Unstructured), custom)
 	}
 	before, after := reflect.ValueOf(have).Elem(), reflect.ValueOf(next).Elem()
 	status := after.FieldByName("Status")
@@ -144,12 +143,27 @@ func (r request) settle(have, next runtime.Object) bool {
 	return spec.IsValid() && !reflect.DeepEqual(spec.Interface(), before.FieldByName("Spec").Interface())
 }
 
-// content is all of an object but its metadata.
-func content(obj runtime.Object) map[string]any {
-	u, ok := obj.(*unstructured.Unstructured)
-	if !ok {
-		return nil
+// settleCustom is settle for an object of a definition. Only the definition of TidbCluster has no status of its own.
+func (r request) settleCustom(have, next *unstructured.Unstructured) bool {
+	const status = "status"
+	if r.resource == "tidbclusters" {
+		return !reflect.DeepEqual(content(have), content(next))
 	}
+	if r.subresource == status {
+		written := next.Object[status]
+		next.Object = maps.Clone(have.Object)
+		next.Object[status] = written
+		return false
+	}
+	delete(next.Object, status)
+	if kept, has := have.Object[status]; has {
+		next.Object[status] = kept
+	}
+	return !reflect.DeepEqual(content(have), content(next))
+}
+
+// content is all of an object but its metadata.
+func content(u *unstructured.Unstructured) map[string]any {
 	all := maps.Clone(u.Object)
 	delete(all, "metadata")
 	return all

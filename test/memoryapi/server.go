@@ -36,7 +36,8 @@ var kinds = map[string]string{
 type Server struct {
 	store    store
 	requests atomic.Int64
-	managers *managers // nil: it is not recorded who has written what
+	advanced atomic.Bool // AdvancedStatefulSets of tidb-operator are known
+	managers *managers   // nil: it is not recorded who has written what
 	connect  Connect
 }
 
@@ -101,7 +102,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Get("watch") == "" {
 		s.requests.Add(1)
 	}
-	if answered(w, r) {
+	if s.answered(w, r) {
 		return
 	}
 	q, ok := parse(r)

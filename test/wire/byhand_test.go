@@ -12,10 +12,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/wire/kubernetes"
 )
 
-var (
-	statefulSets = schema.GroupResource{Group: "apps", Resource: "statefulsets"}
-	tidbClusters = schema.GroupResource{Group: "pingcap.com", Resource: "tidbclusters"}
-)
+var tidbClusters = schema.GroupResource{Group: "pingcap.com", Resource: "tidbclusters"}
 
 // changeSet is a person who changes the StatefulSet of a component with kubectl.
 func (w *World) changeSet(k topology.Kind, change func(*appsv1.StatefulSet)) {
@@ -31,7 +28,7 @@ func (w *World) editSet(k topology.Kind, change func(*appsv1.StatefulSet)) *apps
 	next := w.set(k).DeepCopy()
 	change(next)
 	next.Generation++
-	w.api.PutBy("kubectl-edit", statefulSets, next)
+	w.kube.PutSet("kubectl-edit", next)
 	return next
 }
 
@@ -73,5 +70,6 @@ func (w *World) written() {
 
 // set returns the StatefulSet of a component.
 func (w *World) set(k topology.Kind) *appsv1.StatefulSet {
-	return w.api.Get(statefulSets, kubernetes.Namespace, w.cluster.SetName(k)).(*appsv1.StatefulSet)
+	set, _ := w.kube.Set(k)
+	return set
 }

@@ -59,6 +59,9 @@ func runSeed(t *testing.T, seed uint64) {
 		if *badly {
 			faults = underway(seed)
 		}
+		if rand.New(rand.NewPCG(seed, 27)).IntN(8) == 0 {
+			w.advanced = true
+		}
 		rng := rand.New(rand.NewPCG(seed, 24))
 		faults.Behind, faults.Asleep = pick(rng, 0, .05), pick(rng, 0, 0, .01, .03)
 		play(t, w, all, faults)
@@ -68,6 +71,9 @@ func runSeed(t *testing.T, seed uint64) {
 // play creates a cluster, and does something to it while things fail.
 func play(t *testing.T, w *World, all []operation, faults Faults) {
 	w.create(t)
+	if w.advanced {
+		w.kube.Migrate()
+	}
 	w.Model.BeginFaults()
 	w.Faults = faults
 	for _, op := range all {

@@ -54,6 +54,7 @@ type World struct {
 	cut        map[member]bool
 	cluster    topology.Cluster
 	encrypted  bool // members speak TLS
+	advanced   bool // the StatefulSets are AdvancedStatefulSets
 	// distrusting are members that accept no certificate of a client, as with an authority that is not theirs.
 	distrusting []member
 	requests    []Request

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // Differences returns how a spec becomes another one, field by field, as text for a person.
@@ -40,7 +42,7 @@ func touched(path string, paths []string) bool {
 	})
 }
 
-// fields returns the values of a spec by their paths. A list is one value.
+// fields returns the values of a spec by their paths, and the slots, which count as a part of it. A list is one value.
 func fields(tc *v1alpha1.TidbCluster) map[string]any {
 	all := map[string]any{}
 	if tc == nil {
@@ -55,6 +57,11 @@ func fields(tc *v1alpha1.TidbCluster) map[string]any {
 		return all // cannot happen, since it was decoded from JSON
 	}
 	flatten("spec", spec, all)
+	for _, k := range topology.Kinds() {
+		if slots := topology.SlotsAsked(tc, k); len(slots) > 0 {
+			all["metadata.annotations."+topology.SlotsAnnotation(k)] = topology.SlotsText(slots)
+		}
+	}
 	return all
 }
 

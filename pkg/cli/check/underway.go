@@ -69,7 +69,7 @@ func scaling(before map[topology.Kind]int, w desired.State, snap state.Snapshot)
 		was, changed := before[g.Kind]
 		got := snap.Groups[g.Kind]
 		waits := func(m state.Member) bool { return !g.Ordinals().Resized(was).Has(m.Ordinal) && !m.Up() }
-		if changed && (got.Set.Replicas != g.Size() || slices.ContainsFunc(got.InSet(), waits)) {
+		if changed && (!got.Set.Ordinals().Same(g.Ordinals()) || slices.ContainsFunc(got.InSet(), waits)) {
 			all = append(all, fmt.Sprintf("%s: %d to %s", g.Kind.Title(), was, preview.Members(g.Size())))
 		}
 	}

@@ -157,7 +157,7 @@ func (r run) engage(ctx context.Context, c topology.Cluster, e reconcile.Engine,
 	}
 	watch, stop := context.WithCancel(ctx)
 	defer stop()
-	pacer := &reconcile.Pacer{Nudges: observe.Watch(watch, meta, c), Now: r.f.Clock.Now, Wake: r.Observer.ReadChanges().Wake}
+	pacer := &reconcile.Pacer{Nudges: r.Observer.Watch(watch, meta, c), Now: r.f.Clock.Now, Wake: r.Observer.ReadChanges().Wake}
 	if watched == nil {
 		return reconcile.Run(ctx, e, pacer)
 	}

@@ -46,6 +46,8 @@ type change struct {
 	Restarts   int
 	// Replaced is how many members get new volumes, and Spare how many members are added for that and removed again.
 	Replaced, Spare int
+	// Leaves are the members that leave where these need not be the highest ordinals.
+	Leaves []string
 	// Batches are the members that restart together, list by list; none where they restart one at a time.
 	Batches [][]string
 	// Promoted is how many of these members a canary holds back until the canary is promoted.
@@ -101,7 +103,7 @@ func (p Preview) change(g desired.Group) (change, bool) {
 			c.Replaced++
 		}
 	}
-	c.Batches = p.batches(g, got)
+	c.Leaves, c.Batches = p.leaves(g, got), p.batches(g, got)
 	if g.Held {
 		c.Promoted = min(c.Restarts, max(g.Size()-g.Canary, 1))
 	}
@@ -116,7 +118,18 @@ func (p Preview) change(g desired.Group) (change, bool) {
 			c.Effect = "configuration, without a restart"
 		}
 	}
-	return c, c.To != "" || c.Has != c.Wants || len(c.Volumes) > 0 || c.Restarts+c.Replaced > 0 || c.Effect != ""
+	return c, c.To != "" || c.Has != c.Wants || len(c.Volumes)+len(c.Leaves) > 0 || c.Restarts+c.Replaced > 0 || c.Effect != ""
+}
+
+// leaves returns the names of the members that leave, none where these are the highest ordinals.
+func (p Preview) leaves(g desired.Group, got state.Group) []string {
+	var all []string
+	for _, m := range got.InSet() {
+		if p.Wanted.Cluster.Advanced && !g.Has(m.Ordinal) {
+			all = append(all, m.Name)
+		}
+	}
+	return all
 }
 
 // batches returns the names of the members that restart, batch by batch; nil where they restart one at a time.
@@ -192,6 +205,9 @@ func (c change) String() string {
 	}
 	if c.Has != c.Wants {
 		parts = append(parts, fmt.Sprintf("%d to %s", c.Has, Members(c.Wants)))
+	}
+	if len(c.Leaves) > 0 {
+		parts = append(parts, "without "+strings.Join(c.Leaves, ", "))
 	}
 	parts = append(parts, c.Volumes...)
 	if c.Effect != "" {

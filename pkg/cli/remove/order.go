@@ -13,6 +13,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/observe"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/sets"
 )
 
 // hanging is how long the controller may take to delete a pod, and the pod to end after its grace period. After that
@@ -43,21 +44,28 @@ func (r remains) serversFirst(ctx context.Context) (release func()) {
 
 // deleteServers deletes the StatefulSets of the servers, and reports whether it did.
 func (r remains) deleteServers(ctx context.Context) bool {
-	deleted := false
+	pods, err := r.pods(ctx)
+	if err != nil {
+		return false
+	}
+	deleted, advanced := false, observe.HasAdvanced(pods)
 	for _, k := range topology.Kinds() {
-		deleted = k.EndsFirst() && r.deleteSet(ctx, r.cluster.SetName(k)) || deleted
+		deleted = k.EndsFirst() && r.deleteSet(ctx, r.cluster.SetName(k), advanced) || deleted
 	}
 	return deleted
 }
 
-func (r remains) deleteSet(ctx context.Context, name string) bool {
-	sets := r.kube.AppsV1().StatefulSets(r.cluster.Namespace)
-	set, err := sets.Get(ctx, name, metav1.GetOptions{})
-	if owner := metav1.GetControllerOf(set); err != nil || owner == nil || owner.UID != r.cluster.UID {
+func (r remains) deleteSet(ctx context.Context, name string, advanced bool) bool {
+	client := sets.Of(r.kube, r.cluster.Namespace, advanced)
+	set, err := client.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return false
+	}
+	if owner := metav1.GetControllerOf(set); owner == nil || owner.UID != r.cluster.UID {
 		return false // nor would Kubernetes delete it
 	}
 	background := metav1.DeletePropagationBackground
-	return sets.Delete(ctx, set.Name, metav1.DeleteOptions{
+	return client.Delete(ctx, set.Name, metav1.DeleteOptions{
 		Preconditions: metav1.NewUIDPreconditions(string(set.UID)), PropagationPolicy: &background,
 	}) == nil
 }

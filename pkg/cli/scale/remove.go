@@ -65,6 +65,28 @@ func (o options) removable(now, want topology.Cluster, groups map[topology.Kind]
 	return nil
 }
 
+// slots returns the slots that components get where the StatefulSets of the cluster can have slots. A member above all
+// ordinals leaves without one.
+func (o options) slots(now topology.Cluster, advanced bool) map[topology.Kind][]int {
+	all := map[topology.Kind][]int{}
+	for _, name := range o.remove {
+		k, n, _ := now.Member(name)
+		if advanced && topology.TakesSlots(k) {
+			all[k] = append(all[k], n)
+		}
+	}
+	for k, named := range all {
+		g, _ := now.Group(k)
+		before := g.Slots
+		g.Replicas, g.Slots = int(o.replicas[k]), slices.Concat(before, named)
+		end := g.Ordinals().End()
+		slots := slices.DeleteFunc(slices.Clone(g.Slots), func(n int) bool { return n >= end && !slices.Contains(before, n) })
+		slices.Sort(slots)
+		all[k] = slices.Compact(slots)
+	}
+	return all
+}
+
 // surplus returns the members of a StatefulSet that are not wanted, by their names.
 func surplus(want topology.Cluster, k topology.Kind, got state.Group) []string {
 	var all []string
@@ -89,7 +111,11 @@ func (s scaleIn) refuse(c topology.Cluster) error {
 		for _, name := range s.leaves {
 			args = append(args, "--remove", name)
 		}
-		return remedy.For(exit.Refusef("%s removes %s as well, because a StatefulSet removes only its highest ordinals; nothing was changed", arg, strings.Join(others, ", ")),
+		why := ", because a StatefulSet removes only its highest ordinals"
+		if g, _ := c.Group(s.kind); len(g.Slots) > 0 {
+			why = ""
+		}
+		return remedy.For(exit.Refusef("%s removes %s as well%s; nothing was changed", arg, strings.Join(others, ", "), why),
 			remedy.Run("remove all of them", c.Plugin("scale", args...)))
 	case len(s.leaves) == 0:
 		return remedy.For(exit.Refusef("%s removes no member, so %s would stay; nothing was changed", arg, strings.Join(stays, ", ")), s.instead(c, stays)...)

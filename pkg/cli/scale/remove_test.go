@@ -95,3 +95,61 @@ func TestParseRemoved(t *testing.T) {
 		}
 	}
 }
+
+// TestSlots: a member leaves with a slot, unless it is above all others.
+func TestSlots(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		has      []int // slots
+		replicas int32
+		remove   []string
+		want     []int
+	}{
+		{name: "a member in the middle", replicas: 3, remove: []string{"t-tikv-1"}, want: []int{1}},
+		{name: "two of them", replicas: 2, remove: []string{"t-tikv-2", "t-tikv-0"}, want: []int{0, 2}},
+		{name: "the highest one", replicas: 3, remove: []string{"t-tikv-3"}},
+		{name: "beside a slot", has: []int{1}, replicas: 3, remove: []string{"t-tikv-2"}, want: []int{1, 2}},
+		{name: "the highest one, beside a slot", has: []int{1}, replicas: 3, remove: []string{"t-tikv-4"}, want: []int{1}},
+		{name: "as many members as before", replicas: 4, remove: []string{"t-tikv-1"}, want: []int{1}},
+		{name: "another one in place of the highest", replicas: 4, remove: []string{"t-tikv-3"}, want: []int{3}},
+		{name: "a slot above all stays", has: []int{8}, replicas: 3, remove: []string{"t-tikv-0"}, want: []int{0, 8}},
+		{name: "once more", has: []int{1}, replicas: 4, remove: []string{"t-tikv-1"}, want: []int{1}},
+	} {
+		cluster := plantest.New(3, 4, 2)
+		var now topology.Cluster
+		now.Namespace, now.Name = "ns", "t"
+		g := cluster.Want(topology.TiKV).Group
+		g.Slots = c.has
+		now.Groups = []topology.Group{g}
+		o := options{replicas: map[topology.Kind]int32{topology.TiKV: c.replicas}, remove: c.remove}
+		if got := o.slots(now, true); !slices.Equal(got[topology.TiKV], c.want) {
+			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
+		}
+		if got := o.slots(now, false); len(got) > 0 {
+			t.Errorf("%s: slots of StatefulSets of Kubernetes: %v", c.name, got)
+		}
+	}
+}
+
+// TestRemovableWithSlots: any member may leave, and no other one leaves as well.
+func TestRemovableWithSlots(t *testing.T) {
+	for says, c := range map[string]struct {
+		replicas int32
+		remove   []string
+	}{
+		"":                                  {3, []string{"t-tikv-1"}},
+		"tikv=2 removes t-tikv-3 as well; ": {2, []string{"t-tikv-1"}},
+	} {
+		cluster := plantest.New(3, 4, 2)
+		now := topology.Cluster{Namespace: "ns", Name: "t", Groups: []topology.Group{cluster.Want(topology.TiKV).Group}}
+		o := options{replicas: map[topology.Kind]int32{topology.TiKV: c.replicas}, remove: c.remove}
+		want := now
+		g := now.Groups[0]
+		g.Replicas, g.Slots = int(c.replicas), o.slots(now, true)[topology.TiKV]
+		want.Groups = []topology.Group{g}
+		err := o.removable(now, want, cluster.Seen.Groups)
+		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
+			t.Errorf("%q: %v", says, err)
+		}
+	}
+}

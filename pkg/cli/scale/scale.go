@@ -34,12 +34,8 @@ func New(f *factory.Factory) *cobra.Command {
 	return command(f, func(ctx context.Context, o options) error { return run(ctx, f, o) })
 }
 
-func command(f *factory.Factory, run func(context.Context, options) error) *cobra.Command {
-	var o options
-	cmd := &cobra.Command{
-		Use:   "scale NAME (COMPONENT=N... [--remove MEMBER...] | --cancel)",
-		Short: "Scale PD, TiKV, TiFlash, TiDB, TiProxy, TiCDC or Pump",
-		Long: `Scale PD, TiKV, TiFlash, TiDB, TiProxy, TiCDC or Pump, one member at a time.
+// long is the help of the command.
+const long = `Scale PD, TiKV, TiFlash, TiDB, TiProxy, TiCDC or Pump, one member at a time.
 COMPONENT is pd, tikv, tiflash, tidb, tiproxy, ticdc or pump.
 
 A PD member hands its leadership over and leaves PD before its pod goes. A TiKV
@@ -58,9 +54,21 @@ A StatefulSet removes only its highest ordinals. --remove says which members are
 leave. It is refused where other members would leave, and shows how the member that is
 named gets a new volume, or another node. MEMBER is a pod, as basic-tikv-3 or tikv-3.
 
+An AdvancedStatefulSet of tidb-operator can have ordinals with gaps. In a cluster with
+such StatefulSets --remove removes any member, and writes the ordinal into the annotation
+COMPONENT.tidb.pingcap.com/delete-slots of the TidbCluster. If the number of replicas stays
+the same, a new member comes first.
+
 With --cancel a scale that is under way is taken back: members that were added leave,
 and those that were about to leave stay. It is refused if the change that is under way
-is another one; "abort" takes back any.`,
+is another one; "abort" takes back any.`
+
+func command(f *factory.Factory, run func(context.Context, options) error) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "scale NAME (COMPONENT=N... [--remove MEMBER...] | --cancel)",
+		Short: "Scale PD, TiKV, TiFlash, TiDB, TiProxy, TiCDC or Pump",
+		Long:  long,
 		Example: `  kubectl tidb scale basic tikv=4
 
   # Several components at once
@@ -132,13 +140,18 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	}
 	defer s.Close()
 	r := check.Request{Action: "scale " + o.changes}
-	r.Change, r.Refusal = s.Intent.Scale(now, o.replicas)
-	if r.Refusal == nil && len(o.remove) > 0 {
-		seen, err := s.Observe(ctx, f)
-		if err != nil {
-			return err
-		}
-		r.Refusal = o.removable(topology.New(now), topology.New(r.Want), seen.Snapshot.Groups)
+	if len(o.remove) == 0 {
+		r.Change, r.Refusal = s.Intent.Scale(now, o.replicas, nil)
+		return drive.Run(ctx, f, s, o.Options, r)
+	}
+	seen, err := s.Observe(ctx, f)
+	if err != nil {
+		return err
+	}
+	was := topology.New(now)
+	r.Change, r.Refusal = s.Intent.Scale(now, o.replicas, o.slots(was, seen.Cluster.Advanced))
+	if r.Refusal == nil {
+		r.Refusal = o.removable(was, topology.New(r.Want), seen.Snapshot.Groups)
 	}
 	return drive.Run(ctx, f, s, o.Options, r)
 }

@@ -118,7 +118,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 		return err
 	}
 	// The watch finds objects by the name of the cluster. Objects with another instance in their labels are seen later.
-	changed := observe.Watch(ctx, meta, topology.Cluster{Namespace: s.Namespace, Name: s.Name, Instance: s.Name})
+	changed := s.Observer.Watch(ctx, meta, topology.Cluster{Namespace: s.Namespace, Name: s.Name, Instance: s.Name})
 	l := o.loop()
 	l.Now = f.Clock.Now
 	l.Pause = func(ctx context.Context, _ plan.Plan, _ error) error { return output.Pause(ctx, changed) }

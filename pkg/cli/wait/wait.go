@@ -155,7 +155,7 @@ func (a Awaited) Until(ctx context.Context, f *factory.Factory, s *target.Sessio
 	watch, stop := context.WithCancel(ctx)
 	defer stop()
 	pacer := &reconcile.Pacer{
-		Nudges: observe.Watch(watch, meta, topology.New(tc)), Now: f.Clock.Now, Wake: s.Observer.ReadChanges().Wake,
+		Nudges: s.Observer.Watch(watch, meta, topology.New(tc)), Now: f.Clock.Now, Wake: s.Observer.ReadChanges().Wake,
 	}
 	l := Loop{
 		Goal: a.Goal, Now: f.Clock.Now, Existed: true, Outage: drive.Outage,

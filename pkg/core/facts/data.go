@@ -25,7 +25,7 @@ func (c Component) CanBeReclaimed(m state.Member) bool {
 // that voter.
 func (c Component) MustReplaceData(m state.Member) bool {
 	return m.DataBeingDeleted() && c.Kept(m) && m.Database.Presence == state.Present &&
-		(!m.Up() && c.Want.Kind.Data() == topology.Raft || c.Want.Size() <= c.Got.Set.Replicas)
+		(!m.Up() && c.Want.Kind.Data() == topology.Raft || len(c.MembersToAdd(1)) == 0)
 }
 
 // CannotComeBack reports whether the member's process can do nothing to serve again. A tombstone
@@ -123,22 +123,30 @@ func (c Component) MarkedButCounted(m state.Member) bool {
 	return len(m.Claims) > 0 && !m.NotServing.IsZero() && c.All.At.Sub(m.NotServing) >= Settling
 }
 
-// InitialReplicas returns how many replicas a StatefulSet is created with. Kubernetes would at once
-// delete pods above them, with data or not. A quorum or a region may need members whose data is
+// InitialOrdinals returns the ordinals that a StatefulSet is created with. Kubernetes would at once
+// delete pods of others, with data or not. A quorum or a region may need members whose data is
 // there. So all of these come back, wanted or not, and are scaled in later. Members that have never
 // existed are added one by one, unless there is no cluster yet that could be joined. All initial
 // members are needed to bootstrap a cluster, wanted or not.
-func (c Component) InitialReplicas() int {
+func (c Component) InitialOrdinals() topology.Ordinals {
 	o := c.Want.Ordinals().Resized(0)
+	var inSlots []int
 	for _, m := range c.Got.Members {
-		if m.Pod != nil && !m.Pod.Terminating || c.Want.Kind.Data() != topology.None && c.hasData(m) {
+		switch {
+		case (m.Pod == nil || m.Pod.Terminating) && (c.Want.Kind.Data() == topology.None || !c.hasData(m)):
+		case slices.Contains(o.Slots, m.Ordinal):
+			inSlots = append(inSlots, m.Ordinal)
+		default:
 			o = o.Extended(m.Ordinal)
 		}
 	}
 	if o.Count == 0 || c.Want.Kind.Data() == topology.None || c.All.PD.ClusterID == 0 {
 		o = o.Resized(max(o.Count, c.Want.Size()))
 	}
-	return o.Count
+	if len(inSlots) == 0 {
+		return o
+	}
+	return o.Changed(inSlots, nil, o.Slots)
 }
 
 // hasData reports whether the member has data and has not been removed.

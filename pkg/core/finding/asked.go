@@ -119,10 +119,13 @@ func replicas(l Look) []Finding {
 			continue
 		}
 		inPD, known := registered(l.Snapshot.PD, g.Kind, got.Members)
-		if got.Set.Replicas == size && (!known || inPD == size-l.removedVoters(g, got)) {
+		if got.Set.Ordinals().Same(g.Ordinals()) && (!known || inPD == size-l.removedVoters(g, got)) {
 			continue
 		}
 		seen := fmt.Sprintf("%d asked for, and StatefulSet %s has %s", size, l.Wanted.Cluster.SetName(g.Kind), remedy.Count(got.Set.Replicas, "replica", "replicas"))
+		if got.Set.Replicas == size && !got.Set.Ordinals().Same(g.Ordinals()) {
+			seen += " with other ordinals"
+		}
 		if known {
 			seen += fmt.Sprintf("; PD has %d of its members", inPD)
 		}

@@ -90,7 +90,7 @@ func (l Look) lookAt(m state.Member) remedy.Remedy {
 func (l Look) describe(m state.Member) remedy.Action {
 	c := l.Wanted.Cluster
 	if m.Pod == nil {
-		return remedy.Run("see why it has no pod", c.Kubectl("describe", "statefulset", c.SetName(m.Kind)))
+		return remedy.Run("see why it has no pod", c.Kubectl("describe", c.SetResource(), c.SetName(m.Kind)))
 	}
 	return remedy.Run("see why", c.Kubectl("describe", "pod", m.Name))
 }

@@ -146,7 +146,7 @@ func (w *world) applySet(s step.Apply, g *desired.Group) {
 		if !set.Exists {
 			revision := w.uid()
 			*set = state.Set{
-				Exists: true, UID: w.uid(), Made: w.snap.At, Replicas: s.Replicas, Start: g.Start, Slots: g.Slots, Ordered: set.Ordered,
+				Exists: true, UID: w.uid(), Made: w.snap.At, Replicas: s.Replicas, Start: g.Start, Slots: s.Slots, Ordered: set.Ordered,
 				UpdateRevision: revision, CurrentRevision: revision, Volumes: templates(g),
 			}
 		} else if set.Template != g.Template {
@@ -204,7 +204,7 @@ func (w *world) extend(k topology.Kind) {
 func resize(w *world, s step.Resize) {
 	w.set(s.Component, func(set *state.Set) {
 		closed := set.Closed()
-		set.Replicas = s.To
+		set.Replicas, set.Slots = s.To, s.SlotsTo
 		if closed {
 			set.Partition = set.Ordinals().End()
 		}

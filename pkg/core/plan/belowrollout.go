@@ -63,7 +63,7 @@ func mayServe(m state.Member) bool { return m.Pod != nil && m.Pod.Ready && !m.Po
 // members restart in batches, and after the StatefulSet was recreated around its pods.
 func (sc Scope) recreateAdvice(m state.Member, why string) remedy.Remedy {
 	has, what := "Kubernetes makes its pod with", "the StatefulSet without its pods"
-	commands := []remedy.Command{sc.Cluster.Kubectl("delete", "statefulset", sc.Cluster.SetName(m.Kind), "--cascade=orphan")}
+	commands := []remedy.Command{sc.Cluster.Kubectl("delete", sc.Cluster.SetResource(), sc.Cluster.SetName(m.Kind), "--cascade=orphan")}
 	if m.Pod != nil {
 		has, what = "it has", what+", then its pod"
 		commands = append(commands, sc.Cluster.Delete("pod", m.Name))

@@ -213,7 +213,13 @@ func (d *decision) create() verdict {
 	if v := d.needs(); !v.idle() && len(d.Got.Staying()) == 0 {
 		return verdict{steps: steps}.plus(v) // pods that are there need a controller, whatever is missing
 	}
-	return verdict{steps: append(steps, step.Apply{Component: d.Want.Kind, Object: d.Want.Set, Replicas: d.InitialReplicas()})}
+	return verdict{steps: append(steps, d.createSet())}
+}
+
+// createSet is the step that creates the StatefulSet.
+func (d *decision) createSet() step.Apply {
+	first := d.InitialOrdinals()
+	return step.Apply{Component: d.Want.Kind, Object: d.Want.Set, Replicas: first.Count, Slots: first.Slots}
 }
 
 func (d *decision) needs() verdict {

@@ -43,7 +43,7 @@ func (sc Scope) makeParallel(m, first state.Member) remedy.Action {
 	return remedy.Run(fmt.Sprintf("if it needs %s, whose pod Kubernetes makes only after %s is ready, have all pods made at once and then run this again",
 		m.Name, first.Name),
 		sc.Cluster.Patch(fmt.Sprintf(`{"%s":{"podManagementPolicy":"Parallel"}}`, m.Kind)),
-		sc.Cluster.Kubectl("delete", "statefulset", sc.Cluster.SetName(m.Kind), "--cascade=orphan"))
+		sc.Cluster.Kubectl("delete", sc.Cluster.SetResource(), sc.Cluster.SetName(m.Kind), "--cascade=orphan"))
 }
 
 // removedPod is the gate of a pod above the StatefulSet's replicas. With OrderedReady

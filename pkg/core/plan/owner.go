@@ -11,19 +11,27 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// notDriven returns a gate for each component with pods that are not controlled by a StatefulSet of
-// Kubernetes. Nothing may be created beside their controller: it would be a second controller for
+// notDriven returns a gate for each component with pods that are not controlled by a StatefulSet of the kind that the
+// cluster has. Nothing may be created beside their controller: it would be a second controller for
 // pods of the same names. It also returns a gate for each StatefulSet without a pod for a member with data.
 func notDriven(w desired.State, s state.Snapshot) []Gate {
 	gates := leftOut(w, s)
 	for _, g := range w.Groups {
+		if other := s.Groups[g.Kind].Set.Other; other != "" {
+			gates = append(gates, Gate{
+				Component: g.Kind, Object: w.Cluster.SetName(g.Kind), Blocked: true,
+				Reason: PodOwnerSupported, Want: "one kind of StatefulSet", Observed: other + " exists as well",
+				Remedy: remedy.Remedy{remedy.Run("delete the one of which no pod is; see them",
+					w.Cluster.Kubectl("get", "statefulsets.apps,statefulsets."+topology.AdvancedGroup))},
+			})
+		}
 		for _, m := range s.Groups[g.Kind].Members {
 			if m.Pod == nil || m.Pod.Controller == "" {
 				continue
 			}
 			gates = append(gates, Gate{
 				Component: g.Kind, Member: m.Name, Blocked: true,
-				Reason: PodOwnerSupported, Want: "pod controlled by a StatefulSet of apps/v1",
+				Reason: PodOwnerSupported, Want: "pod controlled by a StatefulSet of " + setGroup(w.Cluster),
 				Observed: m.Pod.Controller,
 				Remedy: remedy.Remedy{remedy.Run("leave this cluster to tidb-operator: other controllers of pods are not supported; see them",
 					w.Cluster.Kubectl("get", "pod", m.Name, "-o", "jsonpath={.metadata.ownerReferences}"))},
@@ -32,6 +40,14 @@ func notDriven(w desired.State, s state.Snapshot) []Gate {
 		}
 	}
 	return gates
+}
+
+// setGroup returns the API group of the StatefulSets of a cluster.
+func setGroup(c topology.Cluster) string {
+	if c.Advanced {
+		return topology.AdvancedGroup
+	}
+	return "apps/v1"
 }
 
 // leftOut returns a gate for each StatefulSet with a first ordinal above that of a member with data. Kubernetes deletes

@@ -12,7 +12,7 @@ func (sc Scope) podAdvice(m state.Member) remedy.Remedy {
 	case m.Pod == nil && m.Lacks.Name != "":
 		return sc.lackingAdvice(m.Lacks)
 	case m.Pod == nil:
-		return sc.describe("statefulset", sc.Cluster.SetName(m.Kind))
+		return sc.describe(sc.Cluster.SetResource(), sc.Cluster.SetName(m.Kind))
 	case m.Pod.Overdue:
 		return sc.overdueAdvice(m)
 	case m.Pod.Ended:

@@ -132,6 +132,9 @@ func (s *subject) replacedLater() string {
 	case s.TemplatesDiffer():
 		return "its StatefulSet is made again first, with other claim templates"
 	}
+	if s.Want.Size() == s.Got.Set.Replicas {
+		return "other members are wanted than the StatefulSet has"
+	}
 	return fmt.Sprintf("%d members are wanted, and the StatefulSet has %d", s.Want.Size(), s.Got.Set.Replicas)
 }
 

@@ -173,7 +173,7 @@ func (sc Scope) manualRestartGate(m state.Member) Gate {
 func (sc Scope) handOver() remedy.Action {
 	set := sc.Cluster.SetName(sc.Want.Kind)
 	return remedy.Run("have all of them restarted, with the checks of a rollout",
-		sc.Cluster.Kubectl("annotate", "statefulset", set, topology.AnnotationInBatches+"=true"), sc.Cluster.Plugin("sync"))
+		sc.Cluster.Kubectl("annotate", sc.Cluster.SetResource(), set, topology.AnnotationInBatches+"=true"), sc.Cluster.Plugin("sync"))
 }
 
 // finish ends a rollout, but not before Kubernetes reports that the rollout is over. With a closed

@@ -13,7 +13,6 @@ import (
 // one, since a second voter that is added before the first has started can take the quorum away.
 // Members that can join do so while members above them still wait for free claims.
 func (d *decision) scaleOut() verdict {
-	have := d.Got.Set.Replicas
 	if last, ok := d.Last(); ok && d.StoreForgotten(last) {
 		return verdict{}
 	}
@@ -22,17 +21,34 @@ func (d *decision) scaleOut() verdict {
 		return v
 	}
 	var open verdict
-	ready := 0
+	var ready []state.Member
 	for i, m := range adding {
 		v := d.prepareJoin(m, i)
 		if open = open.plus(v); open.idle() {
-			ready++
+			ready = append(ready, m)
 		}
 	}
-	if ready > 0 {
-		return act(step.Resize{Component: d.Want.Kind, Basis: d.basis(), From: have, To: have + ready})
+	if len(ready) > 0 {
+		return act(d.resized(ready, nil))
 	}
 	return open
+}
+
+// resized is the step that adds and removes members of a StatefulSet. Wanted slots without a member come with it.
+func (d *decision) resized(added, removed []state.Member) step.Resize {
+	now := d.Got.Set.Ordinals()
+	next := now.Changed(ordinalsOf(added), ordinalsOf(removed), d.Want.Slots)
+	return step.Resize{
+		Component: d.Want.Kind, Basis: d.basis(), From: now.Count, To: next.Count, SlotsFrom: now.Slots, SlotsTo: next.Slots,
+	}
+}
+
+func ordinalsOf(members []state.Member) []int {
+	all := make([]int, 0, len(members))
+	for _, m := range members {
+		all = append(all, m.Ordinal)
+	}
+	return all
 }
 
 // joiners returns how many members may join at the same time. During a rollout only one may,
@@ -69,12 +85,16 @@ func (d *decision) waitForJoined(coming int) verdict {
 		return d.awaitServing(d.NotServing(d.VotingMembers(running)))
 	}
 	var joining verdict
-	for _, m := range running[max(len(running)-d.joiners(), 0):] {
+	last := max(len(running)-d.joiners(), 0)
+	for i, m := range running {
+		if i < last && !d.mayHaveComeBack(m) {
+			continue
+		}
 		g := serving(d.Scope, m)
 		// There is no wait for a member that Kubernetes creates only after a lower one. A member
 		// that leaves the database, or must leave it, may itself wait for the new ones, since its
 		// regions need room.
-		rolling := d.Rolling() && m.Database.State != state.StoreOffline && !m.DataBeingDeleted()
+		rolling := i >= last && d.Rolling() && m.Database.State != state.StoreOffline && !m.DataBeingDeleted()
 		if !m.Up() && !g.waitsForOthers && (rolling || !m.CountedOn() && !g.Blocked) {
 			joining.gates = append(joining.gates, g)
 		}
@@ -83,6 +103,12 @@ func (d *decision) waitForJoined(coming int) verdict {
 		return verdict{}
 	}
 	return joining
+}
+
+// mayHaveComeBack reports whether a member below others may have just joined. Only a StatefulSet with slots gets a
+// member below others, in a slot that is not wanted any more.
+func (d *decision) mayHaveComeBack(m state.Member) bool {
+	return d.Cluster.Advanced && !m.Up() && !m.CountedOn()
 }
 
 // clearOrdinal makes an ordinal free for a new member. The pod and the data of the former member of that

@@ -10,7 +10,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// scaleIn removes the highest ordinals, no more than the user allows to leave at the same time.
+// scaleIn removes the highest ordinals, or those in slots, no more than the user allows to leave at the same time.
 // Members leave the database first, and Kubernetes when the database has removed them. Members at
 // the top that have left are removed at once, while others below them are still leaving. Their
 // claims stay, marked.
@@ -109,9 +109,10 @@ func (d *decision) dropSurplus() verdict {
 
 // smaller is the step that has the first members of the surplus leave.
 func (d *decision) smaller(by int, without string) step.Resize {
-	have := d.Got.Set.Replicas
-	s := step.Resize{Component: d.Want.Kind, Basis: d.basis(), From: have, To: have - by, Without: without}
-	for _, m := range d.Surplus()[:by] {
+	leaving := d.Surplus()[:by]
+	s := d.resized(nil, leaving)
+	s.Without = without
+	for _, m := range leaving {
 		uid := ""
 		if m.Pod != nil {
 			uid = m.Pod.UID
@@ -132,7 +133,7 @@ func (sc Scope) leavers() int {
 // beforeScaleIn must hold before a scale-in takes a member, in this order.
 var beforeScaleIn = []condition{
 	{want: "member is not wanted", because: "only a person lowers the replicas", by: ByPerson, unmet: (*subject).whyWanted},
-	{want: "its turn to leave", because: "a StatefulSet removes its pods from the highest ordinal down", by: ByTool, unmet: (*subject).notYetLeaving},
+	{want: "its turn to leave", because: "members leave from the highest ordinal down", by: ByTool, unmet: (*subject).notYetLeaving},
 	{want: "claims stay when their pods go", because: "data is deleted only if a person says so", by: ByPerson, waits: (*subject).claimsRetained},
 }
 
@@ -207,14 +208,13 @@ func (v verdict) waiting() bool {
 // can be moved off such members before they run again. Members that are not wanted leave afterwards
 // in the usual way. The claims of a member that this tool removes are marked before its pod is
 // deleted. So such a member is not brought back, unless PD counts on it nevertheless, because it
-// may have joined at the same time. A StatefulSet cannot skip an ordinal. So a store comes back
+// may have joined at the same time. Ordinals that are no slots are not skipped. So a store comes back
 // after all members below it, also after a member that has lost its data.
 func (d *decision) restoreScaledDown() verdict {
 	above := d.MembersAbove()
 	if len(above) == 0 {
 		return verdict{}
 	}
-	have := d.Got.Set.Replicas
 	counted := func(m state.Member) bool {
 		return m.CountedOn() && !m.LosesClaim() && (d.ComesBack(m) || d.Want.Kind.Data() != topology.Raft && d.MarkedButCounted(m))
 	}
@@ -229,7 +229,7 @@ func (d *decision) restoreScaledDown() verdict {
 			return v
 		}
 	}
-	return act(step.Resize{Component: d.Want.Kind, Basis: d.basis(), From: have, To: have + 1})
+	return act(d.resized(above[:1], nil))
 }
 
 // leftovers handles members above the StatefulSet's replicas. Some have pods that are still

@@ -97,7 +97,7 @@ func (d *decision) adopt() verdict {
 		return d.setLeaving()
 	}
 	steps := applies(d.Want.Kind, d.Want.Config)
-	return verdict{steps: append(steps, step.Apply{Component: d.Want.Kind, Object: d.Want.Set, Replicas: d.InitialReplicas()})}
+	return verdict{steps: append(steps, d.createSet())}
 }
 
 // setLeaving waits for a StatefulSet that is being deleted, and for its pods. A pod whose host is lost

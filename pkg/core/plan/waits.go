@@ -153,5 +153,5 @@ func whereToLook(g Gate, c topology.Cluster, s state.Snapshot) remedy.Remedy {
 	case g.Member != "":
 		return remedy.Remedy{remedy.Run("see why", c.Kubectl("describe", "pod", g.Member)), controllers}
 	}
-	return remedy.Remedy{remedy.Run("see why", c.Kubectl("describe", "statefulset", c.SetName(g.Component))), controllers}
+	return remedy.Remedy{remedy.Run("see why", c.Kubectl("describe", c.SetResource(), c.SetName(g.Component))), controllers}
 }

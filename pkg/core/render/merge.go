@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -113,8 +114,9 @@ func mergeSet(live, wanted *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
 	spec.UpdateStrategy = *wanted.Spec.UpdateStrategy.DeepCopy()
 	if rolling := spec.UpdateStrategy.RollingUpdate; rolling != nil {
 		// Closed for as many pods as there are or will be.
-		closed := max(replicasOf(live), replicasOf(wanted))
-		rolling.Partition = &closed
+		if now := closedPartition(live); rolling.Partition == nil || *rolling.Partition < now {
+			rolling.Partition = &now
+		}
 	}
 	setLastApplied(&result.ObjectMeta, *spec)
 
@@ -124,6 +126,11 @@ func mergeSet(live, wanted *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
 		spec.UpdateStrategy = *live.Spec.UpdateStrategy.DeepCopy()
 	} else {
 		delete(result.Annotations, topology.AnnotationInBatches)
+	}
+	if state.IsAdvanced(live.APIVersion) && Template(live) == fingerprint(wanted.Spec.Template) {
+		// The API server fills in no defaults there, so another text with the same meaning would be another revision.
+		spec.Template = *live.Spec.Template.DeepCopy()
+		return result, nil
 	}
 	old := applied.Template
 	spec.Template.Labels = union(foreign(live.Spec.Template.Labels, old.Labels), spec.Template.Labels)

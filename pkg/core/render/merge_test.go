@@ -167,7 +167,7 @@ func TestManualByHand(t *testing.T) {
 	if d := groupOf(t, want(t, load(t, "basic"), have, state.Snapshot{}), topology.PD).Set.Drift; d != desired.None {
 		t.Error("it is taken for a difference")
 	}
-	live = Resized(live, 5)
+	live = Resized(live, 5, nil)
 	have.Sets[topology.PD] = live
 	if d := write(image); d != desired.Differs || live.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType {
 		t.Errorf("after another image: %v", live.Spec.UpdateStrategy)
@@ -303,7 +303,7 @@ func TestResized(t *testing.T) {
 		fingerprint := Template(live)
 		replicas(live, tt.from, tt.partition)
 		before := live.DeepCopy()
-		got := Resized(live, int(tt.to))
+		got := Resized(live, int(tt.to), nil)
 		if n, p := *got.Spec.Replicas, *partition(got); n != tt.to || p != tt.want {
 			t.Errorf("%s: replicas %d, partition %d, want %d", name, n, p, tt.want)
 		}

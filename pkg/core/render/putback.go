@@ -100,9 +100,11 @@ func undone(live *appsv1.StatefulSet, at time.Time) (back desired.Object, stay [
 func asApplied(live *appsv1.StatefulSet, record map[string]putBack) *appsv1.StatefulSet {
 	applied := appliedSpec(live)
 	set := live.DeepCopy()
-	set.APIVersion, set.Kind = "apps/v1", "StatefulSet"
+	if set.Kind = "StatefulSet"; set.APIVersion == "" { // a list leaves both out
+		set.APIVersion = appsv1.SchemeGroupVersion.String()
+	}
 	set.Spec.Template = applied.Template
-	set.Spec.UpdateStrategy = updateStrategy(strategyType(applied) == appsv1.OnDeleteStatefulSetStrategyType, replicasOf(live))
+	set.Spec.UpdateStrategy = updateStrategy(strategyType(applied) == appsv1.OnDeleteStatefulSetStrategyType, closedPartition(live))
 	text, err := json.Marshal(record)
 	if err != nil {
 		panic("render: encode a record: " + err.Error())
@@ -118,7 +120,7 @@ func changedByOthers(c topology.Cluster, g topology.Group, live *appsv1.Stateful
 	if len(stay) == 0 {
 		return nil, nil
 	}
-	see := remedy.Run("see who writes the fields", c.Kubectl("get", "statefulset", live.Name, "-o", "yaml", "--show-managed-fields"))
+	see := remedy.Run("see who writes the fields", c.Kubectl("get", c.SetResource(), live.Name, "-o", "yaml", "--show-managed-fields"))
 	for _, e := range stay {
 		if e.Field == imageOf(string(g.Kind)) && otherRelease(topology.Tag(e.Live), topology.Tag(e.Applied)) {
 			return nil, []desired.Lack{{

@@ -7,16 +7,27 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Resized returns a live StatefulSet with other replicas. A closed partition stays closed for the
-// new replicas, an open partition stays as it is.
-func Resized(live *appsv1.StatefulSet, replicas int) *appsv1.StatefulSet {
+// Resized returns a live StatefulSet with other replicas and slots. A closed partition stays closed for the
+// new ordinals, an open partition stays as it is. Only an AdvancedStatefulSet can have slots.
+func Resized(live *appsv1.StatefulSet, replicas int, slots []int) *appsv1.StatefulSet {
 	result := live.DeepCopy()
 	n := int32(replicas)
 	result.Spec.Replicas = &n
-	if p := partition(live); p != nil && *p >= replicasOf(live) {
-		result.Spec.UpdateStrategy.RollingUpdate.Partition = &n
+	if state.IsAdvanced(live.APIVersion) {
+		setSlots(result, slots)
+	}
+	if p := partition(live); p != nil && *p >= closedPartition(live) {
+		end := closedPartition(result)
+		result.Spec.UpdateStrategy.RollingUpdate.Partition = &end
 	}
 	return recorded(result)
+}
+
+// closedPartition returns the partition that keeps all pods of a StatefulSet as they are. It counts from the first
+// ordinal.
+func closedPartition(set *appsv1.StatefulSet) int32 {
+	ordinals := state.OrdinalsOf(set)
+	return int32(ordinals.End() - ordinals.Start)
 }
 
 // WithPartition returns a live StatefulSet whose pods from an ordinal on may be replaced. With OnDelete there is no

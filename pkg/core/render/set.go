@@ -16,9 +16,9 @@ func statefulSet(comp component, configMap string) (*appsv1.StatefulSet, error) 
 	if comp.kept != nil {
 		template = *comp.kept
 	}
-	replicas := int32(comp.Size())
+	replicas, ordinals := int32(comp.Size()), comp.Ordinals()
 	set := &appsv1.StatefulSet{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"},
+		TypeMeta:   metav1.TypeMeta{APIVersion: setVersion(c), Kind: "StatefulSet"},
 		ObjectMeta: meta(c, c.SetName(k), c.Labels(k)),
 		Spec: appsv1.StatefulSetSpec{
 			Replicas:             &replicas,
@@ -27,7 +27,7 @@ func statefulSet(comp component, configMap string) (*appsv1.StatefulSet, error) 
 			VolumeClaimTemplates: comp.claims,
 			ServiceName:          c.PeerService(k),
 			PodManagementPolicy:  comp.creation,
-			UpdateStrategy:       updateStrategy(comp.Manual, replicas),
+			UpdateStrategy:       updateStrategy(comp.Manual, int32(ordinals.End()-ordinals.Start)),
 		},
 	}
 	set.Annotations = map[string]string{annOwnerGeneration: generation(c)}

@@ -83,7 +83,7 @@ func (r projection) phase(k topology.Kind) v1alpha1.MemberPhase {
 	case !ok || set == nil:
 		return ""
 	}
-	if int(replicasOf(set)) != want.Size() {
+	if !state.OrdinalsOf(set).Same(want.Ordinals()) {
 		return v1alpha1.ScalePhase
 	}
 	if Template(set) != want.Template || set.Status.CurrentRevision != set.Status.UpdateRevision {

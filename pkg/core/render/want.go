@@ -82,7 +82,8 @@ func wantGroup(
 	}
 	refused := append(config.refused, immutable(comp, set, have)...)
 	claims, help := needsNewClaims(comp, live, set, snap.Groups[g.Kind])
-	refused = append(refused, claims...)
+	slots, without := unusableSlots(c, g.Kind)
+	refused, help = append(append(refused, claims...), slots...), append(help, without...)
 	refused = append(refused, unstartable(comp, set)...)
 	refused = append(refused, topology.InvalidSysctls(comp.spec.PodSecurityContext(), field.NewPath("spec", string(g.Kind), "podSecurityContext"))...)
 

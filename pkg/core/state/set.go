@@ -3,6 +3,7 @@ package state
 import (
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -45,6 +46,9 @@ type Set struct {
 	Start int
 	// Slots are ordinals without a pod, the lowest first.
 	Slots []int
+	// Other names a StatefulSet of the same name in another API group, "" for none. Its controller may make or delete
+	// the same pods.
+	Other string
 	// DeletesWhenScaled and DeletesWhenDeleted are true where Kubernetes deletes the claims of pods that go, as
 	// spec.persistentVolumeClaimRetentionPolicy says. The plugin sets neither.
 	DeletesWhenScaled, DeletesWhenDeleted bool
@@ -83,7 +87,15 @@ func OrdinalsOf(set *appsv1.StatefulSet) topology.Ordinals {
 	if set.Spec.Ordinals != nil {
 		o.Start = int(set.Spec.Ordinals.Start)
 	}
+	if IsAdvanced(set.APIVersion) {
+		o.Slots, _ = topology.ParseSlots(set.Annotations[topology.AnnotationSlots]) // its controller ignores what cannot be read
+	}
 	return o
+}
+
+// IsAdvanced reports whether an object of an API version is an AdvancedStatefulSet, if its kind is StatefulSet.
+func IsAdvanced(apiVersion string) bool {
+	return strings.HasPrefix(apiVersion, topology.AdvancedGroup+"/")
 }
 
 // Ordinals returns the ordinals of the pods that Kubernetes makes for the StatefulSet.

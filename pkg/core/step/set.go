@@ -18,6 +18,8 @@ type Apply struct {
 	// with data, which can differ from the wanted number, because Kubernetes would delete pods above
 	// that number at once.
 	Replicas int
+	// Slots are the slots of a StatefulSet that is created.
+	Slots []int
 }
 
 func (Apply) Action() string { return "Apply" }
@@ -47,12 +49,14 @@ func (s Apply) String() string {
 	return text
 }
 
-// Resize sets a StatefulSet's replicas. An open partition stays as it is; a
-// closed one stays closed.
+// Resize sets a StatefulSet's replicas, and its slots together with the replicas. Two writes would remove other
+// members. An open partition stays as it is; a closed one stays closed.
 type Resize struct {
 	Component topology.Kind
 	Basis     Basis
 	From, To  int
+	// SlotsFrom and SlotsTo are the slots before and after. A StatefulSet of Kubernetes has none.
+	SlotsFrom, SlotsTo []int
 	// Leaving are the pods of the members that leave. Another pod may have what the former pod had given away, as a
 	// capture has tables.
 	Leaving []PodRef

@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"encoding/json"
 	"strconv"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
@@ -25,9 +24,6 @@ var switches = []string{
 	"tidb.pingcap.com/pd-check-quorum-before-upgrade",
 	"app.kubernetes.io/auto-failure-recovery",
 }
-
-// deleteSlots are the components whose ordinals an annotation can leave out.
-var deleteSlots = []string{"pd", "tso", "scheduling", "tikv", "tidb", "tiflash", "ticdc", "tiproxy"}
 
 // validateAnnotations refuses annotations that would have to be ignored.
 func validateAnnotations(tc *v1alpha1.TidbCluster) field.ErrorList {
@@ -54,27 +50,6 @@ func validateAnnotations(tc *v1alpha1.TidbCluster) field.ErrorList {
 	for _, k := range Kinds() {
 		if spec, ok := part(tc, k); ok {
 			errs = append(errs, validateSwitch(spec.Annotations, annSysctl, pods.Child(string(k), "annotations"))...)
-		}
-	}
-	return errs
-}
-
-func validateSlots(annotations map[string]string, at *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	for _, component := range deleteSlots {
-		key := component + ".tidb.pingcap.com/delete-slots"
-		text, ok := annotations[key]
-		if !ok {
-			continue
-		}
-		var slots []int32
-		switch err := json.Unmarshal([]byte(text), &slots); {
-		case err != nil && (component == "tso" || component == "scheduling"):
-			// Of the others, the API module has reported it.
-			errs = append(errs, field.Invalid(at.Key(key), text, "must be a list of ordinals in JSON, such as [1]"))
-		case err == nil && len(slots) > 0:
-			errs = append(errs, field.Forbidden(at.Key(key),
-				"a StatefulSet of Kubernetes always removes its last pod: with slots, the data of one member and the pod of another would go"))
 		}
 	}
 	return errs

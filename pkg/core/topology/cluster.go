@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"slices"
 	"time"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
@@ -29,6 +30,8 @@ type Cluster struct {
 	// CanaryProblem is why the annotation cannot be followed, "" where it can or there is none. All rollouts are held
 	// then.
 	CanaryProblem string
+	// Advanced: the StatefulSets of the cluster are AdvancedStatefulSets. Only an observation says so.
+	Advanced bool
 	// Deleting: the TidbCluster is being deleted, and nothing may be created for it.
 	Deleting bool
 	// VolumePolicy says what happens to a volume when its claim is deleted (spec.pvReclaimPolicy).
@@ -52,7 +55,8 @@ type Group struct {
 	// Start is the ordinal of the first pod, as spec.ordinals.start of the live StatefulSet says. It is 0 where no
 	// StatefulSet was read.
 	Start int
-	// Slots are ordinals that are left out, the lowest first.
+	// Slots are ordinals that are left out, the lowest first (annotation <kind>.tidb.pingcap.com/delete-slots). An
+	// observation removes them where the StatefulSets cannot have slots, and such a TidbCluster is refused.
 	Slots []int
 	// Failures are the members that a failover has replaced or will replace.
 	Failures []Failure
@@ -125,6 +129,20 @@ type Group struct {
 	// kubectl-tidb/canary).
 	Held   bool
 	Canary int
+}
+
+// Numbered returns a cluster whose ordinals are those that its StatefulSets can have. start returns the ordinal of a
+// component's first pod.
+func (c Cluster) Numbered(advanced bool, start func(Kind) int) Cluster {
+	c.Advanced, c.Groups = advanced, slices.Clone(c.Groups)
+	for i := range c.Groups {
+		g := &c.Groups[i]
+		g.Start = start(g.Kind)
+		if !advanced {
+			g.Slots = nil
+		}
+	}
+	return c
 }
 
 // Group returns a component that the user wants.

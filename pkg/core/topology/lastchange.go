@@ -30,6 +30,8 @@ type LastChange struct {
 	// change has left the canary as it was. Of another canary a rollback would promote what is still
 	// being watched.
 	Canary *string `json:"canary,omitempty"`
+	// Slots are the slots before the change, for the components with changed slots.
+	Slots map[Kind][]int `json:"slots,omitempty"`
 }
 
 // String names the change, and its time.
@@ -81,7 +83,7 @@ func (l LastChange) Replicas() (before map[Kind]int, only bool) {
 		}
 		only = only && n != nil && len(part) == 1
 	}
-	return before, only && len(before) > 0
+	return before, only && len(before)+len(l.Slots) > 0
 }
 
 // ReplicasBefore returns how many members components had before the last change of a TidbCluster. It
@@ -93,10 +95,17 @@ func ReplicasBefore(tc *v1alpha1.TidbCluster) map[Kind]int {
 		return nil
 	}
 	before, _ := last.Replicas()
+	for k := range last.Slots {
+		if n := Replicas(tc, k); before != nil && n != nil {
+			if _, changed := before[k]; !changed {
+				before[k] = int(*n) // other members of the same number
+			}
+		}
+	}
 	return before
 }
 
-// specDigest returns a digest of a spec. A pause is not part of it: it changes nothing that can be
+// specDigest returns a digest of a spec, and of the slots, which count as a part of it. A pause is not part of it: it changes nothing that can be
 // taken back.
 func specDigest(tc *v1alpha1.TidbCluster) string {
 	spec := tc.Spec
@@ -104,6 +113,11 @@ func specDigest(tc *v1alpha1.TidbCluster) string {
 	text, err := json.Marshal(spec)
 	if err != nil {
 		return "" // cannot happen, since it was decoded from JSON
+	}
+	for _, k := range Kinds() {
+		if slots := SlotsAsked(tc, k); len(slots) > 0 {
+			text = append(text, string(k)+SlotsText(slots)...)
+		}
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])

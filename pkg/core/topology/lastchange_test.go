@@ -33,6 +33,25 @@ func TestReplicasOfLastChange(t *testing.T) {
 	}
 }
 
+// TestLastChangeOfSlots: slots that were changed alone are a change of members, and the last one only as long as they stay.
+func TestLastChangeOfSlots(t *testing.T) {
+	tc := valid()
+	AskSlots(tc, TiKV, []int{1})
+	last := LastChange{Action: "scale tikv=3", Back: json.RawMessage("{}"), Slots: map[Kind][]int{TiKV: {}}}
+	tc.Annotations[AnnotationLastChange] = last.Record(tc)
+	got, recorded := LastChangeOf(tc)
+	if _, only := got.Replicas(); !recorded || !only || len(got.Slots) != 1 {
+		t.Errorf("%t, %t, %+v", recorded, only, got)
+	}
+	if before := ReplicasBefore(tc); before[TiKV] != int(tc.Spec.TiKV.Replicas) || len(before) != 1 {
+		t.Errorf("before: %v", before)
+	}
+	AskSlots(tc, TiKV, []int{2})
+	if got.IsLast(tc) {
+		t.Error("other slots were written since")
+	}
+}
+
 // TestReplicasBefore: what was before counts only while the recorded change is the last one.
 func TestReplicasBefore(t *testing.T) {
 	tc := &v1alpha1.TidbCluster{Spec: v1alpha1.TidbClusterSpec{Version: "v8.1.0"}}

@@ -95,6 +95,7 @@ func group(tc *v1alpha1.TidbCluster, k Kind, spec component) Group {
 	return Group{
 		Kind:     k,
 		Replicas: int(*spec.replicas),
+		Slots:    SlotsAsked(tc, k),
 		Image:    spec.image,
 		Version:  Tag(spec.image),
 		MinReady: time.Duration(max(seconds, 0)) * time.Second,

@@ -41,6 +41,23 @@ func (o Ordinals) End() int {
 	return end
 }
 
+// Changed returns the ordinals after some were added and others were removed. Slots that are wanted stay among the slots,
+// also above all ordinals.
+func (o Ordinals) Changed(added, removed, wanted []int) Ordinals {
+	all := append(o.All(), added...)
+	all = slices.DeleteFunc(all, func(n int) bool { return slices.Contains(removed, n) })
+	slices.Sort(all)
+	all = slices.Compact(all)
+	slots := slices.DeleteFunc(slices.Clone(wanted), func(n int) bool { return slices.Contains(all, n) })
+	for n := o.Start; len(all) > 0 && n < all[len(all)-1]; n++ {
+		if !slices.Contains(all, n) {
+			slots = append(slots, n)
+		}
+	}
+	slices.Sort(slots)
+	return Ordinals{Start: o.Start, Count: len(all), Slots: slices.Compact(slots)}
+}
+
 // Resized returns the ordinals of a StatefulSet after its replicas were changed.
 func (o Ordinals) Resized(count int) Ordinals {
 	o.Count = count

@@ -46,6 +46,7 @@ func TestValid(t *testing.T) {
 		"no TiDB":              func(tc *v1alpha1.TidbCluster) { tc.Spec.TiDB.Replicas = 0 },
 		"only PD":              func(tc *v1alpha1.TidbCluster) { tc.Spec.TiKV, tc.Spec.TiDB = nil, nil },
 		"empty slots":          annotate("tikv.tidb.pingcap.com/delete-slots", "[]"),
+		"slots":                annotate("pd.tidb.pingcap.com/delete-slots", "[1,2]"), // the StatefulSets say whether there can be any
 		"minimal readiness":    annotate("tidb.pingcap.com/pd-min-ready-seconds", "30"),
 		"switched off": func(tc *v1alpha1.TidbCluster) {
 			tc.Spec.TLSCluster = &v1alpha1.TLSCluster{}
@@ -97,9 +98,8 @@ func TestInvalid(t *testing.T) {
 			tc.Spec.TiDB.Config = &v1alpha1.TiDBConfigWraper{GenericConfig: config.New(map[string]any{"log": map[string]any{"file": 1}})}
 		}, "spec.tidb.config[log.file]", "table"},
 
-		"pd-A3: slots":      {annotate("pd.tidb.pingcap.com/delete-slots", "[1]"), "metadata.annotations[pd.tidb.pingcap.com/delete-slots]", "last pod"},
-		"tikv-11-47: slots": {annotate("tikv.tidb.pingcap.com/delete-slots", "[0]"), "metadata.annotations[tikv.tidb.pingcap.com/delete-slots]", "last pod"},
-		"tidb-B26: slots":   {annotate("tidb.tidb.pingcap.com/delete-slots", "[2,3]"), "metadata.annotations[tidb.tidb.pingcap.com/delete-slots]", "last pod"},
+		"slots of TSO":      {annotate("tso.tidb.pingcap.com/delete-slots", "[1]"), "metadata.annotations[tso.tidb.pingcap.com/delete-slots]", "microservices"},
+		"a negative slot":   {annotate("tikv.tidb.pingcap.com/delete-slots", "[-1]"), "metadata.annotations[tikv.tidb.pingcap.com/delete-slots]", "negative"},
 		"malformed slots":   {annotate("tikv.tidb.pingcap.com/delete-slots", "1"), "metadata.annotations[tikv.tidb.pingcap.com/delete-slots]", "list"},
 		"malformed seconds": {annotate("tidb.pingcap.com/tikv-min-ready-seconds", "1m"), "metadata.annotations[tidb.pingcap.com/tikv-min-ready-seconds]", "seconds"},
 		"negative seconds":  {annotate("tidb.pingcap.com/tikv-min-ready-seconds", "-1"), "metadata.annotations[tidb.pingcap.com/tikv-min-ready-seconds]", "seconds"},

@@ -26,6 +26,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/ticdc"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/sets"
 )
 
 // fieldManager is the name under which the API server records what we wrote.
@@ -35,6 +36,7 @@ const fieldManager = "kubectl-tidb"
 // What an Actor creates belongs to the UID in topology.Cluster, and is deleted with that TidbCluster.
 type Actor struct {
 	kube    kubernetes.Interface
+	sets    func() sets.Client // of the kind that the cluster has
 	intent  PauseEnder
 	pd      func() pd.Client
 	ticdc   func(c topology.Cluster, ordinal int) *ticdc.Client
@@ -52,7 +54,8 @@ type Actor struct {
 // New returns an Actor. The pd function returns a client of the cluster's PD, nil
 // before PD runs, when there is no address for one.
 func New(kube kubernetes.Interface, intent PauseEnder, pd func() pd.Client, c topology.Cluster, now func() time.Time) *Actor {
-	return &Actor{kube: kube, intent: intent, pd: pd, cluster: c, owner: lease.Self().String(), now: now}
+	plain := func() sets.Client { return sets.Of(kube, c.Namespace, false) }
+	return &Actor{kube: kube, sets: plain, intent: intent, pd: pd, cluster: c, owner: lease.Self().String(), now: now}
 }
 
 // Do takes one step.
@@ -146,6 +149,12 @@ func (a *Actor) take(ctx context.Context, next step.Step) error {
 		return a.labelStore(ctx, s)
 	}
 	return fmt.Errorf("take step %T: no such step is known", next)
+}
+
+// OnSets sets what returns a client for the StatefulSets of the cluster.
+func (a *Actor) OnSets(client func() sets.Client) *Actor {
+	a.sets = client
+	return a
 }
 
 // OnTiCDC sets what returns a client of the capture in a member's pod.

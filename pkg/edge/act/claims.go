@@ -95,7 +95,7 @@ func (a *Actor) notInUse(ctx context.Context, object string, s step.DeleteClaim)
 	if !ok {
 		return fmt.Errorf("delete %s: %q is no member of %s", object, s.Member, s.Component.Title())
 	}
-	set, err := a.kube.AppsV1().StatefulSets(a.cluster.Namespace).Get(ctx, a.cluster.SetName(s.Component), metav1.GetOptions{})
+	set, err := a.sets().Get(ctx, a.cluster.SetName(s.Component), metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 	case err != nil:

@@ -90,7 +90,7 @@ func (a *Actor) recreateSet(ctx context.Context, s step.RecreateSet) error {
 			return fmt.Errorf("make %s again: %w", object, err)
 		}
 	}
-	_, err = a.kube.AppsV1().StatefulSets(a.cluster.Namespace).Create(ctx, next, metav1.CreateOptions{FieldManager: fieldManager})
+	_, err = a.sets().Create(ctx, next, metav1.CreateOptions{FieldManager: fieldManager})
 	switch {
 	case apierrors.IsAlreadyExists(err):
 		return stale(object, "exists now")
@@ -106,7 +106,7 @@ func (a *Actor) recreateSet(ctx context.Context, s step.RecreateSet) error {
 // writes its status often; after a conflict everything is checked again.
 func (a *Actor) orphan(ctx context.Context, s step.RecreateSet, wanted *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
 	object := "statefulset " + s.Name
-	client := a.kube.AppsV1().StatefulSets(a.cluster.Namespace)
+	client := a.sets()
 	done := false
 	alone := toDelete{object: object, propagation: metav1.DeletePropagationOrphan}
 	live, deleted, err := deleteIf(ctx, client, s.Name, alone, func(live *appsv1.StatefulSet) (bool, error) {
@@ -170,7 +170,7 @@ func (a *Actor) replaceable(ctx context.Context, s step.RecreateSet, live, wante
 func (a *Actor) waitUntilGone(ctx context.Context, s step.RecreateSet) error {
 	object := "statefulset " + s.Name
 	err := wait.PollUntilContextCancel(ctx, pause, true, func(ctx context.Context) (bool, error) {
-		live, err := a.kube.AppsV1().StatefulSets(a.cluster.Namespace).Get(ctx, s.Name, metav1.GetOptions{})
+		live, err := a.sets().Get(ctx, s.Name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
 			return true, nil

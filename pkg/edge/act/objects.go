@@ -53,12 +53,12 @@ func (a *Actor) apply(ctx context.Context, s step.Apply) error {
 		return create(ctx, a.kube.PolicyV1().PodDisruptionBudgets(a.cluster.Namespace).Create, "poddisruptionbudget "+wanted.Name, wanted)
 	case *appsv1.StatefulSet:
 		if s.Object.Drift == desired.Missing {
-			wanted = render.Resized(wanted, s.Replicas)
+			wanted = render.Resized(wanted, s.Replicas, s.Slots)
 			if err := a.takesAll(ctx, s.Component, wanted); err != nil {
 				return err
 			}
 		}
-		return put(ctx, a, a.kube.AppsV1().StatefulSets(a.cluster.Namespace), "statefulset", s.Object, wanted)
+		return put(ctx, a, a.sets(), "statefulset", s.Object, wanted)
 	}
 	return fmt.Errorf("apply %s %s: a %T cannot be applied", s.Object.Kind, s.Object.Name, s.Object.Manifest)
 }
@@ -67,7 +67,7 @@ func (a *Actor) apply(ctx context.Context, s step.Apply) error {
 // of this program may have changed it.
 func (a *Actor) unchanged(ctx context.Context, s step.Apply) error {
 	name := a.cluster.SetName(s.Component)
-	live, err := a.kube.AppsV1().StatefulSets(a.cluster.Namespace).Get(ctx, name, metav1.GetOptions{})
+	live, err := a.sets().Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 		live = &appsv1.StatefulSet{}

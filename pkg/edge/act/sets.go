@@ -23,7 +23,7 @@ import (
 func (a *Actor) edit(ctx context.Context, k topology.Kind, on step.Basis, edit func(object string, live *appsv1.StatefulSet) (*appsv1.StatefulSet, error)) error {
 	name := a.cluster.SetName(k)
 	object := "statefulset " + name
-	client := a.kube.AppsV1().StatefulSets(a.cluster.Namespace)
+	client := a.sets()
 	return change(ctx, a, client, "statefulset", name, func(live *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
 		if string(live.UID) != on.UID {
 			return nil, stale(object, "has been replaced by another one of that name")
@@ -53,17 +53,24 @@ func (a *Actor) resize(ctx context.Context, s step.Resize) error {
 		return err
 	}
 	return a.edit(ctx, s.Component, s.Basis, func(object string, live *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
-		switch have := replicas(live); have {
-		case s.To:
+		have := state.OrdinalsOf(live)
+		is := func(replicas int, slots []int) bool {
+			return have.Count == replicas && have.Same(topology.Ordinals{Start: have.Start, Count: replicas, Slots: slots})
+		}
+		switch {
+		case len(s.SlotsTo) > 0 && !state.IsAdvanced(live.APIVersion):
+			return nil, stale(object, "cannot have ordinals with gaps")
+		case is(s.To, s.SlotsTo):
 			return live, nil
-		case s.From:
+		case is(s.From, s.SlotsFrom):
 			if p := live.Spec.PersistentVolumeClaimRetentionPolicy; s.To < s.From && p != nil && p.WhenScaled == appsv1.DeletePersistentVolumeClaimRetentionPolicyType {
 				return nil, &callError{call: "scale in " + object, err: errTakesClaims, final: true}
 			}
-			return render.Resized(live, s.To), nil
-		default:
-			return nil, stale(object, "has %s, not %d any more", count(have), s.From)
+			return render.Resized(live, s.To, s.SlotsTo), nil
+		case have.Count != s.From:
+			return nil, stale(object, "has %s, not %d any more", count(have.Count), s.From)
 		}
+		return nil, stale(object, "has other slots now")
 	})
 }
 
@@ -172,7 +179,7 @@ func readyMeanwhile(s step.Restart, pod *corev1.Pod) error {
 func (a *Actor) comesBack(ctx context.Context, s step.Restart) error {
 	name := a.cluster.SetName(s.Component)
 	object := "statefulset " + name
-	live, err := a.kube.AppsV1().StatefulSets(a.cluster.Namespace).Get(ctx, name, metav1.GetOptions{})
+	live, err := a.sets().Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return failed("get", object, err)
 	}
@@ -240,7 +247,7 @@ func count(n int) string { return remedy.Count(n, "replica", "replicas") }
 // the component is not reported as suspended before.
 func (a *Actor) deleteSet(ctx context.Context, s step.DeleteSet) error {
 	object := "statefulset " + s.Name
-	client := a.kube.AppsV1().StatefulSets(a.cluster.Namespace)
+	client := a.sets()
 	all := toDelete{object: object, propagation: metav1.DeletePropagationForeground}
 	_, _, err := deleteIf(ctx, client, s.Name, all, func(live *appsv1.StatefulSet) (bool, error) {
 		if string(live.UID) == s.Basis.UID && live.DeletionTimestamp != nil {

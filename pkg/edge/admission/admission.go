@@ -22,6 +22,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/sets"
 )
 
 // Answer is what the API server says of the objects of a cluster.
@@ -114,7 +115,7 @@ func (q *question) ask(ctx context.Context) {
 	case *corev1.ConfigMap:
 		write(ctx, q, q.kube.CoreV1().ConfigMaps(namespace), wanted)
 	case *appsv1.StatefulSet:
-		before, next := write(ctx, q, q.kube.AppsV1().StatefulSets(namespace), wanted)
+		before, next := write(ctx, q, sets.Of(q.kube, namespace, q.cluster.Advanced), wanted)
 		// The API server has checked the pod template as a part of the StatefulSet. What only the making of a pod shows
 		// comes from admission plugins.
 		if len(q.Refused) == 0 && next != nil && (before == nil || !equality.Semantic.DeepEqual(before.Spec.Template, next.Spec.Template)) {

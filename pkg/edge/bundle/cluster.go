@@ -20,6 +20,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/sets"
 )
 
 // logLines is how many lines of each log are in the archive.
@@ -31,6 +32,8 @@ type Cluster struct {
 	// PD is nil where it could not be asked.
 	PD pd.Client
 	topology.Cluster
+	// Advanced is true if its StatefulSets are AdvancedStatefulSets.
+	Advanced    bool
 	TidbCluster *v1alpha1.TidbCluster
 	// Certificates are the Secrets with certificates that were read.
 	Certificates map[string]certificate.Secret
@@ -42,8 +45,12 @@ func (b *Bundle) Collect(ctx context.Context, c Cluster) {
 	b.secrets(ctx, c)
 	b.Object("tidbcluster.yaml", c.TidbCluster, nil)
 	own := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(c.Selector()).String()}
-	sets, err := c.Kube.AppsV1().StatefulSets(c.Namespace).List(ctx, own)
-	b.Object("statefulsets.yaml", sets, err)
+	native, err := c.Kube.AppsV1().StatefulSets(c.Namespace).List(ctx, own)
+	b.Object("statefulsets.yaml", native, err)
+	if c.Advanced {
+		advanced, err := sets.Of(c.Kube, c.Namespace, true).List(ctx, own)
+		b.Object("advancedstatefulsets.yaml", advanced, err)
+	}
 	services, err := c.Kube.CoreV1().Services(c.Namespace).List(ctx, own)
 	b.Object("services.yaml", services, err)
 	configs, err := c.Kube.CoreV1().ConfigMaps(c.Namespace).List(ctx, own)

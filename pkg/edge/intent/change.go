@@ -39,19 +39,25 @@ type Change struct {
 	Write func(context.Context, Write) error
 }
 
-// Scale sets the replicas of components, and nothing else. It fails with a
-// *NoComponentError for one that the cluster does not have.
-func (c *Client) Scale(tc *v1alpha1.TidbCluster, replicas map[topology.Kind]int32) (Change, error) {
+// Scale sets the replicas of components, and the slots of those that slots names, all in one write. It changes nothing
+// else. It fails with a *NoComponentError for one that the cluster does not have.
+func (c *Client) Scale(tc *v1alpha1.TidbCluster, replicas map[topology.Kind]int32, slots map[topology.Kind][]int) (Change, error) {
 	var fields []string
 	for _, k := range slices.Sorted(maps.Keys(replicas)) {
 		if topology.Replicas(tc, k) == nil {
 			return Change{}, &NoComponentError{Namespace: tc.Namespace, Name: tc.Name, Component: k}
 		}
 		fields = append(fields, "spec."+string(k)+".replicas")
+		if topology.TakesSlots(k) { // the replicas are without them, so another writer must not have changed them
+			fields = append(fields, aboutSlots(k))
+		}
 	}
 	return c.edit("scale", tc, fields, func(want *v1alpha1.TidbCluster) {
 		for k, n := range replicas {
 			*topology.Replicas(want, k) = n
+		}
+		for k, without := range slots {
+			topology.AskSlots(want, k, without)
 		}
 	}), nil
 }

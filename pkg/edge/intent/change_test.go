@@ -65,7 +65,7 @@ func made(t *testing.T, c *Client, change Change, w Write) (*v1alpha1.TidbCluste
 
 func scaled(t *testing.T, c *Client, tc *v1alpha1.TidbCluster, replicas map[topology.Kind]int32, w Write) (*v1alpha1.TidbCluster, error) {
 	t.Helper()
-	change, err := c.Scale(tc, replicas)
+	change, err := c.Scale(tc, replicas, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestScaleRefuses(t *testing.T) {
 	tc.Spec.PD = nil
 	for _, replicas := range []map[topology.Kind]int32{{topology.PD: 3}, {topology.TiKV: 4, topology.PD: 3}, {"pump": 3}} {
 		var missing *NoComponentError
-		if _, err := c.Scale(tc, replicas); !errors.As(err, &missing) {
+		if _, err := c.Scale(tc, replicas, nil); !errors.As(err, &missing) {
 			t.Errorf("%v: %v", replicas, err)
 		}
 	}
@@ -118,7 +118,7 @@ func TestChangeDryRun(t *testing.T) {
 		query = r.URL.Query().Encode()
 		answer(w, object(t, stored).Object)
 	})
-	change, err := c.Scale(load(t, c), map[topology.Kind]int32{topology.TiKV: 5})
+	change, err := c.Scale(load(t, c), map[topology.Kind]int32{topology.TiKV: 5}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,6 +52,9 @@ func (c *Client) Rollback(tc *v1alpha1.TidbCluster) (Change, topology.LastChange
 	}
 	delete(want.Annotations, topology.AnnotationLastChange)
 	set, about := settings{spec: last.Back, annotations: map[string]any{topology.AnnotationLastChange: nil}}, aboutRollback
+	slots, aboutSlots := takeBackSlots(want, last.Slots)
+	maps.Copy(set.annotations, slots)
+	about = slices.Concat(about, aboutSlots)
 	if last.Canary != nil {
 		topology.SetCanary(want, *last.Canary)
 		maps.Copy(set.annotations, canaryPatch(tc, want))
@@ -116,7 +119,11 @@ func recorded(tc, want *v1alpha1.TidbCluster, w Write) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	last := topology.LastChange{Action: w.Action, At: w.At, Back: back}
+	slots := slotsBefore(tc, want)
+	if back == nil && slots != nil {
+		back = nothingBack
+	}
+	last := topology.LastChange{Action: w.Action, At: w.At, Back: back, Slots: slots}
 	if back == nil {
 		// A canary that is asked for later belongs to the change whose rollout it holds.
 		var recorded bool

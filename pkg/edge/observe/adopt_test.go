@@ -12,22 +12,27 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// TestOtherController: a pod of an AdvancedStatefulSet, which has the kind StatefulSet too, has
-// another controller.
+// TestOtherController: a pod of an AdvancedStatefulSet, which has the kind StatefulSet too, has another controller in a
+// cluster of StatefulSets, and the other way round.
 func TestOtherController(t *testing.T) {
 	yes := true
-	for want, owners := range map[string][]metav1.OwnerReference{
-		"": {{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "basic-tikv", Controller: &yes}},
-		"StatefulSet basic-tikv of apps.pingcap.com/v1": {{APIVersion: "apps.pingcap.com/v1", Kind: "StatefulSet", Name: "basic-tikv", Controller: &yes}},
-		"ReplicaSet x of apps/v1":                       {{APIVersion: "v1", Kind: "Other"}, {APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "x", Controller: &yes}},
+	const native, advanced = "StatefulSet basic-tikv of apps/v1", "StatefulSet basic-tikv of apps.pingcap.com/v1"
+	for _, tt := range []struct {
+		owners       []metav1.OwnerReference
+		native, with string // in a cluster of StatefulSets, and of AdvancedStatefulSets
+	}{
+		{},
+		{[]metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "basic-tikv", Controller: &yes}}, "", native},
+		{[]metav1.OwnerReference{{APIVersion: "apps.pingcap.com/v1", Kind: "StatefulSet", Name: "basic-tikv", Controller: &yes}}, advanced, ""},
+		{[]metav1.OwnerReference{{APIVersion: "v1", Kind: "Other"}, {APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "x", Controller: &yes}}, "ReplicaSet x of apps/v1", "ReplicaSet x of apps/v1"},
 	} {
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: owners}}
-		if got := podState(topology.TiKV, pod).Controller; got != want {
-			t.Errorf("got %q, want %q", got, want)
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: tt.owners}}
+		if got := otherController(pod, false); got != tt.native {
+			t.Errorf("got %q, want %q", got, tt.native)
 		}
-	}
-	if got := podState(topology.TiKV, &corev1.Pod{}).Controller; got != "" {
-		t.Errorf("a pod without a controller has %q", got)
+		if got := otherController(pod, true); got != tt.with {
+			t.Errorf("in a cluster of AdvancedStatefulSets: got %q, want %q", got, tt.with)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/sets"
 )
 
 // Claims reads all claims that have labels of a TiDB cluster, in a namespace or with "" in all. It reads all pods
@@ -28,13 +29,22 @@ func Claims(ctx context.Context, kube kubernetes.Interface, namespace string) ([
 	return claims.Items, pods.Items, nil
 }
 
-// Sets reads all StatefulSets that have labels of a TiDB cluster. It reads a namespace, or with "" all of them.
+// Sets reads all StatefulSets of both kinds that have labels of a TiDB cluster. It reads a namespace, or with "" all of
+// them.
 func Sets(ctx context.Context, kube kubernetes.Interface, namespace string) ([]appsv1.StatefulSet, error) {
-	sets, err := kube.AppsV1().StatefulSets(namespace).List(ctx, ofAll())
+	list, err := kube.AppsV1().StatefulSets(namespace).List(ctx, ofAll())
 	if err != nil {
 		return nil, fmt.Errorf("list statefulsets: %w", err)
 	}
-	return sets.Items, nil
+	served, err := sets.Served(kube)
+	if err != nil || !served {
+		return list.Items, err
+	}
+	advanced, err := sets.Of(kube, namespace, true).List(ctx, ofAll())
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", sets.Resource.GroupResource(), err)
+	}
+	return append(list.Items, advanced.Items...), nil
 }
 
 // Budgets reads all PodDisruptionBudgets of a namespace. Any of them may select the pods of a cluster.

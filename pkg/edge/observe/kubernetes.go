@@ -75,7 +75,6 @@ func podState(k topology.Kind, p *corev1.Pod) *state.Pod {
 		Mounts:      ownMounts(k, p),
 		Identity:    identity(p),
 		Made:        p.CreationTimestamp.Time,
-		Controller:  otherController(p),
 		Behind:      clockBehind(p),
 		Addressed:   state.Addressed(p),
 		Ended:       state.Ended(p),
@@ -114,12 +113,12 @@ func podState(k topology.Kind, p *corev1.Pod) *state.Pod {
 	return out
 }
 
-// otherController names the controller of a pod if it is not a StatefulSet of Kubernetes. It is "" for a pod without
-// a controller. When a StatefulSet was deleted without its pods, the pods have no controller until the next
-// StatefulSet adopts them.
-func otherController(p *corev1.Pod) string {
+// otherController names the controller of a pod if it is not a StatefulSet of the kind that the cluster has. It is ""
+// for a pod without a controller. When a StatefulSet was deleted without its pods, the pods have no controller until the
+// next StatefulSet adopts them.
+func otherController(p *corev1.Pod, advanced bool) string {
 	c := metav1.GetControllerOf(p)
-	if c == nil || c.Kind == "StatefulSet" && c.APIVersion == appsv1.SchemeGroupVersion.String() {
+	if c == nil || controlledBySet(p, advanced) {
 		return ""
 	}
 	return fmt.Sprintf("%s %s of %s", c.Kind, c.Name, c.APIVersion)

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -24,6 +25,7 @@ type objects struct {
 	born     map[topology.Kind]map[int]time.Time // when the claim with a member's data was made
 	bound    map[string]string                   // the volumes of claims, by the claim's UID
 	ledger   *corev1.ConfigMap
+	others   map[topology.Kind]string // StatefulSets of the kind that the cluster does not have
 }
 
 // started returns when the process of a member of PD started, by its name; zero
@@ -55,6 +57,7 @@ func (l Objects) sort(c topology.Cluster) objects {
 		claims: map[topology.Kind]map[int][]state.Claim{},
 		born:   map[topology.Kind]map[int]time.Time{},
 		bound:  map[string]string{},
+		others: map[topology.Kind]string{},
 		existing: state.Existing{
 			Services:               map[string]*corev1.Service{},
 			ConfigMaps:             map[string]*corev1.ConfigMap{},
@@ -72,8 +75,12 @@ func (l Objects) sort(c topology.Cluster) objects {
 	for _, k := range topology.Kinds() {
 		seen.pods[k], seen.claims[k], seen.born[k] = map[int]*corev1.Pod{}, map[int][]state.Claim{}, map[int]time.Time{}
 		for _, set := range l.Sets {
-			if set.Name == c.SetName(k) {
+			switch {
+			case set.Name != c.SetName(k):
+			case state.IsAdvanced(set.APIVersion) == l.Advanced:
 				seen.existing.Sets[k] = set
+			default:
+				seen.others[k] = "a StatefulSet of " + cmp.Or(set.APIVersion, appsv1.SchemeGroupVersion.String())
 			}
 		}
 		for _, pod := range l.Pods {

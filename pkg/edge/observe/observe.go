@@ -70,6 +70,9 @@ type Observer struct {
 	rules       rules
 	denied      denied
 
+	advanced      bool   // the cluster that was observed last has AdvancedStatefulSets
+	watchAdvanced func() // nil where nothing is watched, or these are
+
 	readsIsolation bool
 	isolation      isolation
 }
@@ -141,8 +144,9 @@ func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source)
 	}
 	o.identify(c, own)
 	defer o.members.Tell(all.Pods)()
+	o.noteAdvanced(all.Advanced)
 	seen := all.sort(c)
-	c.Groups = numbered(c.Groups, seen.existing.Sets)
+	c = numbered(c, all.Advanced, seen.existing.Sets)
 	if err := o.readConfigs(ctx, c, seen.existing); err != nil {
 		return state.Observation{}, err
 	}
@@ -207,15 +211,14 @@ func (o *Observer) client(urls []string) pd.Client {
 	return o.pd
 }
 
-// numbered returns the components with the ordinals of their first pods, which only the StatefulSets say.
-func numbered(groups []topology.Group, sets map[topology.Kind]*appsv1.StatefulSet) []topology.Group {
-	groups = slices.Clone(groups)
-	for i := range groups {
-		if set := sets[groups[i].Kind]; set != nil {
-			groups[i].Start = state.OrdinalsOf(set).Start
+// numbered returns the cluster with the ordinals that its StatefulSets can have. Only they say which is the first one.
+func numbered(c topology.Cluster, advanced bool, sets map[topology.Kind]*appsv1.StatefulSet) topology.Cluster {
+	return c.Numbered(advanced, func(k topology.Kind) int {
+		if set := sets[k]; set != nil {
+			return state.OrdinalsOf(set).Start
 		}
-	}
-	return groups
+		return 0
+	})
 }
 
 // ordinals returns the ordinals of which something is wanted or observed, the lowest first, and those of a StatefulSet
@@ -264,11 +267,13 @@ func (o *Observer) groups(ctx context.Context, c topology.Cluster, wanted []topo
 func (o *Observer) listed(c topology.Cluster, want topology.Group, seen objects, base database) state.Group {
 	k := want.Kind
 	g := state.Group{Set: set(seen.existing.Sets[k])}
+	g.Set.Other = seen.others[k]
 	written := render.WrittenConfig(c, k, seen.existing)
 	for _, n := range ordinals(c, want, g.Set, seen, base) {
 		m := state.Member{Kind: k, Ordinal: n, Name: c.PodName(k, n), Claims: seen.claims[k][n]}
 		if p := seen.pods[k][n]; p != nil {
 			m.Pod = podState(k, p)
+			m.Pod.Controller = otherController(p, c.Advanced)
 			m.Pod.Config = written.In(*m.Pod)
 			m.Pod.Overdue = overdue(p, o.now())
 		}

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/sets"
 )
 
 // Source provides the Kubernetes objects of an observation. They are from the API server, or from a copy that may be
@@ -32,11 +33,13 @@ type Source interface {
 type Objects struct {
 	Services   []*corev1.Service
 	ConfigMaps []*corev1.ConfigMap
-	Sets       []*appsv1.StatefulSet
+	Sets       []*appsv1.StatefulSet // of both kinds
 	Pods       []*corev1.Pod
 	Claims     []*corev1.PersistentVolumeClaim
 	// Ledger has the records of what we did in PD, nil when there are none.
 	Ledger *corev1.ConfigMap
+	// Advanced is true if the pods of the cluster are those of AdvancedStatefulSets.
+	Advanced bool
 	// Discovery is true if the cluster has tidb-operator's discovery server.
 	Discovery bool
 }
@@ -94,10 +97,16 @@ var parts = []part{
 	}},
 	{"statefulsets", func(ctx context.Context, kube kubernetes.Interface, c topology.Cluster, into *Objects) error {
 		list, err := kube.AppsV1().StatefulSets(c.Namespace).List(ctx, ownedBy(c))
-		if err == nil {
-			into.Sets = pointers(list.Items)
+		if err != nil {
+			return err
 		}
-		return err
+		into.Sets = pointers(list.Items)
+		if into.Advanced { // it was found before, and these are read again
+			found, err := ReadAdvanced(ctx, kube, c)
+			into.Sets = append(into.Sets, found...)
+			return err
+		}
+		return nil
 	}},
 	{"pods", func(ctx context.Context, kube kubernetes.Interface, c topology.Cluster, into *Objects) error {
 		list, err := kube.CoreV1().Pods(c.Namespace).List(ctx, ownedBy(c))
@@ -137,11 +146,19 @@ func (l live) Intent(ctx context.Context) (*v1alpha1.TidbCluster, error) { retur
 // mostly waits for round trips.
 func (l live) Objects(ctx context.Context, c topology.Cluster) (Objects, error) {
 	var got Objects
-	all, ctx := errgroup.WithContext(ctx)
+	all, reading := errgroup.WithContext(ctx)
 	for n := range parts {
-		all.Go(func() error { return l.Part(ctx, c, n, &got) })
+		all.Go(func() error { return l.Part(reading, c, n, &got) })
 	}
-	return got, all.Wait()
+	if err := all.Wait(); err != nil {
+		return got, err
+	}
+	served := func() (bool, error) { return sets.Served(l.kube) }
+	err := got.FindAdvanced(c, served, func() ([]*appsv1.StatefulSet, error) { return ReadAdvanced(ctx, l.kube, c) })
+	if err != nil {
+		return got, fmt.Errorf("read %s of cluster %s/%s: %w", sets.Resource.GroupResource(), c.Namespace, c.Name, err)
+	}
+	return got, nil
 }
 
 // Part implements partial.

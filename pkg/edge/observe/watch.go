@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/sets"
 )
 
 // watched are the resources whose changes lead to another observation.
@@ -27,6 +28,20 @@ var watched = []schema.GroupVersionResource{
 // more, as when a watch begins again, has not changed. Without that rule a wait of hours would read everything each
 // time that the API server ends a watch. The API server does that every few minutes.
 func Watch(ctx context.Context, client metadata.Interface, c topology.Cluster) <-chan struct{} {
+	nudges, _ := watchCluster(ctx, client, c)
+	return nudges
+}
+
+// Watch is as Watch above. It also watches AdvancedStatefulSets as soon as the cluster has been observed to have some.
+func (o *Observer) Watch(ctx context.Context, client metadata.Interface, c topology.Cluster) <-chan struct{} {
+	nudges, also := watchCluster(ctx, client, c)
+	o.watchAdvanced = func() { also(sets.Resource) }
+	o.noteAdvanced(o.advanced)
+	return nudges
+}
+
+// watchCluster returns also a function that watches one more resource.
+func watchCluster(ctx context.Context, client metadata.Interface, c topology.Cluster) (changes <-chan struct{}, also func(schema.GroupVersionResource)) {
 	nudges := make(chan struct{}, 1)
 	nudge := func() {
 		select {
@@ -50,11 +65,12 @@ func Watch(ctx context.Context, client metadata.Interface, c topology.Cluster) <
 		factory.Start(ctx.Done())
 	}
 	own := labels.SelectorFromSet(c.Selector()).String()
+	also = func(r schema.GroupVersionResource) { start(r, func(o *metav1.ListOptions) { o.LabelSelector = own }) }
 	for _, r := range watched {
-		start(r, func(o *metav1.ListOptions) { o.LabelSelector = own })
+		also(r)
 	}
 	start(intent.Resource, func(o *metav1.ListOptions) {
 		o.FieldSelector = fields.OneTermEqualSelector("metadata.name", c.Name).String()
 	})
-	return nudges
+	return nudges, also
 }

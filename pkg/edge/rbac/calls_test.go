@@ -34,13 +34,15 @@ var untyped = map[string][]string{
 	"pkg/edge/issue":   {"cert-manager.io/certificates"},
 	"pkg/cli/install":  {"apiextensions.k8s.io/customresourcedefinitions"},
 	"pkg/cli/target":   {"pingcap.com/tidbclusters", "/nodes"},
-	"pkg/edge/observe": {"/pods", "/persistentvolumeclaims", "apps/statefulsets", "pingcap.com/tidbclusters"}, // watched
+	"pkg/edge/observe": {"/pods", "/persistentvolumeclaims", "apps/statefulsets", "apps.pingcap.com/statefulsets", "pingcap.com/tidbclusters"}, // watched
 }
 
 const (
 	module  = "github.com/kubectl-tidb/kubectl-tidb/"
 	typed   = "k8s.io/client-go/kubernetes/typed/"
 	dynamic = "k8s.io/client-go/dynamic"
+	// statefulSets stands for both kinds of StatefulSets, which a client of package sets reads and writes.
+	statefulSets = "apps/statefulsets"
 	// completion lists resources by the names that it is given.
 	completion = "k8s.io/kubectl/pkg/util/completion"
 )
@@ -194,6 +196,9 @@ func (r reader) asks(client types.Type, method string, at ast.Node) {
 func (r reader) asksTo(verb string, client types.Type, at ast.Node) {
 	if resource := resourceOf(client); resource != "" {
 		r.add(resource, verb, at)
+		if resource == statefulSets {
+			r.add("apps.pingcap.com/statefulsets", verb, at)
+		}
 		return
 	}
 	named, ok := client.(*types.Named)
@@ -224,6 +229,9 @@ func resourceOf(t types.Type) string {
 	named, ok := t.(*types.Named)
 	if !ok || named.Obj().Pkg() == nil {
 		return ""
+	}
+	if named.Obj().Pkg().Path() == module+"pkg/edge/sets" && named.Obj().Name() == "Client" {
+		return statefulSets
 	}
 	version, ok := strings.CutPrefix(named.Obj().Pkg().Path(), typed)
 	kind, is := strings.CutSuffix(named.Obj().Name(), "Interface")

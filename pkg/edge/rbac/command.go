@@ -42,6 +42,7 @@ var commands = []Command{
 	// With --fix it changes what is recorded and marked, and schedulers in PD; without it no right to write is used.
 	{Name: "doctor", Role: Driver, except: []string{
 		readsLogs, watchesEvents, makesSecrets, "apps/statefulsets create", "apps/statefulsets delete", "apps/statefulsets update",
+		"apps.pingcap.com/statefulsets create", "apps.pingcap.com/statefulsets delete", "apps.pingcap.com/statefulsets update",
 		"/pods delete", "/persistentvolumeclaims delete", "/services create", "/services update", "/services watch", "/configmaps create",
 		"/configmaps watch", "/events create", "/events patch", "/persistentvolumes patch", "apps/deployments list", "apps/deployments watch",
 	}},
@@ -61,6 +62,7 @@ var commands = []Command{
 	{Name: "delete", Role: Editor, only: []string{
 		"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "pingcap.com/tidbclusters watch", deletes,
 		"apps/statefulsets get", "apps/statefulsets list", "apps/statefulsets watch", "apps/statefulsets delete",
+		"apps.pingcap.com/statefulsets get", "apps.pingcap.com/statefulsets list", "apps.pingcap.com/statefulsets delete",
 		"/pods list", "/pods watch",
 		"/persistentvolumeclaims list", "/persistentvolumeclaims watch", "/persistentvolumeclaims delete",
 		// The TiDB servers end first, under the lease of the cluster, if no operator drives it.
@@ -125,8 +127,8 @@ var asksMembers = slices.Concat(connects, []string{"/namespaces list"})
 
 // observes are the requests that observe a cluster once.
 var observes = slices.Concat(connects, []string{
-	"apps/statefulsets list", "apps/deployments get", "/persistentvolumeclaims list", "/services list", "/configmaps get", "/configmaps list",
-	readsVolumes, listsNodes,
+	"apps/statefulsets list", "apps.pingcap.com/statefulsets list", "apps/deployments get", "/persistentvolumeclaims list",
+	"/services list", "/configmaps get", "/configmaps list", readsVolumes, listsNodes,
 	"coordination.k8s.io/leases get", "coordination.k8s.io/leases list", readsEvents,
 })
 
@@ -137,7 +139,7 @@ var reads = slices.Concat(observes, []string{
 
 // looks are the requests that observe a cluster until something has happened.
 var looks = slices.Concat(observes, []string{
-	"pingcap.com/tidbclusters watch", "apps/statefulsets watch", "/pods watch", "/persistentvolumeclaims watch",
+	"pingcap.com/tidbclusters watch", "apps/statefulsets watch", "apps.pingcap.com/statefulsets watch", "/pods watch", "/persistentvolumeclaims watch",
 })
 
 // pauses are the requests of verbs that change the TidbCluster, and nothing else.

@@ -50,6 +50,7 @@ type Right struct {
 const (
 	clusters     = "pingcap.com"
 	apps         = "apps"
+	advanced     = "apps.pingcap.com"
 	policy       = "policy"
 	coordination = "coordination.k8s.io"
 	storage      = "storage.k8s.io"
@@ -62,6 +63,7 @@ const (
 var rights = []Right{
 	{Viewer, Namespace, clusters, "tidbclusters", []string{"get", "list", "watch"}, "what is wanted", ""},
 	{Viewer, Namespace, apps, "statefulsets", []string{"list", "watch"}, "what there is", ""},
+	{Viewer, Namespace, advanced, "statefulsets", []string{"list", "watch"}, "what there is in clusters with AdvancedStatefulSets of tidb-operator", "clusters with AdvancedStatefulSets cannot be read, and others need nothing of this"},
 	{Viewer, Namespace, apps, "deployments", []string{"get"}, "whether there is a discovery server of tidb-operator", ""},
 	{Viewer, Namespace, "", "pods", []string{"get", "list", "watch"}, "what there is", ""},
 	{Viewer, Namespace, "", "persistentvolumeclaims", []string{"list", "watch"}, "what there is", ""},
@@ -89,6 +91,7 @@ var rights = []Right{
 	{Driver, Namespace, "", "configmaps", []string{"create", "patch", "update", "watch"}, "configuration, and the record of what was made in PD for a while", ""},
 	{Driver, Namespace, apps, "deployments", []string{"list", "watch"}, "whether there is a discovery server of tidb-operator, for a process that drives all the time", "nothing, for one that ends"},
 	{Driver, Namespace, apps, "statefulsets", []string{"create", "delete", "get", "update"}, "scaling and rolling; deleted only to suspend, or around the pods to let volumes grow", ""},
+	{Driver, Namespace, advanced, "statefulsets", []string{"create", "delete", "get", "update"}, "the same in clusters with AdvancedStatefulSets of tidb-operator", "clusters with AdvancedStatefulSets are not changed, and others need nothing of this"},
 	{Driver, Namespace, "", "pods", []string{"delete", "patch"}, "labels; deleting one that cannot come back by itself", ""},
 	{Driver, Namespace, "", "persistentvolumeclaims", []string{"delete", "get", "patch"}, "marks and labels, larger volumes; deleting what a removed member has left when its place is taken again", ""},
 	{Driver, Namespace, "", "secrets", []string{"create"}, "the first password of TiDB's root, where `spec.tidb.initializer.createPassword` asks for it; the certificates that `tls init` and `create --tls` make", "no first password is set, and no certificates are made"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -18,6 +19,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/observe"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/sets"
 )
 
 // byCluster is the index of objects by the cluster that their labels name.
@@ -29,6 +31,10 @@ type mirror struct {
 	clusters cache.SharedIndexInformer
 	services, configs, sets,
 	pods, claims, discovery cache.SharedIndexInformer
+	// advanced are the AdvancedStatefulSets. They are copied if the API server has such a kind when the copies begin.
+	advanced    cache.SharedIndexInformer
+	hasAdvanced bool
+	kube        kubernetes.Interface
 }
 
 // Scope is which clusters are kept converged.
@@ -77,6 +83,8 @@ func newMirror(kube kubernetes.Interface, tcs *intent.Client, scope Scope) (*mir
 		claims:   copied(core.PersistentVolumeClaims(namespace), &corev1.PersistentVolumeClaim{}, kube),
 		// Of Deployments a daemon keeps only the names.
 		discovery: copied(apps.Deployments(namespace), &appsv1.Deployment{}, kube),
+		advanced:  copied(sets.Of(kube, namespace, true), &appsv1.StatefulSet{}, kube),
+		kube:      kube,
 	}
 	for _, i := range m.objects() {
 		if err := i.SetTransform(scope.Shard.keepOwn(trim)); err != nil {
@@ -88,12 +96,17 @@ func newMirror(kube kubernetes.Interface, tcs *intent.Client, scope Scope) (*mir
 
 // objects returns the informers of the objects that belong to clusters.
 func (m *mirror) objects() []cache.SharedIndexInformer {
-	return []cache.SharedIndexInformer{m.services, m.configs, m.sets, m.pods, m.claims, m.discovery}
+	return []cache.SharedIndexInformer{m.services, m.configs, m.sets, m.pods, m.claims, m.discovery, m.advanced}
 }
 
 // start watches until ctx ends, and waits for the first copy of all objects.
 func (m *mirror) start(ctx context.Context) error {
-	all := append(m.objects(), m.clusters)
+	served, err := sets.Served(m.kube)
+	if err != nil {
+		return err
+	}
+	m.hasAdvanced = served
+	all := slices.DeleteFunc(append(m.objects(), m.clusters), func(i cache.SharedIndexInformer) bool { return i == m.advanced && !served })
 	synced := make([]cache.InformerSynced, 0, len(all))
 	for _, i := range all {
 		go i.RunWithContext(ctx)
@@ -149,7 +162,7 @@ func (v view) Intent(context.Context) (*v1alpha1.TidbCluster, error) {
 }
 
 // Objects implements observe.Source.
-func (v view) Objects(_ context.Context, c topology.Cluster) (observe.Objects, error) {
+func (v view) Objects(ctx context.Context, c topology.Cluster) (observe.Objects, error) {
 	of := instance(c.Namespace, c.Instance)
 	var got observe.Objects
 	var errs [5]error
@@ -166,7 +179,24 @@ func (v view) Objects(_ context.Context, c topology.Cluster) (observe.Objects, e
 	for _, d := range objectsOf(v.mirror.discovery, of) {
 		got.Discovery = got.Discovery || d.name == c.BootstrapMap()
 	}
-	return got, errors.Join(errs[:]...)
+	if err := errors.Join(errs[:]...); err != nil {
+		return got, err
+	}
+	served := func() (bool, error) { return v.mirror.hasAdvanced, nil }
+	return got, got.FindAdvanced(c, served, func() ([]*appsv1.StatefulSet, error) { return v.mirror.advancedOf(ctx, c) })
+}
+
+// advancedOf returns the AdvancedStatefulSets of a cluster. Where they are not copied, as their kind was made later, the
+// API server is asked.
+func (m *mirror) advancedOf(ctx context.Context, c topology.Cluster) ([]*appsv1.StatefulSet, error) {
+	if !m.hasAdvanced {
+		return observe.ReadAdvanced(ctx, m.kube, c)
+	}
+	all, err := list[appsv1.StatefulSet](m.advanced, instance(c.Namespace, c.Instance))
+	for _, set := range all {
+		sets.Mark(set) // the copy does not have that
+	}
+	return all, err
 }
 
 // pod returns a pod, for dial.Direct.

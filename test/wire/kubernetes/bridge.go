@@ -41,7 +41,7 @@ const (
 // The resources that a bridge reads or writes.
 var (
 	tidbClusters = schema.GroupResource{Group: "pingcap.com", Resource: "tidbclusters"}
-	sets         = schema.GroupResource{Group: "apps", Resource: "statefulsets"}
+	plainSets    = schema.GroupResource{Group: "apps", Resource: "statefulsets"}
 	revisions    = schema.GroupResource{Group: "apps", Resource: "controllerrevisions"}
 	pods         = schema.GroupResource{Resource: "pods"}
 	claims       = schema.GroupResource{Resource: "persistentvolumeclaims"}
@@ -67,6 +67,7 @@ type Bridge struct {
 	intent    intent
 	report    func(*corev1.Pod)
 	denied    string
+	advanced  bool // the StatefulSets are AdvancedStatefulSets
 }
 
 // Report changes what Kubernetes shows of each pod from now on, nil for nothing. The model does not know that.

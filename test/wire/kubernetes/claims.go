@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -71,7 +70,7 @@ func (b *Bridge) showClaims(k topology.Kind) {
 // newClaim returns a claim as the StatefulSet controller makes it, of the template that there is.
 func (b *Bridge) newClaim(k topology.Kind, c sim.ShownClaim) *corev1.PersistentVolumeClaim {
 	claim := &corev1.PersistentVolumeClaim{}
-	if set, ok := get[*appsv1.StatefulSet](b, sets, b.cluster.SetName(k)); ok {
+	if set, ok := b.set(k); ok {
 		for _, t := range set.Spec.VolumeClaimTemplates {
 			if t.Name == k.DataVolume() {
 				claim = t.DeepCopy()
@@ -101,7 +100,7 @@ func (b *Bridge) newClaim(k topology.Kind, c sim.ShownClaim) *corev1.PersistentV
 // showAdded writes the claims of volumes that the user adds to a component, for the member that gets a claim for its data.
 // The model knows only that claim. The other ones are there as long as that claim is.
 func (b *Bridge) showAdded(k topology.Kind, data *corev1.PersistentVolumeClaim, noNode bool) {
-	set, ok := get[*appsv1.StatefulSet](b, sets, b.cluster.SetName(k))
+	set, ok := b.set(k)
 	if !ok {
 		return
 	}

@@ -3,7 +3,6 @@ package kubernetes
 import (
 	"slices"
 
-	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -13,12 +12,12 @@ import (
 // pods, which the model deletes. It takes the finalizers of propagation policies off.
 func (b *Bridge) collect() {
 	for _, k := range topology.Kinds() {
-		set, there := get[*appsv1.StatefulSet](b, sets, b.cluster.SetName(k))
+		set, there := b.set(k)
 		if there && set.DeletionTimestamp != nil && slices.Contains(set.Finalizers, metav1.FinalizerOrphanDependents) {
 			b.model.OrphanSet(k)
 			b.disown(k)
 			delete(b.sets, k)
-			b.api.Remove(sets, Namespace, set.Name)
+			b.api.Remove(b.setResource(), Namespace, set.Name)
 		}
 	}
 	for b.sweep() > 0 { // what belonged to what has gone now is garbage as well
@@ -44,7 +43,7 @@ func (b *Bridge) sweep() (deleted int) {
 // isGarbage reports whether the TidbCluster or the StatefulSet that an object belongs to is gone.
 func (b *Bridge) isGarbage(obj metav1.Object) bool {
 	for _, owner := range obj.GetOwnerReferences() {
-		r := sets
+		r := b.setResource()
 		switch owner.Kind {
 		case "TidbCluster":
 			r = tidbClusters

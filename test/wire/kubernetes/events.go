@@ -24,7 +24,7 @@ const retried = 15 * time.Second
 
 // showRefusals writes the events of pods that could not be made.
 func (b *Bridge) showRefusals(k topology.Kind) {
-	set, there := get[*appsv1.StatefulSet](b, sets, b.cluster.SetName(k))
+	set, there := b.set(k)
 	is := b.model.ShownSet(k)
 	if !there || is.Leaving || is.Observed == 0 || !flawed(is.Update) && !flawed(is.Current) {
 		return
@@ -56,7 +56,7 @@ func (b *Bridge) showEvent(set *appsv1.StatefulSet, pod, reason, kind, result st
 	case !there:
 		event = &corev1.Event{
 			ObjectMeta:     metav1.ObjectMeta{Namespace: Namespace, Name: name},
-			InvolvedObject: corev1.ObjectReference{APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: Namespace, Name: set.Name, UID: set.UID},
+			InvolvedObject: corev1.ObjectReference{APIVersion: set.APIVersion, Kind: "StatefulSet", Namespace: Namespace, Name: set.Name, UID: set.UID},
 			Reason:         reason, Type: kind, Source: corev1.EventSource{Component: "statefulset-controller"}, FirstTimestamp: now,
 			Message: fmt.Sprintf("create Pod %s in StatefulSet %s %s", pod, set.Name, result),
 		}

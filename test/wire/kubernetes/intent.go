@@ -46,7 +46,7 @@ func (b *Bridge) writtenIntent() {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, tc); err != nil {
 		return // a client finds out as well
 	}
-	c := topology.New(tc)
+	c := topology.New(tc).Numbered(b.advanced, func(topology.Kind) int { return 0 })
 	b.cluster.Reclaims = c.Reclaims
 	b.model.AskCluster(desired.WithVolumesReplaced(c, b.claimed(c)))
 	b.wantTemplates(c)
@@ -102,8 +102,10 @@ func withoutStatus(c topology.Cluster) topology.Cluster {
 // generations are those of the StatefulSets, which say when what is wanted of their templates may have changed.
 func (b *Bridge) generations() string {
 	text := ""
-	for _, set := range list[*appsv1.StatefulSet](b, sets) {
-		text += set.Name + strconv.FormatInt(set.Generation, 10) + " "
+	for _, k := range topology.Kinds() {
+		if set, there := b.set(k); there {
+			text += set.Name + strconv.FormatInt(set.Generation, 10) + " "
+		}
 	}
 	return text
 }
@@ -122,7 +124,7 @@ func (b *Bridge) wanted(c topology.Cluster) desired.State {
 		have.ConfigMaps[m.Name] = m
 	}
 	for _, k := range topology.Kinds() {
-		if set, ok := get[*appsv1.StatefulSet](b, sets, b.cluster.SetName(k)); ok {
+		if set, ok := b.set(k); ok {
 			have.Sets[k] = set
 		}
 	}
@@ -140,7 +142,7 @@ func (b *Bridge) wantedTemplate(wanted desired.State, k topology.Kind) string {
 	if !ok || !made {
 		return ""
 	}
-	if live, there := get[*appsv1.StatefulSet](b, sets, b.cluster.SetName(k)); there && render.Template(live) == g.Template && !b.templates[k].others[digestOf(live.Spec.Template)] {
+	if live, there := b.set(k); there && render.Template(live) == g.Template && !b.templates[k].others[digestOf(live.Spec.Template)] {
 		return b.templates[k].name(k, live)
 	}
 	name := templateName(k, g.Template, set.Spec.Template)

@@ -59,7 +59,7 @@ func (b *Bridge) newPod(k topology.Kind, p sim.ShownPod) *corev1.Pod {
 	})
 	pod.Spec.Hostname, pod.Spec.Subdomain = name, b.cluster.PeerService(k)
 	pod.Spec.NodeName = p.Node
-	if set, ok := get[*appsv1.StatefulSet](b, sets, b.cluster.SetName(k)); ok {
+	if set, ok := b.set(k); ok {
 		b.showEvent(set, name, "SuccessfulCreate", corev1.EventTypeNormal, "successful")
 		for _, t := range set.Spec.VolumeClaimTemplates {
 			pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: t.Name, VolumeSource: corev1.VolumeSource{

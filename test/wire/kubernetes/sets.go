@@ -11,7 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/sets"
 	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
 
@@ -19,7 +21,7 @@ import (
 // its spec.
 func (b *Bridge) showSet(k topology.Kind) {
 	name := b.cluster.SetName(k)
-	set, there := get[*appsv1.StatefulSet](b, sets, name)
+	set, there := b.set(k)
 	if !there || string(set.UID) != b.sets[k] {
 		return
 	}
@@ -27,12 +29,12 @@ func (b *Bridge) showSet(k topology.Kind) {
 	switch {
 	case !is.Exists:
 		delete(b.sets, k)
-		b.api.Remove(sets, Namespace, name)
+		b.api.Remove(b.setResource(), Namespace, name)
 		if set.DeletionTimestamp == nil { // a person has deleted it without its pods
 			b.disown(k)
 		}
 	case is.Spec.Generation > set.Generation:
-		next := b.api.PutBy("kubectl", sets, b.changedByHand(k, set, is.Spec)).(*appsv1.StatefulSet)
+		next := b.putSet("kubectl", b.changedByHand(k, set, is.Spec))
 		if !apiequality.Semantic.DeepEqual(next.Spec.Template, set.Spec.Template) {
 			b.templates[k].changed(next.Spec.Template, b.model.Now())
 		}
@@ -81,7 +83,7 @@ func (b *Bridge) templateByHand(k topology.Kind, from corev1.PodTemplateSpec, na
 // showStatus writes the status of a StatefulSet, once its controller has seen it, and the revisions that the status
 // names.
 func (b *Bridge) showStatus(k topology.Kind) {
-	set, there := get[*appsv1.StatefulSet](b, sets, b.cluster.SetName(k))
+	set, there := b.set(k)
 	is := b.model.ShownSet(k)
 	if !there || string(set.UID) != is.UID || is.Observed == 0 {
 		return
@@ -113,7 +115,7 @@ func (b *Bridge) showStatus(k topology.Kind) {
 	next.Status = status
 	b.showRevision(k, set, is.Current)
 	b.showRevision(k, set, is.Update)
-	b.api.Put(sets, next)
+	b.putSet("", next)
 }
 
 // showRevision writes the ControllerRevision of a template, in the form in which the StatefulSet controller keeps it.
@@ -149,7 +151,11 @@ func patchOf(template corev1.PodTemplateSpec) map[string]any {
 }
 
 func controllerRef(set *appsv1.StatefulSet) *metav1.OwnerReference {
-	return metav1.NewControllerRef(set, appsv1.SchemeGroupVersion.WithKind("StatefulSet"))
+	version := appsv1.SchemeGroupVersion
+	if state.IsAdvanced(set.APIVersion) {
+		version = sets.Resource.GroupVersion()
+	}
+	return metav1.NewControllerRef(set, version.WithKind("StatefulSet"))
 }
 
 // disown takes the reference to their StatefulSet off the pods of a component.
@@ -165,7 +171,7 @@ func (b *Bridge) disown(k topology.Kind) {
 
 // ownerOf returns the reference of a pod to the StatefulSet that its controller has seen, else what it has.
 func (b *Bridge) ownerOf(k topology.Kind, has []metav1.OwnerReference) []metav1.OwnerReference {
-	set, there := get[*appsv1.StatefulSet](b, sets, b.cluster.SetName(k))
+	set, there := b.set(k)
 	if is := b.model.ShownSet(k); !there || set.UID != types.UID(is.UID) || is.Observed == 0 {
 		return has
 	}

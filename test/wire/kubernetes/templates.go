@@ -125,7 +125,7 @@ const byHand = "-by-hand"
 // ChangedByHand says that a person has written the pod template that the StatefulSet of a component has now. So no user
 // of the TidbCluster asks for that template.
 func (b *Bridge) ChangedByHand(k topology.Kind) {
-	if set, there := get[*appsv1.StatefulSet](b, sets, b.cluster.SetName(k)); there {
+	if set, there := b.set(k); there {
 		b.templates[k].changed(set.Spec.Template, b.model.Now())
 	}
 }

@@ -15,8 +15,7 @@ const gi = 1 << 30
 
 // writtenSet tells the model what has become of a component's StatefulSet.
 func (b *Bridge) writtenSet(k topology.Kind) {
-	name := b.cluster.SetName(k)
-	set, there := get[*appsv1.StatefulSet](b, sets, name)
+	set, there := b.set(k)
 	known := b.sets[k]
 	switch {
 	case !there && known != "":

@@ -1,0 +1,45 @@
+package render
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// setVersion returns the API version of the StatefulSets of a cluster.
+func setVersion(c topology.Cluster) string {
+	if c.Advanced {
+		return topology.AdvancedGroup + "/v1"
+	}
+	return appsv1.SchemeGroupVersion.String()
+}
+
+func setSlots(set *appsv1.StatefulSet, slots []int) {
+	if text := topology.SlotsText(slots); text != "" {
+		metav1.SetMetaDataAnnotation(&set.ObjectMeta, topology.AnnotationSlots, text)
+		return
+	}
+	delete(set.Annotations, topology.AnnotationSlots)
+}
+
+// unusableSlots refuses slots where the StatefulSets of a cluster cannot have slots, also where they do not exist yet.
+func unusableSlots(c topology.Cluster, k topology.Kind) (field.ErrorList, remedy.Remedy) {
+	if c.Advanced || c.Source == nil {
+		return nil, nil
+	}
+	slots := topology.SlotsAsked(c.Source, k)
+	if len(slots) == 0 {
+		return nil, nil
+	}
+	key := topology.SlotsAnnotation(k)
+	what, verb := "give a member a new volume instead", "replace"
+	if k.Data() == topology.None {
+		what, verb = "restart a member instead", "restart"
+	}
+	return field.ErrorList{field.Forbidden(field.NewPath("metadata", "annotations").Key(key),
+			"a StatefulSet of Kubernetes always removes its last pod: with slots, the data of one member and the pod of another would go")},
+		remedy.Remedy{remedy.Run("remove the annotation", c.Kubectl("annotate", "tidbcluster", c.Name, key+"-")), remedy.Run(what, c.Plugin(verb, c.PodName(k, slots[0])))}
+}

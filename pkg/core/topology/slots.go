@@ -1,0 +1,104 @@
+package topology
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// AdvancedGroup is the API group of AdvancedStatefulSets, whose kind has the name StatefulSet too. Their ordinals can have
+// gaps, which are called slots.
+const AdvancedGroup = "apps.pingcap.com"
+
+// AnnotationSlots is on an AdvancedStatefulSet, and has its slots as a list in JSON.
+const AnnotationSlots = "delete-slots"
+
+// deleteSlots are the components whose ordinals an annotation of the TidbCluster can leave out, by the API. TSO and
+// scheduling are microservices of PD, which are not driven.
+var deleteSlots = []string{"pd", "tso", "scheduling", "tikv", "tidb", "tiflash", "ticdc", "tiproxy"}
+
+// SlotsAnnotation returns the name of the annotation of a TidbCluster that has the slots of a component.
+func SlotsAnnotation(k Kind) string { return slotsAnnotation(string(k)) }
+
+func slotsAnnotation(component string) string {
+	return component + ".tidb.pingcap.com/" + AnnotationSlots
+}
+
+// SetResource returns the resource of the cluster's StatefulSets for kubectl.
+func (c Cluster) SetResource() string {
+	if c.Advanced {
+		return "statefulsets." + AdvancedGroup
+	}
+	return "statefulset"
+}
+
+// TakesSlots reports whether an annotation can leave out ordinals of a component.
+func TakesSlots(k Kind) bool { return slices.Contains(deleteSlots, string(k)) }
+
+// SlotsAsked returns the slots that a TidbCluster asks for, the lowest first. It returns none for an annotation that
+// cannot be read, which is refused.
+func SlotsAsked(tc *v1alpha1.TidbCluster, k Kind) []int {
+	if !TakesSlots(k) {
+		return nil
+	}
+	slots, _ := ParseSlots(tc.Annotations[SlotsAnnotation(k)])
+	return slots
+}
+
+// AskSlots writes the slots of a component into a TidbCluster.
+func AskSlots(tc *v1alpha1.TidbCluster, k Kind, slots []int) {
+	if text := SlotsText(slots); text != "" {
+		metav1.SetMetaDataAnnotation(&tc.ObjectMeta, SlotsAnnotation(k), text)
+		return
+	}
+	delete(tc.Annotations, SlotsAnnotation(k))
+}
+
+// ParseSlots reads the slots in an annotation, the lowest first. It returns none for a text that cannot be read.
+func ParseSlots(text string) (slots []int, ok bool) {
+	if text == "" {
+		return nil, true
+	}
+	var all []int32
+	if err := json.Unmarshal([]byte(text), &all); err != nil {
+		return nil, false
+	}
+	for _, n := range all {
+		slots = append(slots, int(n))
+	}
+	slices.Sort(slots)
+	return slices.Compact(slots), true
+}
+
+// SlotsText returns slots as an annotation has them, "" for none.
+func SlotsText(slots []int) string {
+	if len(slots) == 0 {
+		return ""
+	}
+	text, _ := json.Marshal(slots) // numbers can always be encoded
+	return string(text)
+}
+
+// validateSlots refuses slots that cannot be read. Whether a cluster can have slots depends on its StatefulSets, which
+// are not known here.
+func validateSlots(annotations map[string]string, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, component := range deleteSlots {
+		key := slotsAnnotation(component)
+		slots, ok := ParseSlots(annotations[key])
+		_, driven := ParseKind(component)
+		switch {
+		case !ok && !driven:
+			// Of the others, the API module has reported it.
+			errs = append(errs, field.Invalid(at.Key(key), annotations[key], "must be a list of ordinals in JSON, such as [1]"))
+		case len(slots) > 0 && !driven:
+			errs = append(errs, notYet(at.Key(key), "microservices of PD"))
+		case len(slots) > 0 && slots[0] < 0:
+			errs = append(errs, field.Invalid(at.Key(key), annotations[key], "must have no negative ordinals"))
+		}
+	}
+	return errs
+}

@@ -1,0 +1,62 @@
+package wire
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
+)
+
+// TestAdvancedStatefulSets: a cluster with AdvancedStatefulSets is taken over without a write to any of them, then
+// upgraded and scaled. No StatefulSet of Kubernetes is made beside them.
+func TestAdvancedStatefulSets(t *testing.T) {
+	scenario(t, sim.Options{PD: 3, TiKV: 4, TiDB: 2}, func(t *testing.T, w *World) {
+		w.kube.Migrate()
+		before := len(w.requests)
+		w.Must(t, 0, "sync", "basic", "--yes")
+		for _, r := range w.requests[before:] {
+			verb, path, _ := strings.Cut(r.What, " ")
+			if verb != http.MethodGet && (strings.Contains(path, "/statefulsets") || strings.Contains(path, "/pods/")) && !strings.Contains(path, "dryRun") {
+				t.Errorf("the take-over has written: %s", r.What)
+			}
+		}
+		w.Must(t, 0, "upgrade", "basic", "v8.1.1", "--yes")
+		if n := w.has(topology.TiKV, "v8.1.1"); n != 4 {
+			t.Errorf("%d stores of the new version", n)
+		}
+		r := w.Must(t, 0, "scale", "basic", "tikv=3", "--remove", "tikv-1", "--dry-run")
+		if !strings.Contains(r.Out, "without basic-tikv-1") {
+			t.Errorf("what would be done:\n%s", r.Out)
+		}
+		w.Must(t, 0, "scale", "basic", "tikv=3", "--remove", "tikv-3", "--yes")
+		set := w.set(topology.TiKV)
+		if *set.Spec.Replicas != 3 || set.Annotations[topology.AnnotationSlots] != "" || !state.IsAdvanced(set.APIVersion) {
+			t.Errorf("%d replicas, slots %q, of %s", *set.Spec.Replicas, set.Annotations[topology.AnnotationSlots], set.APIVersion)
+		}
+		if slices.ContainsFunc(w.requests[before:], func(r Request) bool {
+			return !strings.HasPrefix(r.What, http.MethodGet) && strings.Contains(r.What, "/apis/apps/v1/") && strings.Contains(r.What, "/statefulsets")
+		}) {
+			t.Error("a StatefulSet of Kubernetes was written")
+		}
+	})
+}
+
+// TestSlotsOfPlainStatefulSets: the annotation is refused, with what helps, and nothing is changed.
+func TestSlotsOfPlainStatefulSets(t *testing.T) {
+	scenario(t, sim.Options{PD: 3, TiKV: 4, TiDB: 2}, func(t *testing.T, w *World) {
+		before := len(w.requests)
+		r := w.Must(t, blocked, "scale", "basic", "tikv=3", "--remove", "tikv-1", "--yes")
+		if !strings.Contains(r.Err, "replace basic basic-tikv-1") {
+			t.Errorf("%s", r.Err)
+		}
+		for _, r := range w.requests[before:] {
+			if strings.HasPrefix(r.What, http.MethodPatch) || strings.HasPrefix(r.What, http.MethodPut) {
+				t.Errorf("written: %s", r.What)
+			}
+		}
+	})
+}
