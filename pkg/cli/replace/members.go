@@ -89,8 +89,8 @@ func (r replacement) withCarriedOut(asked requests) requests {
 }
 
 // needy returns the members of --all-of whose claims cannot become as the spec says, without members that wait for their
-// replacement. Where there are some, only they get new volumes: the others have these already. With --storage-class and
-// --storage, these flags say what the volumes are to be.
+// replacement. Where there are some, the other members have their new volumes, and are not replaced. With --storage-class
+// and --storage, these flags say what the volumes are to be.
 func (o options) needy(r replacement, asked requests) map[topology.Kind][]string {
 	all := map[topology.Kind][]string{}
 	for _, g := range r.cluster.Groups {

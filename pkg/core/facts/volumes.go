@@ -50,6 +50,12 @@ func (c Component) TemplatesDiffer() bool {
 	return false
 }
 
+// TemplatesUnfit reports whether claims that Kubernetes makes for new members could not become as wanted. Members with such
+// claims are replaced.
+func (c Component) TemplatesUnfit() bool {
+	return c.Want.OtherVolumes || c.Want.ReplacesAny(*c.Got) && c.TemplatesDiffer()
+}
+
 // KeepsOldVolumes reports whether the pod of a member with data has other volumes than are wanted. A restart would have
 // the member look for its data on volumes that have none, so that only a replacement helps.
 func (c Component) KeepsOldVolumes(m state.Member) bool {

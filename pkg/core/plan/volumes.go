@@ -137,21 +137,20 @@ func (d *decision) recreate() verdict {
 	})
 }
 
-// recreatedFirst waits for new claim templates before members are added, which get their claims by these. The storage
-// class that there is may have no room for the claims of one more member. It reports whether it waits. Where the
-// StatefulSet waits for a rollout, so do the members to add, unless one of them replaces a member that is lost: the
-// rollout may wait for that one.
+// recreatedFirst waits for new claim templates before members are added whose claims could not become as wanted. The
+// storage class that there is may have no room for one more claim. It reports whether it waits. Where the StatefulSet
+// waits for a rollout, members to add do so too. A member in place of a lost one is added: the rollout may wait for it.
 func (d *decision) recreatedFirst() (verdict, bool) {
 	switch {
+	case !d.TemplatesUnfit():
+		return verdict{}, false
 	case len(d.recreate().steps) > 0:
 		return wait(Gate{
 			Component: d.Want.Kind, Reason: StatefulSetRecreated, Want: "StatefulSet recreated with other claim templates",
 			Observed: "members are added after that", waitsForOthers: true,
 		}), true
-	case d.Want.ReplacesAny(*d.Got) && d.TemplatesDiffer() && len(d.Want.Failures) == 0:
-		return verdict{}, d.rolls()
 	}
-	return verdict{}, false
+	return verdict{}, !d.Want.OtherVolumes && len(d.Want.Failures) == 0 && d.rolls()
 }
 
 // busy returns what the StatefulSet is needed for, "" for nothing. A new StatefulSet does not know
@@ -167,7 +166,7 @@ func (d *decision) busy() string {
 		return "the rollout of " + d.queue.by.Title()
 	case !d.Want.OtherVolumes && d.rolls():
 		return "the rollout"
-	case !set.Ordinals().Within(d.Want.Ordinals()), len(d.Got.Staying()) > set.Replicas:
+	case !set.Ordinals().Same(d.Want.Ordinals()) && !d.addsFirst(), len(d.Got.Staying()) > set.Replicas:
 		return "scaling"
 	}
 	for _, m := range d.Got.InSet() {
@@ -186,6 +185,10 @@ func (d *decision) busy() string {
 func (sc Scope) rolls() bool {
 	set := sc.Got.Set
 	_, outdated := sc.Highest(sc.IsToRestart)
-	adds := len(sc.MembersToAdd(1)) > 0
-	return sc.IsDrifted() && !adds || !set.Manual && (outdated || !set.Completed() || !set.Closed())
+	return sc.IsDrifted() && !sc.addsFirst() || !set.Manual && (outdated || !set.Completed() || !set.Closed())
+}
+
+// addsFirst reports whether members are to be added, which wait for new claim templates, and no member is to be removed.
+func (sc Scope) addsFirst() bool {
+	return sc.TemplatesUnfit() && len(sc.MembersToAdd(1)) > 0 && sc.Got.Set.Ordinals().Within(sc.Want.Ordinals())
 }

@@ -70,8 +70,8 @@ func needsNewClaims(comp component, live, set *appsv1.StatefulSet, got state.Gro
 	return errs, remedy.Remedy{remedy.Run("give all members new volumes, one after another, when the spec says so", comp.cluster.Plugin("replace", "--all-of", string(comp.Kind)))}
 }
 
-// otherVolumes refuses volumes that come or go, or that move to another path, as long as a member that has data with the
-// present ones would start with the new ones. Until the StatefulSet is made again with other volumes, no member has these.
+// otherVolumes refuses volumes that come, go or move to another path as long as a member with data would start with these.
+// Only a member that is replaced may. Until the StatefulSet is made again, no member has the new volumes.
 func otherVolumes(at *field.Path, comp component, differ bool, got state.Group) field.ErrorList {
 	if comp.Kind.Data() == topology.None {
 		return nil
@@ -111,8 +111,8 @@ func (c component) claimsOf(got state.Group, template string) claimsOf {
 	return all
 }
 
-// canHaveClass reports whether all claims that stay have the wanted storage class. Without a claim that is replaced,
-// only the StatefulSet is made again then, for example where somebody writes the name of the default class into the spec.
+// canHaveClass reports whether all claims that stay have the wanted storage class. Where no claim is replaced, only the
+// StatefulSet is made again. So it is where somebody writes the name of the default class into the spec.
 func (all claimsOf) canHaveClass(class string) bool {
 	other := func(c state.Claim) bool { return c.Class != class }
 	return len(all.stay) > 0 && !slices.ContainsFunc(all.stay, other) || len(all.stay) == 0 && all.replaced

@@ -69,6 +69,7 @@ var steps = []struct {
 	{step.RetireFailure{Component: pd, Member: "m"}, pd, "m", false, false},
 	{step.ForgetFailure{Component: pd, Member: "m"}, pd, "m", false, false},
 	{step.ResizeClaim{Component: pd, Member: "m"}, pd, "m", false, false},
+	{step.ModifyClaim{Component: pd, Member: "m"}, pd, "m", false, false},
 	{step.RecreateSet{Component: pd}, pd, "", true, false},
 	{step.EndPause{By: "ann"}, "", "", true, false},
 	{step.Label{Component: pd, Member: "m"}, pd, "m", false, true},

@@ -136,10 +136,14 @@ func ownClaims(p *corev1.Pod) []string {
 	return names
 }
 
-// ownMounts returns where the component's container mounts the volumes of these claims, by the names of their templates.
+// ownMounts returns where the component's container mounts the volumes of these claims, by the names of their templates. It
+// returns nil for a pod without such claims, whose data is elsewhere.
 func ownMounts(k topology.Kind, p *corev1.Pod) map[string]string {
-	all := map[string]string{}
+	var all map[string]string
 	for _, claim := range ownClaims(p) {
+		if all == nil {
+			all = map[string]string{}
+		}
 		name := strings.TrimSuffix(claim, "-"+p.Name)
 		all[name] = render.MountPath(p.Spec, k, name)
 	}

@@ -72,7 +72,6 @@ func TestWholePod(t *testing.T) {
 	want := state.Pod{
 		UID: "u", Revision: "r1", Since: at(2).Time, Node: "n1", Identity: identity(p), Made: noon,
 		Version: "v8", Ready: true, Started: at(1).Time, Ran: true,
-		Mounts: map[string]string{},
 	}
 	if got := podState(topology.TiKV, p); !reflect.DeepEqual(*got, want) {
 		t.Errorf("got  %+v\nwant %+v", *got, want)
