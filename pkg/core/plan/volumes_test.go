@@ -35,8 +35,8 @@ func modified(c *plantest.Cluster) {
 	claims(c, tikv, func(c *state.Claim) { c.Attributes, c.Modified = "silver", "silver" })
 }
 
-// otherClass has all stores replaced for another storage class.
-func otherClass(c *plantest.Cluster) {
+// movedToClass has all stores replaced for another storage class.
+func movedToClass(c *plantest.Cluster) {
 	c.Volumes(tikv, 10*gi, 10*gi).Want(tikv).Volumes[0].Class = "fast"
 	replaced(c, "t-tikv-0", "t-tikv-1", "t-tikv-2", "t-tikv-3")
 }
@@ -123,23 +123,23 @@ func TestLargerVolumes(t *testing.T) {
 			c.Down(time.Minute, "t-tikv-3")
 			c.Member("t-tikv-3").Database = state.Database{Presence: state.Absent}
 		})},
-		{Name: "another class: before a member is added, while another one joins", Cluster: with(otherClass, func(c *plantest.Cluster) {
+		{Name: "another class: before a member is added, while another one joins", Cluster: with(movedToClass, func(c *plantest.Cluster) {
 			c.Want(tikv).Replicas = 5
 			c.Down(time.Minute, "t-tikv-3")
 			c.Member("t-tikv-3").Database = state.Database{Presence: state.Absent}
 		})},
-		{Name: "another class: before a member is added and all restart", Cluster: with(otherClass, func(c *plantest.Cluster) {
+		{Name: "another class: before a member is added and all restart", Cluster: with(movedToClass, func(c *plantest.Cluster) {
 			c.Want(tikv).Replicas, c.Want(tikv).Set.Drift = 5, desired.Differs
 		})},
-		{Name: "another class: before the spare store is added", Cluster: with(otherClass, func(c *plantest.Cluster) { spare(c) })},
-		{Name: "another class during a rollout: the spare store is added after both", Cluster: with(otherClass, func(c *plantest.Cluster) {
+		{Name: "another class: before the spare store is added", Cluster: with(movedToClass, func(c *plantest.Cluster) { spare(c) })},
+		{Name: "another class during a rollout: the spare store is added after both", Cluster: with(movedToClass, func(c *plantest.Cluster) {
 			spare(c).Roll(tikv).Rolled(tikv, 3)
 		})},
-		{Name: "another class during a rollout: a store in place of a lost one is added at once", Cluster: with(otherClass, func(c *plantest.Cluster) {
+		{Name: "another class during a rollout: a store in place of a lost one is added at once", Cluster: with(movedToClass, func(c *plantest.Cluster) {
 			c.Roll(tikv).Rolled(tikv, 3).Down(time.Hour, "t-tikv-0")
 			c.Want(tikv).Failures = []topology.Failure{{Member: "t-tikv-0", ID: c.Member("t-tikv-0").Database.ID, Created: plantest.Now.Add(-time.Minute)}}
 		})},
-		{Name: "another class, fewer members: after these have left", Cluster: with(otherClass, func(c *plantest.Cluster) { c.Want(tikv).Replicas = 3 })},
+		{Name: "another class, fewer members: after these have left", Cluster: with(movedToClass, func(c *plantest.Cluster) { c.Want(tikv).Replicas = 3 })},
 		{Name: "a class that lets nothing grow, and a cancel after the template was made larger", Cluster: with(func(c *plantest.Cluster) {
 			c.Volumes(tikv, 10*gi, 20*gi).Set(tikv, func(s *state.Set) { s.Volumes["tikv"] = state.ClaimTemplate{Size: 20 * gi} })
 			claims(c, tikv, func(c *state.Claim) { c.Requested, c.Capacity = 20*gi, 20*gi })
