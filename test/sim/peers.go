@@ -16,7 +16,7 @@ func (w *Model) judgeLoss(k kind, victim int, say sayer) {
 		if i == victim || i >= w.sets[k].spec.replicas || !w.wantedBoth(k, i) || w.neverJoined(k, i) {
 			continue
 		}
-		if !w.excused(k, i, victim) && !w.together(k, i, victim) && !(w.noNode(k, i) && w.noNode(k, victim)) && w.missing(k, i) && !w.behind(k, i, victim) {
+		if !w.excused(k, i, victim) && !w.together(k, i, victim) && (!w.noNode(k, i) || !w.noNode(k, victim)) && w.missing(k, i) && !w.behind(k, i, victim) {
 			say("peer-down", "%s does not serve", w.names[k][i])
 		}
 	}

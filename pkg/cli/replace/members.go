@@ -50,27 +50,35 @@ func (o options) ask(r replacement) (requests, error) {
 		if err != nil {
 			return nil, err
 		}
-		request, waits := asked[m.Name]
-		if !waits && o.has(m) {
+		if _, waits := asked[m.Name]; !waits && o.has(m) {
 			continue // the command is repeated, and the member has its new volumes
 		}
-		if !waits {
-			request.Claims, request.At = m.ClaimUIDs(), r.at
-		}
-		store := m.Kind.Data() == topology.Store
-		request.Spare, stores = request.Spare || o.spare && store, stores || store
-		if o.balanced != nil && store {
-			request.WaitBalanced = *o.balanced
-		}
-		asked[m.Name] = request
+		asked[m.Name], stores = o.request(m, asked, r.at), stores || m.Kind.Data() == topology.Store
 	}
 	switch {
-	case o.spare && !stores && len(asked) > 0:
+	case stores || len(asked) == 0:
+	case o.spare:
 		return nil, exit.Usagef("--spare adds a store, and no store is named")
-	case o.balanced != nil && !stores && len(asked) > 0:
+	case o.balanced != nil:
 		return nil, exit.Usagef("--wait-balanced waits for the regions of stores, and no store is named")
 	}
 	return r.withCarriedOut(asked), nil
+}
+
+// request returns the request for a member. An earlier one that has yet to be carried out keeps its claims.
+func (o options) request(m state.Member, asked requests, at time.Time) topology.MemberReplacement {
+	request, waits := asked[m.Name]
+	if !waits {
+		request.Claims, request.At = m.ClaimUIDs(), at
+	}
+	if m.Kind.Data() != topology.Store {
+		return request
+	}
+	request.Spare = request.Spare || o.spare
+	if o.balanced != nil {
+		request.WaitBalanced = *o.balanced
+	}
+	return request
 }
 
 // withCarriedOut adds the requests that are carried out, as long as others are not. A member that waits for balance waits
