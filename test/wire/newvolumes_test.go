@@ -123,21 +123,9 @@ func TestNewVolumesNotNamed(t *testing.T) {
 // replaced one after another, and no other restart gives a store volumes without its data.
 func TestOtherVolumes(t *testing.T) {
 	scenario(t, sim.Options{PD: 1, TiKV: 4, TiDB: 1}, func(t *testing.T, w *World) {
-		volumes := func(all ...any) {
-			w.changeCluster(func(tc *unstructured.Unstructured) {
-				_ = unstructured.SetNestedSlice(tc.Object, all, "spec", "tikv", "storageVolumes")
-			})
-		}
-		wal := func(path string) any {
-			return map[string]any{"name": "wal", "storageSize": "1Gi", "mountPath": path}
-		}
 		before := w.Model.ClaimsOf(topology.TiKV)
 		for _, path := range []string{"/wal", "/var/wal", ""} {
-			if path == "" {
-				volumes()
-			} else {
-				volumes(wal(path))
-			}
+			w.addWAL(path)
 			text, writes := w.attempt(t, time.Minute, "sync", "basic", "--yes")
 			wantText(t, text, "only a member that is replaced can have these")
 			wantNone(t, writes, "DELETE", "")
@@ -155,6 +143,49 @@ func TestOtherVolumes(t *testing.T) {
 			before = after
 			w.Must(t, 0, "sync", "basic")
 			w.Model.Pass(60) // the last store has its first heartbeat
+		}
+	})
+}
+
+// addWAL is a person who gives stores a volume more with kubectl, at a path. The volume goes for the path "".
+func (w *World) addWAL(path string) {
+	w.changeCluster(func(tc *unstructured.Unstructured) {
+		unstructured.RemoveNestedField(tc.Object, "spec", "tikv", "storageVolumes")
+		if path != "" {
+			all := []any{map[string]any{"name": "wal", "storageSize": "1Gi", "mountPath": path}}
+			_ = unstructured.SetNestedSlice(tc.Object, all, "spec", "tikv", "storageVolumes")
+		}
+	})
+}
+
+// TestOtherVolumesKilled: a run is killed while the first store leaves. No request can be taken back then, because a
+// member with its old pod could not restart. The next run goes on.
+func TestOtherVolumesKilled(t *testing.T) {
+	scenario(t, sim.Options{PD: 1, TiKV: 4, TiDB: 1}, func(t *testing.T, w *World) {
+		w.Model.KeepRegions(200)
+		w.addWAL("/wal")
+		w.said(w.Killed(t.Context(), w.Model.Leaving, "replace", "basic", "--all-of", "tikv", "--yes"))
+		text, _ := w.attempt(t, time.Minute, "replace", "basic", "tikv-0", "--cancel", "--yes")
+		wantText(t, text, "basic-tikv-0 has other volumes than the spec asks for")
+		w.Must(t, 0, "sync", "basic", "--yes")
+		w.wantMounts(t, "/wal")
+	})
+}
+
+// TestServersWithOtherVolumes: a server without data restarts with a volume more, and is not replaced.
+func TestServersWithOtherVolumes(t *testing.T) {
+	scenario(t, sim.Options{PD: 1, TiKV: 3, TiDB: 2}, func(t *testing.T, w *World) {
+		w.changeCluster(func(tc *unstructured.Unstructured) {
+			all := []any{map[string]any{"name": "tmp", "storageSize": "1Gi", "mountPath": "/spill"}}
+			_ = unstructured.SetNestedSlice(tc.Object, all, "spec", "tidb", "storageVolumes")
+		})
+		w.Must(t, 0, "sync", "basic", "--yes")
+		for _, o := range w.api.List(schema.GroupResource{Resource: "pods"}, kubernetes.Namespace) {
+			pod := o.(*corev1.Pod)
+			is := pod.Labels[topology.LabelComponent] == string(topology.TiDB)
+			if path := render.MountPath(pod.Spec, topology.TiDB, "tidb-tmp"); is && path != "/spill" {
+				t.Errorf("%s mounts it at %q", pod.Name, path)
+			}
 		}
 	})
 }

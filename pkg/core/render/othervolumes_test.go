@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -150,5 +151,32 @@ func TestVolumesAreClaims(t *testing.T) {
 				t.Errorf("%s, %s: mounts %v of volumes %+v", name, g.Kind, mounts, g.Volumes)
 			}
 		}
+	}
+}
+
+// TestOnDeleteOfAnOperator: while it replaces volumes, tidb-operator applies OnDelete. The strategy that the spec asks for
+// is written again, with a closed partition, so that no pod restarts for it.
+func TestOnDeleteOfAnOperator(t *testing.T) {
+	w := want(t, load(t, "basic"), nothing(), state.Snapshot{})
+	have := created(t, w)
+	live := have.Sets[topology.TiKV]
+	live.Spec.UpdateStrategy = appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType}
+	applied := setOf(t, w, topology.TiKV).DeepCopy()
+	applied.Spec.UpdateStrategy = live.Spec.UpdateStrategy
+	setLastApplied(&live.ObjectMeta, applied.Spec)
+	again := want(t, load(t, "basic"), have, state.Snapshot{})
+	if groupOf(t, again, topology.TiKV).Set.Drift != desired.Differs {
+		t.Fatal("OnDelete is no reason to write the StatefulSet")
+	}
+	merged, err := Merge(live, setOf(t, again, topology.TiKV))
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := merged.(*appsv1.StatefulSet)
+	if set.Spec.UpdateStrategy.Type != appsv1.RollingUpdateStatefulSetStrategyType || Partition(set) != int(*live.Spec.Replicas) {
+		t.Errorf("strategy %+v", set.Spec.UpdateStrategy)
+	}
+	if Template(set) != Template(live) {
+		t.Error("another pod template")
 	}
 }

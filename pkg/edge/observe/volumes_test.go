@@ -137,3 +137,47 @@ func TestGrow(t *testing.T) {
 		}
 	})
 }
+
+// TestModifying: what Kubernetes reports of a volume that is to get another VolumeAttributesClass.
+func TestModifying(t *testing.T) {
+	gold, silver := "gold", "silver"
+	claim := &corev1.PersistentVolumeClaim{
+		Spec: corev1.PersistentVolumeClaimSpec{VolumeAttributesClassName: &gold},
+		Status: corev1.PersistentVolumeClaimStatus{
+			CurrentVolumeAttributesClassName: &silver,
+			ModifyVolumeStatus:               &corev1.ModifyVolumeStatus{TargetVolumeAttributesClassName: gold, Status: corev1.PersistentVolumeClaimModifyVolumeInfeasible},
+			Conditions: []corev1.PersistentVolumeClaimCondition{
+				{Type: corev1.PersistentVolumeClaimVolumeModifyVolumeError, Status: corev1.ConditionTrue, Message: "no such type"},
+			},
+		},
+	}
+	got := claimState(claim, "tikv")
+	if got.Attributes != gold || got.Modified != silver || !got.Infeasible || got.Modifying != "Kubernetes reports Infeasible for class gold: no such type" {
+		t.Errorf("got %+v", got)
+	}
+	claim.Status.CurrentVolumeAttributesClassName = &gold
+	if got := claimState(claim, "tikv"); got.Modifying != "" || got.Infeasible {
+		t.Errorf("after that: %+v", got)
+	}
+}
+
+// TestOwnMounts: where the component's container mounts the volumes of its claims.
+func TestOwnMounts(t *testing.T) {
+	volume := func(name, claim string) corev1.Volume {
+		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}}
+	}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "basic-tikv-0"}, Spec: corev1.PodSpec{
+		Volumes: []corev1.Volume{volume("tikv", "tikv-basic-tikv-0"), volume("tikv-wal", "tikv-wal-basic-tikv-0"), volume("mine", "shared")},
+		Containers: []corev1.Container{
+			{Name: "sidecar", VolumeMounts: []corev1.VolumeMount{{Name: "tikv-wal", MountPath: "/elsewhere"}}},
+			{Name: "tikv", VolumeMounts: []corev1.VolumeMount{{Name: "tikv", MountPath: "/var/lib/tikv"}, {Name: "mine", MountPath: "/mine"}}},
+		},
+	}}
+	if got := ownMounts(topology.TiKV, pod); !reflect.DeepEqual(got, map[string]string{"tikv": "/var/lib/tikv", "tikv-wal": ""}) {
+		t.Errorf("got %v", got)
+	}
+	pod.Spec.Volumes = nil
+	if got := ownMounts(topology.TiKV, pod); got != nil {
+		t.Errorf("without claims: %v", got)
+	}
+}
