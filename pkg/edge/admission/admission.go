@@ -159,14 +159,33 @@ func write[T object](ctx context.Context, q *question, client objects[T], wanted
 		q.judge(q.object.Kind, wanted, err)
 		return before, next
 	}
-	result, err := render.Merge(live, wanted)
+	result, remade, err := q.next(live, wanted)
 	if err != nil {
 		return before, next // the step itself says what is wrong
 	}
 	next = result.(T)
-	_, err = client.Update(ctx, next, update)
+	if remade {
+		tried := next.DeepCopyObject().(T)
+		tried.SetName("")
+		tried.SetGenerateName(next.GetName() + "-") // because the object that is there still has the name
+		_, err = client.Create(ctx, tried, create)
+	} else {
+		_, err = client.Update(ctx, next, update)
+	}
 	q.judge(q.object.Kind, next, err)
 	return live, next
+}
+
+// next returns an object as a step would write it, and whether the step deletes the object first. Kubernetes refuses an
+// update with other claim templates, so a StatefulSet with other volumes is made again.
+func (q *question) next(live, wanted runtime.Object) (next runtime.Object, remade bool, err error) {
+	set, ok := live.(*appsv1.StatefulSet)
+	if !ok || !render.OtherVolumes(q.component, set, wanted.(*appsv1.StatefulSet)) {
+		next, err = render.Merge(live, wanted)
+		return next, false, err
+	}
+	next, err = render.Remade(set, wanted.(*appsv1.StatefulSet), true)
+	return next, true, err
 }
 
 // firstPod returns the first pod of a StatefulSet as its controller makes it.

@@ -175,3 +175,29 @@ func TestAskAboutChanges(t *testing.T) {
 		t.Errorf("%v", kube.Actions())
 	}
 }
+
+// TestAskAboutOtherVolumes: a StatefulSet that is made again with other volumes is asked about as a new one. The API
+// server refuses any update of claim templates.
+func TestAskAboutOtherVolumes(t *testing.T) {
+	w := wanted(t)
+	kv := &w.Groups[1].Set
+	live := kv.Manifest.(*appsv1.StatefulSet).DeepCopy()
+	live.Spec.VolumeClaimTemplates[0].Name = "another"
+	kv.Drift = desired.Differs
+	w.Groups, w.Objects = w.Groups[1:2], nil
+	w.Groups[0].Services, w.Groups[0].Config = nil, nil
+	kube := fake.NewClientset(live)
+	kube.PrependReactor("update", "statefulsets", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("claim templates cannot be changed")
+	})
+	if got := Ask(t.Context(), kube, w); len(got.Refused)+len(got.Notes) > 0 {
+		t.Errorf("%+v", got)
+	}
+	verbs := ""
+	for _, a := range kube.Actions() {
+		verbs += a.GetVerb() + " " + a.GetResource().Resource + ", "
+	}
+	if verbs != "get statefulsets, create statefulsets, " {
+		t.Error(verbs)
+	}
+}
