@@ -18,9 +18,18 @@ import (
 
 // TestDaemons: two daemons watch a cluster whose TidbCluster a person edits. In the middle of the rollout of each
 // component one daemon ends, in turn, and another daemon goes on.
-func TestDaemons(t *testing.T) {
+func TestDaemons(t *testing.T) { daemonsGoOn(t, func(*World) {}) }
+
+// TestDaemonsWithAdvancedStatefulSets: the copy of a daemon has AdvancedStatefulSets, and shows their changes.
+func TestDaemonsWithAdvancedStatefulSets(t *testing.T) {
+	daemonsGoOn(t, func(w *World) { w.kube.Migrate() })
+}
+
+func daemonsGoOn(t *testing.T, prepare func(*World)) {
+	t.Helper()
 	Run(t, sim.Options{Seed: 1, PD: 3, TiKV: 3, TiDB: 2}, func(t *testing.T, w *World) {
 		w.Must(t, 0, "create", "basic", "--version", "v8.1.0", "--storage", "1Gi", "--tidb", "2")
+		prepare(w)
 		daemons := []func() Result{w.begin(t, "sync", "--watch"), w.begin(t, "sync", "--watch")}
 		w.Sleep(time.Minute)
 		w.changeCluster(func(u *unstructured.Unstructured) {

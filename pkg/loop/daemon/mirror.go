@@ -19,6 +19,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/observe"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/rbac"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/sets"
 )
 
@@ -35,6 +36,7 @@ type mirror struct {
 	advanced    cache.SharedIndexInformer
 	hasAdvanced bool
 	kube        kubernetes.Interface
+	scope       Scope
 }
 
 // Scope is which clusters are kept converged.
@@ -85,6 +87,7 @@ func newMirror(kube kubernetes.Interface, tcs *intent.Client, scope Scope) (*mir
 		discovery: copied(apps.Deployments(namespace), &appsv1.Deployment{}, kube),
 		advanced:  copied(sets.Of(kube, namespace, true), &appsv1.StatefulSet{}, kube),
 		kube:      kube,
+		scope:     scope,
 	}
 	for _, i := range m.objects() {
 		if err := i.SetTransform(scope.Shard.keepOwn(trim)); err != nil {
@@ -101,12 +104,11 @@ func (m *mirror) objects() []cache.SharedIndexInformer {
 
 // start watches until ctx ends, and waits for the first copy of all objects.
 func (m *mirror) start(ctx context.Context) error {
-	served, err := sets.Served(m.kube)
-	if err != nil {
+	var err error
+	if m.hasAdvanced, err = m.readsAdvanced(ctx); err != nil {
 		return err
 	}
-	m.hasAdvanced = served
-	all := slices.DeleteFunc(append(m.objects(), m.clusters), func(i cache.SharedIndexInformer) bool { return i == m.advanced && !served })
+	all := slices.DeleteFunc(append(m.objects(), m.clusters), func(i cache.SharedIndexInformer) bool { return i == m.advanced && !m.hasAdvanced })
 	synced := make([]cache.InformerSynced, 0, len(all))
 	for _, i := range all {
 		go i.RunWithContext(ctx)
@@ -116,6 +118,18 @@ func (m *mirror) start(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	return nil
+}
+
+// readsAdvanced reports whether the API server has AdvancedStatefulSets that may be read. A copy of what may not be read
+// would never be complete, and clusters of StatefulSets of Kubernetes would wait for it.
+func (m *mirror) readsAdvanced(ctx context.Context) (bool, error) {
+	may, err := sets.Served(m.kube)
+	for _, verb := range []string{"list", "watch"} {
+		if may && err == nil {
+			may, err = allowed(ctx, m.kube, m.scope, rbac.Right{Group: sets.Resource.Group, Resource: sets.Resource.Resource}, verb)
+		}
+	}
+	return may && err == nil, err
 }
 
 // clusterOf indexes an object by the cluster that it belongs to.
@@ -186,8 +200,8 @@ func (v view) Objects(ctx context.Context, c topology.Cluster) (observe.Objects,
 	return got, got.FindAdvanced(c, served, func() ([]*appsv1.StatefulSet, error) { return v.mirror.advancedOf(ctx, c) })
 }
 
-// advancedOf returns the AdvancedStatefulSets of a cluster. Where they are not copied, as their kind was made later, the
-// API server is asked.
+// advancedOf returns the AdvancedStatefulSets of a cluster. Where they are not copied, as their kind was made later, or
+// may not be read, the API server is asked.
 func (m *mirror) advancedOf(ctx context.Context, c topology.Cluster) ([]*appsv1.StatefulSet, error) {
 	if !m.hasAdvanced {
 		return observe.ReadAdvanced(ctx, m.kube, c)
