@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -123,13 +122,10 @@ func (s environment) migrate(t *testing.T) {
 		Kube: s.Kube, Dynamic: client, Namespace: s.plugin.Namespace, Log: func(err error) { t.Log("stand-in for the controller:", err) },
 	}
 	go func() { defer close(ended); controller.Run(ctx) }()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Second) {
+	s.eventually(t, "the stand-in has seen all AdvancedStatefulSets", func() bool {
 		seen, err := own.List(t.Context(), metav1.ListOptions{})
-		if err == nil && allObserved(seen.Items) {
-			return
-		}
-	}
-	t.Fatal("the stand-in has not seen all AdvancedStatefulSets")
+		return err == nil && allObserved(seen.Items)
+	})
 }
 
 // allObserved reports whether all pods of the sets were taken over.
