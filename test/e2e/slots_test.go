@@ -19,7 +19,7 @@ func TestSlots(t *testing.T) {
 	t.Parallel()
 	s := newEnvironment(t, "e2e-slots")
 	s.apply(t, "  pd: {baseImage: pingcap/pd, replicas: 3, requests: {storage: 1Gi}, config: {}}\n"+
-		"  tidb: {baseImage: pingcap/tidb, replicas: 2, config: {}}\n"+
+		"  tidb: {baseImage: pingcap/tidb, replicas: 3, config: {}}\n"+
 		"  tikv: {baseImage: pingcap/tikv, replicas: 4, requests: {storage: 1Gi}, config: {}}")
 	db, writer := s.writes(t, "slots")
 	pods := s.podUIDs(t)
@@ -34,7 +34,7 @@ func TestSlots(t *testing.T) {
 			t.Errorf("a take-over would change something: %s%s", r.Stdout, r.Stderr)
 		}
 		s.tidb(t, 0, "sync", cluster, "--yes")
-		s.wantConverged(t, 3, 4, 2, from)
+		s.wantConverged(t, 3, 4, 3, from)
 		for name, uid := range s.podUIDs(t) {
 			if pods[name] != uid {
 				t.Errorf("pod %s is %s, was %s", name, uid, pods[name])
@@ -42,24 +42,24 @@ func TestSlots(t *testing.T) {
 		}
 	})
 	step("remove a store and a server", func(t *testing.T) {
-		s.tidb(t, 0, "scale", cluster, "tikv=3", "tidb=1", "--remove", "tikv-1", "--remove", "tidb-0", "--yes")
-		s.wantConverged(t, 3, 3, 1, from)
-		s.wantPods(t, "tidb-1", "tikv-0", "tikv-2", "tikv-3")
+		s.tidb(t, 0, "scale", cluster, "tikv=3", "tidb=2", "--remove", "tikv-1", "--remove", "tidb-0", "--yes")
+		s.wantConverged(t, 3, 3, 2, from)
+		s.wantPods(t, "tidb-1", "tidb-2", "tikv-0", "tikv-2", "tikv-3")
 	})
 	step("move a store and a member of PD", func(t *testing.T) {
 		s.tidb(t, 0, "scale", cluster, "tikv=3", "pd=3", "--remove", "tikv-2", "--remove", "pd-1", "--yes")
-		s.wantConverged(t, 3, 3, 1, from)
+		s.wantConverged(t, 3, 3, 2, from)
 		s.wantPods(t, "pd-0", "pd-2", "pd-3", "tikv-0", "tikv-3", "tikv-4")
 	})
 	step("take it back", func(t *testing.T) {
 		s.tidb(t, 0, "rollback", cluster, "--yes")
-		s.wantConverged(t, 3, 3, 1, from)
+		s.wantConverged(t, 3, 3, 2, from)
 		s.wantPods(t, "pd-0", "pd-1", "pd-2", "tikv-0", "tikv-2", "tikv-3")
 	})
 	step("upgrade", func(t *testing.T) {
 		s.tidb(t, 0, "upgrade", cluster, to, "--yes")
-		s.wantConverged(t, 3, 3, 1, to)
-		s.wantPods(t, "pd-0", "pd-1", "pd-2", "tidb-1", "tikv-0", "tikv-2", "tikv-3")
+		s.wantConverged(t, 3, 3, 2, to)
+		s.wantPods(t, "pd-0", "pd-1", "pd-2", "tidb-1", "tidb-2", "tikv-0", "tikv-2", "tikv-3")
 	})
 	s.wantRows(t, db, writer, "slots")
 	db.Close()
