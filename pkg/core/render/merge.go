@@ -127,7 +127,8 @@ func mergeSet(live, wanted *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
 	} else {
 		delete(result.Annotations, topology.AnnotationInBatches)
 	}
-	if state.IsAdvanced(live.APIVersion) && Template(live) == fingerprint(wanted.Spec.Template) {
+	putsBack := wanted.Annotations[annPutBack] != ""
+	if state.IsAdvanced(live.APIVersion) && !putsBack && Template(live) == fingerprint(wanted.Spec.Template) {
 		// The API server fills in no defaults there, so another text with the same meaning would be another revision.
 		spec.Template = *live.Spec.Template.DeepCopy()
 		return result, nil

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
@@ -128,6 +129,12 @@ func TestTemplateOfAdvanced(t *testing.T) {
 	next := merged(t, live, g.Set.Manifest.(*appsv1.StatefulSet))
 	if diff := cmp.Diff(live.Spec.Template, next.Spec.Template); diff != "" || next.Labels[topology.LabelInstance] == "" {
 		t.Errorf("labels %v:\n%s", next.Labels, diff)
+	}
+	edited := live.DeepCopy()
+	edited.Spec.Template.Spec.Containers[0].Image = "of a person"
+	back, _ := undone(edited, time.Time{})
+	if put := merged(t, edited, back.Manifest.(*appsv1.StatefulSet)); put.Spec.Template.Spec.Containers[0].Image != live.Spec.Template.Spec.Containers[0].Image {
+		t.Errorf("the image is not put back: %s", put.Spec.Template.Spec.Containers[0].Image)
 	}
 	if record(t, next).Template.Spec.Containers[0].TerminationMessagePath != "" {
 		t.Error("what others have written is recorded as applied")
