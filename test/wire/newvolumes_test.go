@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -119,12 +121,12 @@ func TestNewVolumesNotNamed(t *testing.T) {
 	})
 }
 
-// TestOtherVolumes: a volume is added to all stores, is mounted elsewhere, and goes again. Each time the members are
-// replaced one after another, and no other restart gives a store volumes without its data.
+// TestOtherVolumes: a volume of all stores is mounted elsewhere, and removed. Each time the members are replaced one after
+// another, and no other restart gives a store volumes without its data. A volume that is added is refused.
 func TestOtherVolumes(t *testing.T) {
-	scenario(t, sim.Options{PD: 1, TiKV: 4, TiDB: 1}, func(t *testing.T, w *World) {
+	withWAL(t, func(t *testing.T, w *World) {
 		before := w.Model.ClaimsOf(topology.TiKV)
-		for _, path := range []string{"/wal", "/var/wal", ""} {
+		for _, path := range []string{"/var/wal", ""} {
 			w.addWAL(path)
 			text, writes := w.attempt(t, time.Minute, "sync", "basic", "--yes")
 			wantText(t, text, "only a member that is replaced can have these")
@@ -144,6 +146,41 @@ func TestOtherVolumes(t *testing.T) {
 			w.Must(t, 0, "sync", "basic")
 			w.Model.Pass(60) // the last store has its first heartbeat
 		}
+		w.addWAL("/wal")
+		for _, args := range [][]string{{"sync", "basic", "--yes"}, {"replace", "basic", "--all-of", "tikv", "--yes"}} {
+			text, writes := w.attempt(t, time.Minute, args...)
+			wantText(t, text, "volume tikv-wal can not be added to an existing TiKV")
+			wantNone(t, writes, "DELETE", "")
+		}
+	})
+}
+
+// hasWAL is a cluster whose stores have a volume more.
+const hasWAL = `apiVersion: pingcap.com/v1alpha1
+kind: TidbCluster
+metadata: {name: basic}
+spec:
+  version: v8.1.0
+  pd: {baseImage: pingcap/pd, replicas: 1, requests: {storage: 1Gi}, config: {}}
+  tikv:
+    {baseImage: pingcap/tikv, replicas: 4, requests: {storage: 1Gi}, config: {},
+    storageVolumes: [{name: wal, storageSize: 1Gi, mountPath: /wal}]}
+  tidb: {baseImage: pingcap/tidb, replicas: 1, config: {}}
+`
+
+// withWAL runs a script in a world with the cluster hasWAL.
+func withWAL(t *testing.T, script func(t *testing.T, w *World)) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "basic.yaml")
+	if err := os.WriteFile(file, []byte(hasWAL), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	Run(t, sim.Options{PD: 1, TiKV: 4, TiDB: 1, Seed: 1}, func(t *testing.T, w *World) {
+		defer w.transcript(t)
+		w.Must(t, 0, "apply", "-f", file)
+		w.Sleep(2 * time.Minute)
+		script(t, w)
+		w.wantUnbroken(t)
 	})
 }
 
@@ -161,32 +198,14 @@ func (w *World) addWAL(path string) {
 // TestOtherVolumesKilled: a run is killed while the first store leaves. No request can be taken back then, because a
 // member with its old pod could not restart. The next run goes on.
 func TestOtherVolumesKilled(t *testing.T) {
-	scenario(t, sim.Options{PD: 1, TiKV: 4, TiDB: 1}, func(t *testing.T, w *World) {
+	withWAL(t, func(t *testing.T, w *World) {
 		w.Model.KeepRegions(200)
-		w.addWAL("/wal")
+		w.addWAL("/var/wal")
 		w.said(w.Killed(t.Context(), w.Model.Leaving, "replace", "basic", "--all-of", "tikv", "--yes"))
 		text, _ := w.attempt(t, time.Minute, "replace", "basic", "tikv-0", "--cancel", "--yes")
 		wantText(t, text, "basic-tikv-0 has other volumes than the spec asks for")
 		w.Must(t, 0, "sync", "basic", "--yes")
-		w.wantMounts(t, "/wal")
-	})
-}
-
-// TestServersWithOtherVolumes: a server without data restarts with a volume more, and is not replaced.
-func TestServersWithOtherVolumes(t *testing.T) {
-	scenario(t, sim.Options{PD: 1, TiKV: 3, TiDB: 2}, func(t *testing.T, w *World) {
-		w.changeCluster(func(tc *unstructured.Unstructured) {
-			all := []any{map[string]any{"name": "tmp", "storageSize": "1Gi", "mountPath": "/spill"}}
-			_ = unstructured.SetNestedSlice(tc.Object, all, "spec", "tidb", "storageVolumes")
-		})
-		w.Must(t, 0, "sync", "basic", "--yes")
-		for _, o := range w.api.List(schema.GroupResource{Resource: "pods"}, kubernetes.Namespace) {
-			pod := o.(*corev1.Pod)
-			is := pod.Labels[topology.LabelComponent] == string(topology.TiDB)
-			if path := render.MountPath(pod.Spec, topology.TiDB, "tidb-tmp"); is && path != "/spill" {
-				t.Errorf("%s mounts it at %q", pod.Name, path)
-			}
-		}
+		w.wantMounts(t, "/var/wal")
 	})
 }
 
@@ -200,6 +219,12 @@ func TestVolumesReplacedByAnOperator(t *testing.T) {
 			_ = unstructured.SetNestedField(tc.Object, "class-1", "spec", "tikv", "storageClassName")
 			_ = unstructured.SetNestedField(tc.Object, true, flag...)
 		})
+		// The user may have switched it off since.
+		text, _ := w.attempt(t, time.Minute, "sync", "basic", "--yes")
+		wantText(t, text, "kubectl tidb replace basic --all-of tikv")
+		w.changeCluster(func(tc *unstructured.Unstructured) {
+			_ = unstructured.SetNestedField(tc.Object, true, "spec", "enablePVCReplace")
+		})
 		w.Must(t, 0, "sync", "basic", "--yes")
 		w.wantClaims(t, topology.TiKV, "class-1", "1Gi")
 		tc := w.api.Get(tidbClusters, kubernetes.Namespace, kubernetes.Name).(*unstructured.Unstructured)
@@ -207,7 +232,6 @@ func TestVolumesReplacedByAnOperator(t *testing.T) {
 			t.Error("the status says that volumes are replaced")
 		}
 		w.changeCluster(func(tc *unstructured.Unstructured) {
-			_ = unstructured.SetNestedField(tc.Object, true, "spec", "enablePVCReplace")
 			_ = unstructured.SetNestedField(tc.Object, "class-1", "spec", "pd", "storageClassName")
 		})
 		w.Must(t, 0, "sync", "basic", "--yes")

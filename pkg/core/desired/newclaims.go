@@ -8,20 +8,22 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// WithVolumesReplaced returns a cluster in which members are named whose claims cannot become as the spec says. Only
-// components that replace volumes without a request have such members. A request ends with the claims of the member.
-// A member that tidb-operator has begun to replace is named as well. As with tidb-operator, no claim may be larger than
-// the spec asks for, also where somebody has made the claim larger by hand.
+// WithVolumesReplaced returns a cluster that names each member whose claims cannot follow the spec, where the spec asks for
+// the replacement of all of these. As with tidb-operator, no claim may be larger than the spec asks for, also where
+// somebody has made the claim larger by hand. A request ends with the claims of the member.
+//
+// Where only the status says that tidb-operator replaces volumes, members that it has begun to replace are named. The user
+// may have switched the replacement off since, and does not ask for the other ones.
 func WithVolumesReplaced(c topology.Cluster, groups map[topology.Kind]state.Group) topology.Cluster {
 	c.Groups = slices.Clone(c.Groups)
 	for i := range c.Groups {
 		g, got := Group{Group: c.Groups[i]}, groups[c.Groups[i].Kind]
 		all := maps.Clone(g.Replacements)
 		for _, m := range got.InSet() {
-			begun := m.Pod != nil && m.Pod.VolumesReplaced
+			unfit := g.NeedsNewClaims(got, m) || slices.ContainsFunc(m.Claims, g.isLarger)
 			switch {
-			case !g.ReplacesVolumes || g.Kind.Data() == topology.None || !g.InSpec(m.Ordinal) || len(m.Claims) == 0:
-			case !g.Replaces(m) && (begun || g.NeedsNewClaims(got, m) || slices.ContainsFunc(m.Claims, g.isLarger)):
+			case !unfit || g.Kind.Data() == topology.None || !g.InSpec(m.Ordinal) || len(m.Claims) == 0 || g.Replaces(m):
+			case g.ReplacesVolumes || g.VolumesBegun && begun(m):
 				if all == nil {
 					all = map[string]topology.MemberReplacement{}
 				}
@@ -31,6 +33,12 @@ func WithVolumesReplaced(c topology.Cluster, groups map[topology.Kind]state.Grou
 		c.Groups[i].Replacements = all
 	}
 	return c
+}
+
+// begun reports whether tidb-operator has marked the pod of a member for new volumes, or the member leaves the database
+// or has left it.
+func begun(m state.Member) bool {
+	return m.Pod != nil && m.Pod.VolumesReplaced || m.Database.State == state.StoreOffline || m.RemovalIrreversible()
 }
 
 // isLarger reports whether a claim is larger than the spec asks for.

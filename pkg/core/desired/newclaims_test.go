@@ -19,23 +19,32 @@ func TestWithVolumesReplaced(t *testing.T) {
 		change(&c)
 		return state.Member{Kind: topology.TiKV, Name: "t-tikv-0", Pod: &state.Pod{}, Claims: []state.Claim{c}}
 	}
+	marked := func(m state.Member) state.Member {
+		m.Pod.VolumesReplaced = true
+		return m
+	}
+	slow := func(c *state.Claim) { c.Class = "slow" }
+	begunOnly := func(g *topology.Group) { g.ReplacesVolumes, g.VolumesBegun = false, true }
 	for name, tt := range map[string]struct {
 		member state.Member
 		change func(*topology.Group)
 		named  bool
 	}{
 		"as wanted":                     {member: with(func(*state.Claim) {})},
-		"another class":                 {member: with(func(c *state.Claim) { c.Class = "slow" }), named: true},
-		"another class, nobody asks":    {member: with(func(c *state.Claim) { c.Class = "slow" }), change: func(g *topology.Group) { g.ReplacesVolumes = false }},
-		"another class, a spare member": {member: with(func(c *state.Claim) { c.Class = "slow" }), change: func(g *topology.Group) { g.Replicas = 0 }},
+		"another class":                 {member: with(slow), named: true},
+		"another class, nobody asks":    {member: with(slow), change: func(g *topology.Group) { g.ReplacesVolumes = false }},
+		"another class, a spare member": {member: with(slow), change: func(g *topology.Group) { g.Replicas = 0 }},
 		"larger":                        {member: with(func(c *state.Claim) { c.Requested = 20 * gi }), named: true},
 		"smaller":                       {member: with(func(c *state.Claim) { c.Requested = 5 * gi })},
 		"smaller, and it cannot grow":   {member: with(func(c *state.Claim) { c.Requested, c.Growth = 5*gi, state.NotGrowable }), named: true},
-		"begun by tidb-operator": {member: func() state.Member {
-			m := with(func(*state.Claim) {})
-			m.Pod.VolumesReplaced = true
+		"marked by tidb-operator, and as wanted since": {member: marked(with(func(*state.Claim) {}))},
+		"another class, marked by tidb-operator":       {member: marked(with(slow)), change: begunOnly, named: true},
+		"another class, not begun":                     {member: with(slow), change: begunOnly},
+		"another class, and it leaves": {member: func() state.Member {
+			m := with(slow)
+			m.Database.State = state.StoreOffline
 			return m
-		}(), named: true},
+		}(), change: begunOnly, named: true},
 		"its pod has another volume": {member: func() state.Member {
 			m := with(func(*state.Claim) {})
 			m.Pod.Mounts = map[string]string{"tikv": "/var/lib/tikv", "tikv-wal": "/wal"}

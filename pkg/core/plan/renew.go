@@ -44,7 +44,7 @@ func (d *decision) replaceLostData() verdict {
 	}
 	if m, ok := d.NextToReplace(); ok && !slices.ContainsFunc(members, renewed) {
 		v = v.plus(d.replaceNamed(m))
-		if len(v.steps) == 0 && d.Want.Size() > d.Got.Set.Replicas {
+		if len(v.steps) == 0 && len(d.MembersToAdd(1)) > 0 {
 			v = v.plus(d.scaleOut()) // its regions may need the room
 		}
 		return v
@@ -104,9 +104,10 @@ func (sc Scope) claimsStay() verdict {
 
 // needsTemplates reports whether the StatefulSet is made again before the claims of a member that a user has named are
 // deleted. Otherwise the member would come back with volumes of the class or size that the user has just changed. Where
-// the StatefulSet is needed for something else, the member does not wait, because a rollout waits for the member.
+// the StatefulSet is needed for something else, the member does not wait, because a rollout waits for the member. With
+// other volumes the member waits in any case: with the old ones it would be refused, and nothing names its new claims.
 func (d *decision) needsTemplates(m state.Member) bool {
-	return d.Want.Replaces(m) && d.TemplatesDiffer() && d.busy() == ""
+	return d.Want.Replaces(m) && d.TemplatesDiffer() && (d.Want.OtherVolumes || len(d.recreate().steps) > 0)
 }
 
 func (d *decision) renewable(m state.Member) bool {

@@ -155,6 +155,7 @@ func TestRefusedChanges(t *testing.T) {
 			edit: func(tc *v1alpha1.TidbCluster) {
 				tc.Spec.TiDB.StorageVolumes = []v1alpha1.StorageVolume{{Name: "x", StorageSize: "1Gi"}}
 			},
+			field: "spec.tidb.storageVolumes",
 		},
 		"fewer volumes of a component without members": {
 			edit: func(*v1alpha1.TidbCluster) {},

@@ -16,15 +16,21 @@ import (
 )
 
 // immutableClaims returns the changes of claim templates that are refused in any case. Kubernetes lets a claim have another
-// VolumeAttributesClass, and not none any more.
+// VolumeAttributesClass, and not none any more. No volume can be added. The controller of StatefulSets tries to give each
+// pod the volumes of all claim templates, which the API server refuses. Until that pod is made again, the controller makes
+// none of the pods above, so that a member which loses its pod would stay down.
 func immutableClaims(at *field.Path, comp component, live *appsv1.StatefulSet) field.ErrorList {
 	var errs field.ErrorList
 	for _, c := range comp.claims {
 		old := claimTemplate(live, c.Name)
-		if old == nil || c.Spec.VolumeAttributesClassName != nil {
+		if old == nil {
+			errs = append(errs, field.Forbidden(comp.claimField(at, c.Name), fmt.Sprintf(
+				"volume %s can not be added to an existing %s: Kubernetes makes no new pods as long as a pod lacks a volume of its StatefulSet",
+				c.Name, comp.Kind.Title())))
 			continue
 		}
-		if have := old.Spec.VolumeAttributesClassName; have != nil && *have != "" {
+		have := old.Spec.VolumeAttributesClassName
+		if c.Spec.VolumeAttributesClassName == nil && have != nil && *have != "" {
 			errs = append(errs, field.Forbidden(at.Child("volumeAttributesClassName"), fmt.Sprintf(
 				"volume %s has VolumeAttributesClass %s, and Kubernetes lets a claim go to another class, and not to none", c.Name, *have)))
 		}

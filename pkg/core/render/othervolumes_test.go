@@ -36,9 +36,10 @@ func TestOtherVolumes(t *testing.T) {
 		mounts   map[string]string // of the pod that there is
 		differ   bool
 		refused  bool
+		added    bool
 	}{
-		"a volume comes":                      {from: none, to: withWAL("/wal"), ask: none, differ: true, refused: true},
-		"a volume comes, asked for":           {from: none, to: withWAL("/wal"), ask: asked, differ: true},
+		"a volume comes":                      {from: none, to: withWAL("/wal"), ask: none, added: true},
+		"a volume comes, asked for":           {from: none, to: withWAL("/wal"), ask: asked, added: true},
 		"a volume goes":                       {from: withWAL("/wal"), to: none, ask: none, differ: true, refused: true},
 		"a volume goes, asked for":            {from: withWAL("/wal"), to: none, ask: asked, differ: true},
 		"a volume moves":                      {from: withWAL("/wal"), to: withWAL("/log"), ask: none, differ: true, refused: true},
@@ -55,6 +56,10 @@ func TestOtherVolumes(t *testing.T) {
 			w, err := Want(state.Observation{Cluster: load(t, "basic", storage("10Gi"), tt.to, tt.ask), Existing: have, Snapshot: seen})
 			var refused *RefusedError
 			switch {
+			case tt.added:
+				if !errors.As(err, &refused) || refused.Fields[0].Field != "spec.tikv.storageVolumes" || !strings.Contains(refused.Error(), "volume tikv-wal can not be added") {
+					t.Errorf("got %v", err)
+				}
 			case tt.refused:
 				if !errors.As(err, &refused) || refused.Fields[0].Field != "spec.tikv.storageVolumes" || !strings.Contains(refused.Error(), "basic-tikv-0 has other volumes") {
 					t.Errorf("got %v", err)

@@ -121,8 +121,10 @@ type Group struct {
 	// since.
 	Replacements map[string]MemberReplacement
 	// ReplacesVolumes: members whose claims cannot become as the spec says are replaced without a request for them. The spec
-	// asks for that (enablePVCReplace), or tidb-operator has begun to (volReplaceInProgress in the status).
+	// asks for that (enablePVCReplace).
 	ReplacesVolumes bool
+	// VolumesBegun: tidb-operator has begun to replace members for that (volReplaceInProgress in the status).
+	VolumesBegun bool
 	// VolumeSpare: there is one member more while members are replaced for that (spareVolReplaceReplicas).
 	VolumeSpare bool
 	// Held: a rollout restarts Canary of the members, and stops until it is promoted (annotation

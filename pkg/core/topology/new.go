@@ -107,7 +107,8 @@ func group(tc *v1alpha1.TidbCluster, k Kind, spec component) Group {
 		ScaleIn:  atOnce(spec.scale.ScaleInParallelism),
 		Volumes:  volumes(k, spec),
 
-		ReplacesVolumes: isTrue(tc.Spec.EnablePVCReplace) || k.Status(&tc.Status).GetVolReplaceInProgress(),
+		ReplacesVolumes: isTrue(tc.Spec.EnablePVCReplace),
+		VolumesBegun:    k.Status(&tc.Status).GetVolReplaceInProgress(),
 		VolumeSpare:     count(spec.spares) > 0,
 
 		MaxFailures: count(spec.failovers),

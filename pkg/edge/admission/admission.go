@@ -159,7 +159,7 @@ func write[T object](ctx context.Context, q *question, client objects[T], wanted
 		q.judge(q.object.Kind, wanted, err)
 		return before, next
 	}
-	result, remade, err := q.next(live, wanted)
+	result, remade, err := q.rewritten(live, wanted)
 	if err != nil {
 		return before, next // the step itself says what is wrong
 	}
@@ -176,9 +176,9 @@ func write[T object](ctx context.Context, q *question, client objects[T], wanted
 	return live, next
 }
 
-// next returns an object as a step would write it, and whether the step deletes the object first. Kubernetes refuses an
+// rewritten returns an object as a step would write it, and whether the step deletes the object first. Kubernetes refuses an
 // update with other claim templates, so a StatefulSet with other volumes is made again.
-func (q *question) next(live, wanted runtime.Object) (next runtime.Object, remade bool, err error) {
+func (q *question) rewritten(live, wanted runtime.Object) (next runtime.Object, remade bool, err error) {
 	set, ok := live.(*appsv1.StatefulSet)
 	if !ok || !render.OtherVolumes(q.component, set, wanted.(*appsv1.StatefulSet)) {
 		next, err = render.Merge(live, wanted)

@@ -14,16 +14,17 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/sets"
 )
 
-// FindAdvanced adds the AdvancedStatefulSets of a cluster, which read returns, where something shows that there may be
-// some. A pod of one shows that. Without any pod of a StatefulSet, slots in the TidbCluster show that. Then served says
-// whether the API server has such a kind, and a cluster without claims is new. Other clusters cost no request.
+// FindAdvanced adds the AdvancedStatefulSets of a cluster, which read returns, where there may be some. A pod of one shows
+// that. Without any pod of a StatefulSet, a cluster that has claims or asks for slots may have some. A StatefulSet of
+// Kubernetes made beside them would be a second controller of the same pods. Then served says whether the API server has
+// such a kind, and a cluster without claims is new. Other clusters cost no request.
 func (l *Objects) FindAdvanced(c topology.Cluster, served func() (bool, error), read func() ([]*appsv1.StatefulSet, error)) error {
 	of := func(advanced bool) bool {
 		return slices.ContainsFunc(l.Pods, func(p *corev1.Pod) bool { return controlledBySet(p, advanced) })
 	}
 	hasPods := of(true)
 	if !hasPods {
-		if of(false) || !asksForSlots(c) {
+		if of(false) || len(l.Claims) == 0 && !asksForSlots(c) {
 			return nil
 		}
 		if there, err := served(); err != nil || !there {
@@ -35,7 +36,7 @@ func (l *Objects) FindAdvanced(c topology.Cluster, served func() (bool, error), 
 		return err
 	}
 	l.Sets = append(l.Sets, found...)
-	l.Advanced = hasPods || len(found) > 0 || len(l.Claims) > 0
+	l.Advanced = hasPods || len(found) > 0 || len(l.Claims) > 0 && asksForSlots(c)
 	return nil
 }
 

@@ -196,7 +196,7 @@ func (v view) Objects(ctx context.Context, c topology.Cluster) (observe.Objects,
 	if err := errors.Join(errs[:]...); err != nil {
 		return got, err
 	}
-	served := func() (bool, error) { return v.mirror.hasAdvanced, nil }
+	served := func() (bool, error) { return sets.Served(v.mirror.kube) }
 	return got, got.FindAdvanced(c, served, func() ([]*appsv1.StatefulSet, error) { return v.mirror.advancedOf(ctx, c) })
 }
 

@@ -46,7 +46,7 @@ func (c *client) Scheduling(ctx context.Context) (*Scheduling, error) {
 		Evicting: scheduler.stores, Batch: scheduler.batch,
 		Halted:      isTrue(conf["halt-scheduling"]),
 		LeaderLimit: numberOf(conf["leader-schedule-limit"]), ReplicaLimit: numberOf(conf["replica-schedule-limit"]),
-		RegionLimit: numberOf(conf["region-schedule-limit"]), NoBalancer: !isEnabled(conf, "balance-region"),
+		RegionLimit: numberOf(conf["region-schedule-limit"]), NoBalancer: conf["schedulers-v2"] != nil && !isEnabled(conf, "balance-region"),
 		Tolerance:    numberOf(conf["tolerant-size-ratio"]),
 		KeepsOffline: isFalse(conf["enable-replace-offline-replica"]),
 	}
