@@ -38,7 +38,7 @@ type replacement struct {
 func (o options) ask(r replacement) (requests, error) {
 	asked, stores := r.waiting(), false
 	needy := o.needy(r, asked)
-	for name := range asked {
+	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		k, _, _ := r.cluster.Member(name)
 		if o.storage == (intent.Storage{}) && slices.Contains(o.allOf, string(k)) && len(needy[k]) == 0 {
 			return nil, remedy.For(exit.Refusef("%s is to be replaced already, and --all-of %s would replace members again that have new volumes; nothing was changed", name, k),

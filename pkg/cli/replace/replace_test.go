@@ -103,6 +103,7 @@ func TestAsk(t *testing.T) {
 			c.Member("t-tikv-3").Claims[0].Class = "fast"
 		}, want: []string{"t-tikv-0", "t-tikv-1", "t-tikv-2"}},
 		{name: "all of a component, of which one waits", o: options{allOf: []string{"tikv"}}, change: asks("t-tikv-2"), code: exit.Refused, says: "t-tikv-2 is to be replaced already"},
+		{name: "all of a component, of which three wait", o: options{allOf: []string{"tikv"}}, change: asks("t-tikv-3", "t-tikv-1", "t-tikv-2"), code: exit.Refused, says: "t-tikv-1 is to be replaced already"},
 		{name: "no such member", o: options{members: []string{"t-tikv-9"}}, code: exit.Usage, says: "cluster ns/t has no member t-tikv-9"},
 		{name: "a server", o: options{members: []string{"t-tidb-0"}}, code: exit.Refused, says: "restart it: kubectl tidb restart t t-tidb-0"},
 		{name: "a member without claims", o: options{members: []string{"t-tikv-1"}}, change: func(c *plantest.Cluster) { c.Member("t-tikv-1").Claims = nil }, code: exit.Refused, says: "t-tikv-1 has no claims"},
@@ -145,11 +146,14 @@ func class(c *plantest.Cluster, name string) {
 	g.Volumes[0].Class = name
 }
 
-// asks has a user ask for the replacement of a member before.
-func asks(name string) func(*plantest.Cluster) {
+// asks has a user ask for the replacement of members before.
+func asks(names ...string) func(*plantest.Cluster) {
 	return func(c *plantest.Cluster) {
-		m := c.Member(name)
-		topology.AskMemberReplacements(c.Wanted.Cluster.Written, map[string]topology.MemberReplacement{name: {Claims: uidsOf(*m)}})
+		all := map[string]topology.MemberReplacement{}
+		for _, name := range names {
+			all[name] = topology.MemberReplacement{Claims: uidsOf(*c.Member(name))}
+		}
+		topology.AskMemberReplacements(c.Wanted.Cluster.Written, all)
 	}
 }
 
