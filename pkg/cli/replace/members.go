@@ -81,19 +81,22 @@ func (o options) request(m state.Member, asked requests, at time.Time) topology.
 	return request
 }
 
-// withCarriedOut adds the requests that are carried out, as long as others are not. A member that waits for balance waits
-// for the members of these requests.
+// withCarriedOut returns requests with those that are carried out, as long as others are not. A member that waits for
+// balance waits for the members of these requests.
 func (r replacement) withCarriedOut(asked requests) requests {
 	all, _ := topology.MemberReplacements(r.now)
-	if len(r.waiting()) == 0 {
+	waiting := r.waiting()
+	if len(waiting) == 0 || len(asked) == 0 {
 		return asked
 	}
+	with := maps.Clone(asked)
 	for name, request := range all {
-		if _, again := asked[name]; !again {
-			asked[name] = request
+		_, again := asked[name]
+		if _, waits := waiting[name]; !again && !waits {
+			with[name] = request
 		}
 	}
-	return asked
+	return with
 }
 
 // needy returns the members of --all-of whose claims cannot become as the spec says, without members that wait for their
@@ -235,12 +238,12 @@ func (o options) takeBack(ctx context.Context, f *factory.Factory, s *target.Ses
 	case len(stay) == 0:
 		return drive.Unneeded(f, s, o.Options, "cancel of replace", "no member waits for its replacement, so nothing was changed")
 	case len(taken) == 0: // only the member that is being replaced is left
-		request.Action, request.Change = "the replacement that is under way", s.Intent.Replace(r.now, stay)
+		request.Action, request.Change = "the replacement that is under way", s.Intent.Replace(r.now, r.withCarriedOut(stay))
 	default:
 		before := maps.Clone(stay)
 		maps.DeleteFunc(stay, func(name string, _ topology.MemberReplacement) bool { return slices.Contains(taken, name) })
 		maps.DeleteFunc(before, func(name string, _ topology.MemberReplacement) bool { return !slices.Contains(taken, name) })
-		request.Change = s.Intent.CancelReplace(r.now, stay, r.notCarriedOut(stay, len(o.members) > 0))
+		request.Change = s.Intent.CancelReplace(r.now, r.withCarriedOut(stay), r.notCarriedOut(stay, len(o.members) > 0))
 		request.Fulfilled = func(ctx context.Context) error { return checkKept(ctx, f, s, before) }
 	}
 	return drive.Run(ctx, f, s, o.Options, request)

@@ -207,3 +207,25 @@ func TestAskToWaitForBalance(t *testing.T) {
 		}
 	}
 }
+
+// TestWithCarriedOut: a cancel keeps the requests that are carried out, as long as a request stays that may wait for
+// their members. What is taken back does not come back.
+func TestWithCarriedOut(t *testing.T) {
+	cluster := plantest.New(3, 4, 1)
+	now := topology.Cluster{Namespace: "ns", Name: "t", Written: &v1alpha1.TidbCluster{}}
+	for _, g := range cluster.Wanted.Groups {
+		now.Groups = append(now.Groups, g.Group)
+	}
+	topology.AskMemberReplacements(now.Written, requests{
+		"t-tikv-0": {Claims: uidsOf(*cluster.Member("t-tikv-0"))}, "t-tikv-1": {Claims: uidsOf(*cluster.Member("t-tikv-1"))}, "t-tikv-2": {Claims: []string{"old"}},
+	})
+	r := replacement{now: now.Written, cluster: now, groups: cluster.Seen.Groups}
+	stay := r.waiting()
+	delete(stay, "t-tikv-0")
+	if got := slices.Sorted(maps.Keys(r.withCarriedOut(stay))); !slices.Equal(got, []string{"t-tikv-1", "t-tikv-2"}) {
+		t.Errorf("one stays: %v", got)
+	}
+	if got := r.withCarriedOut(requests{}); len(got) > 0 {
+		t.Errorf("none stays: %v", got)
+	}
+}
