@@ -29,6 +29,7 @@ type requests map[string]topology.MemberReplacement
 type replacement struct {
 	now     *v1alpha1.TidbCluster
 	cluster topology.Cluster
+	wanted  topology.Cluster // with the members whose volumes the spec has replaced without a request
 	groups  map[topology.Kind]state.Group
 	at      time.Time
 }
@@ -276,6 +277,9 @@ func (r replacement) notCarriedOut(stay requests, named bool) map[topology.Kind]
 // cannot come back with the data that it has.
 func (o options) takes(r replacement) ([]string, error) {
 	stay := r.waiting()
+	if err := o.bySpec(r); err != nil {
+		return nil, err
+	}
 	for _, name := range o.members {
 		_, waits := stay[name]
 		switch m, _ := r.find(name); {
@@ -296,6 +300,28 @@ func (o options) takes(r replacement) ([]string, error) {
 		}
 	}
 	return taken, nil
+}
+
+// bySpec fails if a member is to be replaced because the spec says so, without a request that can be taken back. It looks at
+// the members that the user names, without names at all of them.
+func (o options) bySpec(r replacement) error {
+	stay := r.waiting()
+	for _, g := range r.wanted.Groups {
+		for _, name := range slices.Sorted(maps.Keys(g.Replacements)) {
+			_, asked := stay[name]
+			m, there := r.find(name)
+			if asked || !there || !m.HasClaimOf(g.Replacements[name].Claims) || len(o.members) > 0 && !slices.Contains(o.members, name) {
+				continue
+			}
+			what := "set spec.enablePVCReplace to false"
+			if g.Kind.Status(&r.now.Status).GetVolReplaceInProgress() { // the replacement goes on with any value of that field
+				what += fmt.Sprintf(", and give spec.%s the volumes that its claims have, because the status says volReplaceInProgress", g.Kind)
+			}
+			return remedy.For(exit.Refusef("%s is to be replaced because its volumes are not as the spec says, and no request was made for it; nothing was changed", name),
+				remedy.Say(what))
+		}
+	}
+	return nil
 }
 
 // checkKept fails if a member has lost the claims that a request named, although the request was taken back.

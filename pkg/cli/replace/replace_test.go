@@ -229,3 +229,40 @@ func TestWithCarriedOut(t *testing.T) {
 		t.Errorf("none stays: %v", got)
 	}
 }
+
+// TestCancelOfSpec: a member that the spec has replaced has no request that can be taken back, and the user learns what to
+// change instead.
+func TestCancelOfSpec(t *testing.T) {
+	for name, c := range map[string]struct {
+		o      options
+		asked  string
+		claims []string
+		begun  bool // tidb-operator has begun to replace volumes
+		says   string
+	}{
+		"all":                        {claims: []string{"claim-tikv-1"}, says: "t-tikv-1 is to be replaced because its volumes are not as the spec says"},
+		"beside a request":           {claims: []string{"claim-tikv-1"}, asked: "t-tikv-2", says: "set spec.enablePVCReplace to false"},
+		"this one":                   {o: options{members: []string{"t-tikv-1"}}, claims: []string{"claim-tikv-1"}, says: "set spec.enablePVCReplace to false"},
+		"begun by tidb-operator":     {claims: []string{"claim-tikv-1"}, begun: true, says: "to false, and give spec.tikv the volumes that its claims have"},
+		"another one":                {o: options{members: []string{"t-tikv-2"}}, claims: []string{"claim-tikv-1"}, asked: "t-tikv-2"},
+		"a request for it":           {claims: []string{"claim-tikv-1"}, asked: "t-tikv-1"},
+		"a request that is finished": {claims: []string{"old"}},
+	} {
+		cluster := plantest.New(3, 4, 1)
+		now := topology.Cluster{Namespace: "ns", Name: "t", Written: &v1alpha1.TidbCluster{}}
+		for _, g := range cluster.Wanted.Groups {
+			now.Groups = append(now.Groups, g.Group)
+		}
+		if c.asked != "" {
+			topology.AskMemberReplacements(now.Written, requests{c.asked: {Claims: uidsOf(*cluster.Member(c.asked))}})
+		}
+		now.Written.Status.TiKV.VolReplaceInProgress = c.begun
+		g, _ := now.Group(topology.TiKV)
+		g.Replacements = requests{"t-tikv-1": {Claims: c.claims}}
+		wanted := topology.Cluster{Groups: []topology.Group{g}}
+		_, err := c.o.takes(replacement{now: now.Written, cluster: now, wanted: wanted, groups: cluster.Seen.Groups})
+		if c.says == "" && err != nil || c.says != "" && (exit.Of(err) != exit.Refused || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
