@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
@@ -51,6 +53,13 @@ func TestSlotsOfPlainStatefulSets(t *testing.T) {
 		before := len(w.requests)
 		r := w.Must(t, blocked, "scale", "basic", "tikv=3", "--remove", "tikv-1", "--yes")
 		if !strings.Contains(r.Err, "replace basic basic-tikv-1") {
+			t.Errorf("%s", r.Err)
+		}
+		w.changeCluster(func(u *unstructured.Unstructured) {
+			u.SetAnnotations(map[string]string{topology.SlotsAnnotation(topology.TiKV): "[1]"})
+		})
+		r = w.Must(t, blocked, "sync", "basic", "--yes")
+		if !strings.Contains(r.Err, "last pod") || !strings.Contains(r.Err, "replace basic basic-tikv-1") {
 			t.Errorf("%s", r.Err)
 		}
 		for _, r := range w.requests[before:] {

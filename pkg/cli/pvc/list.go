@@ -83,7 +83,7 @@ func (o *listOptions) read(ctx context.Context, f *factory.Factory) ([]claim.Cla
 		return nil, err
 	}
 	defer s.Close()
-	all, _, err := ofCluster(ctx, f, s)
+	all, _, err := ofCluster(ctx, f, s, false)
 	return all, err
 }
 

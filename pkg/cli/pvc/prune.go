@@ -89,7 +89,7 @@ func (o *pruneOptions) run(ctx context.Context, f *factory.Factory) error {
 	}
 	defer s.Close()
 	shown := spin.On(f, "reading claims of "+s.Namespace+"/"+s.Name)
-	all, gone, err := ofCluster(ctx, f, s)
+	all, gone, err := ofCluster(ctx, f, s, true)
 	shown.Stop()
 	if err != nil {
 		return err
@@ -172,7 +172,7 @@ func whyKept(c claim.Claim) string {
 
 // prune deletes the claims that were chosen, if the cluster still says that of them.
 func (o *pruneOptions) prune(ctx context.Context, f *factory.Factory, s *target.Session, chosen []claim.Claim) error {
-	now, _, err := ofCluster(ctx, f, s)
+	now, _, err := ofCluster(ctx, f, s, true)
 	if err != nil {
 		return err
 	}

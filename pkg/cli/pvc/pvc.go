@@ -41,8 +41,9 @@ func stub(namespace, name string) topology.Cluster {
 }
 
 // ofCluster reads the claims of one cluster, which may be gone. The error is the error of the missing
-// TidbCluster where it has no claims either.
-func ofCluster(ctx context.Context, f *factory.Factory, s *target.Session) (all []claim.Claim, gone bool, err error) {
+// TidbCluster where it has no claims either. Before claims are deleted, all StatefulSets have to be known, also those
+// without pods.
+func ofCluster(ctx context.Context, f *factory.Factory, s *target.Session, deletes bool) (all []claim.Claim, gone bool, err error) {
 	seen, err := status.Look(ctx, s, f.Context())
 	missing, gone := errors.AsType[*intent.NotFoundError](err)
 	if err != nil && !gone {
@@ -55,7 +56,7 @@ func ofCluster(ctx context.Context, f *factory.Factory, s *target.Session) (all 
 	if !gone {
 		return claim.Of(seen.Wanted, seen.Snapshot, claims, pods), false, nil
 	}
-	sets, err := observe.Sets(ctx, s.Kube, s.Namespace)
+	sets, err := observe.Sets(ctx, s.Kube, s.Namespace, deletes || observe.HasAdvanced(pods))
 	if err != nil {
 		return nil, gone, err
 	}
@@ -91,7 +92,7 @@ func ofAll(ctx context.Context, f *factory.Factory, o target.Found) ([]claim.Cla
 		all, failed = append(all, got...), errors.Join(failed, err)
 	}
 	if o.Selector == "" { // a cluster that is gone has no labels
-		sets, err := observe.Sets(ctx, kube, namespace)
+		sets, err := observe.Sets(ctx, kube, namespace, observe.HasAdvanced(pods))
 		if err != nil {
 			return all, errors.Join(failed, err)
 		}

@@ -3,6 +3,7 @@ package replace
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -93,7 +94,11 @@ func (o options) leftBehind(node string, r replacement) ([]string, error) {
 		components = replaceable()
 	}
 	all = append(all, r.membersOf(components, func(m state.Member) bool { return slices.Contains(m.LostVolume.Nodes, node) })...)
-	if len(all) == 0 {
+	switch waiting := slices.Sorted(maps.Keys(r.waiting())); {
+	case len(all) == 0 && len(waiting) > 0:
+		return nil, remedy.For(exit.Refusef("there is no node %s, and %s is to be replaced already; nothing was changed", node, strings.Join(waiting, ", ")),
+			remedy.Run("go on with what was asked for", r.cluster.Plugin("sync")))
+	case len(all) == 0:
 		return nil, remedy.For(exit.Usagef("there is no node %s, and no volume is known that can be used only there", node),
 			remedy.Run("see which nodes there are", remedy.Kubectl("", "get", "nodes")))
 	}

@@ -31,6 +31,7 @@ func TestLeaving(t *testing.T) {
 		want   []string
 		code   exit.Code
 		says   string
+		asked  string // a member that waits for its replacement
 	}{
 		{name: "all members with data", o: options{awayFrom: "node-1"}, want: []string{"t-pd-1", "t-tikv-1"}},
 		{name: "one member", o: options{awayFrom: "node-1", members: []string{"t-tikv-1"}}, want: []string{"t-tikv-1"}},
@@ -40,6 +41,8 @@ func TestLeaving(t *testing.T) {
 		{name: "no such member", o: options{awayFrom: "node-1", members: []string{"t-tikv-8"}}, code: exit.Usage, says: "has no member t-tikv-8"},
 		{name: "a server", o: options{awayFrom: "node-1", members: []string{"t-tidb-1"}}, code: exit.Refused, says: "restarted and not replaced"},
 		{name: "no such node", o: options{awayFrom: "node-8"}, code: exit.Usage, says: "there is no node node-8, and no volume is known that can be used only there; see which nodes there are: kubectl get nodes"},
+		{name: "no such node, and a member waits", o: options{awayFrom: "node-8"}, asked: "t-tikv-1", code: exit.Refused,
+			says: "there is no node node-8, and t-tikv-1 is to be replaced already; nothing was changed; go on with what was asked for: kubectl tidb sync t -n ns"},
 		{name: "a node that was deleted", o: options{awayFrom: "node-7"}, want: []string{"t-pd-2", "t-tikv-3"}},
 		{name: "a node that was deleted, one member", o: options{awayFrom: "node-7", members: []string{"t-tikv-3"}}, want: []string{"t-tikv-3"}},
 		{name: "a node that was deleted, one component", o: options{awayFrom: "node-7", allOf: []string{"pd"}}, want: []string{"t-pd-2"}},
@@ -67,6 +70,9 @@ func TestLeaving(t *testing.T) {
 			now := topology.Cluster{Namespace: "ns", Name: "t", Written: &v1alpha1.TidbCluster{}}
 			for _, g := range cluster.Wanted.Groups {
 				now.Groups = append(now.Groups, g.Group)
+			}
+			if c.asked != "" {
+				topology.AskMemberReplacements(now.Written, requests{c.asked: {Claims: uidsOf(*cluster.Member(c.asked))}})
 			}
 			node := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}, Spec: corev1.NodeSpec{Unschedulable: true}}
 			empty := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-9"}, Spec: node.Spec}

@@ -29,6 +29,7 @@ type requests map[string]topology.MemberReplacement
 type replacement struct {
 	now     *v1alpha1.TidbCluster
 	cluster topology.Cluster
+	wanted  topology.Cluster // with the members whose volumes the spec has replaced without a request
 	groups  map[topology.Kind]state.Group
 	at      time.Time
 }
@@ -38,7 +39,7 @@ type replacement struct {
 func (o options) ask(r replacement) (requests, error) {
 	asked, stores := r.waiting(), false
 	needy := o.needy(r, asked)
-	for name := range asked {
+	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		k, _, _ := r.cluster.Member(name)
 		if o.storage == (intent.Storage{}) && slices.Contains(o.allOf, string(k)) && len(needy[k]) == 0 {
 			return nil, remedy.For(exit.Refusef("%s is to be replaced already, and --all-of %s would replace members again that have new volumes; nothing was changed", name, k),
@@ -81,19 +82,22 @@ func (o options) request(m state.Member, asked requests, at time.Time) topology.
 	return request
 }
 
-// withCarriedOut adds the requests that are carried out, as long as others are not. A member that waits for balance waits
-// for the members of these requests.
+// withCarriedOut returns requests with those that are carried out, as long as others are not. A member that waits for
+// balance waits for the members of these requests.
 func (r replacement) withCarriedOut(asked requests) requests {
 	all, _ := topology.MemberReplacements(r.now)
-	if len(r.waiting()) == 0 {
+	waiting := r.waiting()
+	if len(waiting) == 0 || len(asked) == 0 {
 		return asked
 	}
+	with := maps.Clone(asked)
 	for name, request := range all {
-		if _, again := asked[name]; !again {
-			asked[name] = request
+		_, again := asked[name]
+		if _, waits := waiting[name]; !again && !waits {
+			with[name] = request
 		}
 	}
-	return asked
+	return with
 }
 
 // needy returns the members of --all-of whose claims cannot become as the spec says, without members that wait for their
@@ -235,12 +239,12 @@ func (o options) takeBack(ctx context.Context, f *factory.Factory, s *target.Ses
 	case len(stay) == 0:
 		return drive.Unneeded(f, s, o.Options, "cancel of replace", "no member waits for its replacement, so nothing was changed")
 	case len(taken) == 0: // only the member that is being replaced is left
-		request.Action, request.Change = "the replacement that is under way", s.Intent.Replace(r.now, stay)
+		request.Action, request.Change = "the replacement that is under way", s.Intent.Replace(r.now, r.withCarriedOut(stay))
 	default:
 		before := maps.Clone(stay)
 		maps.DeleteFunc(stay, func(name string, _ topology.MemberReplacement) bool { return slices.Contains(taken, name) })
 		maps.DeleteFunc(before, func(name string, _ topology.MemberReplacement) bool { return !slices.Contains(taken, name) })
-		request.Change = s.Intent.CancelReplace(r.now, stay, r.notCarriedOut(stay, len(o.members) > 0))
+		request.Change = s.Intent.CancelReplace(r.now, r.withCarriedOut(stay), r.notCarriedOut(stay, len(o.members) > 0))
 		request.Fulfilled = func(ctx context.Context) error { return checkKept(ctx, f, s, before) }
 	}
 	return drive.Run(ctx, f, s, o.Options, request)
@@ -273,6 +277,9 @@ func (r replacement) notCarriedOut(stay requests, named bool) map[topology.Kind]
 // cannot come back with the data that it has.
 func (o options) takes(r replacement) ([]string, error) {
 	stay := r.waiting()
+	if err := o.bySpec(r); err != nil {
+		return nil, err
+	}
 	for _, name := range o.members {
 		_, waits := stay[name]
 		switch m, _ := r.find(name); {
@@ -293,6 +300,28 @@ func (o options) takes(r replacement) ([]string, error) {
 		}
 	}
 	return taken, nil
+}
+
+// bySpec fails if a member is to be replaced because the spec says so, without a request that can be taken back. It looks at
+// the members that the user names, without names at all of them.
+func (o options) bySpec(r replacement) error {
+	stay := r.waiting()
+	for _, g := range r.wanted.Groups {
+		for _, name := range slices.Sorted(maps.Keys(g.Replacements)) {
+			_, asked := stay[name]
+			m, there := r.find(name)
+			if asked || !there || !m.HasClaimOf(g.Replacements[name].Claims) || len(o.members) > 0 && !slices.Contains(o.members, name) {
+				continue
+			}
+			what := "set spec.enablePVCReplace to false"
+			if g.Kind.Status(&r.now.Status).GetVolReplaceInProgress() { // the replacement goes on with any value of that field
+				what += fmt.Sprintf(", and give spec.%s the volumes that its claims have, because the status says volReplaceInProgress", g.Kind)
+			}
+			return remedy.For(exit.Refusef("%s is to be replaced because its volumes are not as the spec says, and no request was made for it; nothing was changed", name),
+				remedy.Say(what))
+		}
+	}
+	return nil
 }
 
 // checkKept fails if a member has lost the claims that a request named, although the request was taken back.

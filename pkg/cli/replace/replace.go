@@ -159,7 +159,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	if err != nil {
 		return err
 	}
-	r := replacement{now: now, cluster: topology.New(now), groups: seen.Snapshot.Groups, at: f.Clock.Now()}
+	r := replacement{now: now, cluster: topology.New(now), wanted: seen.Cluster, groups: seen.Snapshot.Groups, at: f.Clock.Now()}
 	if o.cancel {
 		return o.takeBack(ctx, f, s, r)
 	}

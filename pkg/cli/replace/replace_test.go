@@ -103,6 +103,7 @@ func TestAsk(t *testing.T) {
 			c.Member("t-tikv-3").Claims[0].Class = "fast"
 		}, want: []string{"t-tikv-0", "t-tikv-1", "t-tikv-2"}},
 		{name: "all of a component, of which one waits", o: options{allOf: []string{"tikv"}}, change: asks("t-tikv-2"), code: exit.Refused, says: "t-tikv-2 is to be replaced already"},
+		{name: "all of a component, of which three wait", o: options{allOf: []string{"tikv"}}, change: asks("t-tikv-3", "t-tikv-1", "t-tikv-2"), code: exit.Refused, says: "t-tikv-1 is to be replaced already"},
 		{name: "no such member", o: options{members: []string{"t-tikv-9"}}, code: exit.Usage, says: "cluster ns/t has no member t-tikv-9"},
 		{name: "a server", o: options{members: []string{"t-tidb-0"}}, code: exit.Refused, says: "restart it: kubectl tidb restart t t-tidb-0"},
 		{name: "a member without claims", o: options{members: []string{"t-tikv-1"}}, change: func(c *plantest.Cluster) { c.Member("t-tikv-1").Claims = nil }, code: exit.Refused, says: "t-tikv-1 has no claims"},
@@ -145,11 +146,14 @@ func class(c *plantest.Cluster, name string) {
 	g.Volumes[0].Class = name
 }
 
-// asks has a user ask for the replacement of a member before.
-func asks(name string) func(*plantest.Cluster) {
+// asks has a user ask for the replacement of members before.
+func asks(names ...string) func(*plantest.Cluster) {
 	return func(c *plantest.Cluster) {
-		m := c.Member(name)
-		topology.AskMemberReplacements(c.Wanted.Cluster.Written, map[string]topology.MemberReplacement{name: {Claims: uidsOf(*m)}})
+		all := map[string]topology.MemberReplacement{}
+		for _, name := range names {
+			all[name] = topology.MemberReplacement{Claims: uidsOf(*c.Member(name))}
+		}
+		topology.AskMemberReplacements(c.Wanted.Cluster.Written, all)
 	}
 }
 
@@ -200,6 +204,65 @@ func TestAskToWaitForBalance(t *testing.T) {
 		}
 		if err != nil || !maps.Equal(got, c.want) {
 			t.Errorf("%s: %v, %v, want %v", name, got, err, c.want)
+		}
+	}
+}
+
+// TestWithCarriedOut: a cancel keeps the requests that are carried out, as long as a request stays that may wait for
+// their members. What is taken back does not come back.
+func TestWithCarriedOut(t *testing.T) {
+	cluster := plantest.New(3, 4, 1)
+	now := topology.Cluster{Namespace: "ns", Name: "t", Written: &v1alpha1.TidbCluster{}}
+	for _, g := range cluster.Wanted.Groups {
+		now.Groups = append(now.Groups, g.Group)
+	}
+	topology.AskMemberReplacements(now.Written, requests{
+		"t-tikv-0": {Claims: uidsOf(*cluster.Member("t-tikv-0"))}, "t-tikv-1": {Claims: uidsOf(*cluster.Member("t-tikv-1"))}, "t-tikv-2": {Claims: []string{"old"}},
+	})
+	r := replacement{now: now.Written, cluster: now, groups: cluster.Seen.Groups}
+	stay := r.waiting()
+	delete(stay, "t-tikv-0")
+	if got := slices.Sorted(maps.Keys(r.withCarriedOut(stay))); !slices.Equal(got, []string{"t-tikv-1", "t-tikv-2"}) {
+		t.Errorf("one stays: %v", got)
+	}
+	if got := r.withCarriedOut(requests{}); len(got) > 0 {
+		t.Errorf("none stays: %v", got)
+	}
+}
+
+// TestCancelOfSpec: a member that the spec has replaced has no request that can be taken back, and the user learns what to
+// change instead.
+func TestCancelOfSpec(t *testing.T) {
+	for name, c := range map[string]struct {
+		o      options
+		asked  string
+		claims []string
+		begun  bool // tidb-operator has begun to replace volumes
+		says   string
+	}{
+		"all":                        {claims: []string{"claim-tikv-1"}, says: "t-tikv-1 is to be replaced because its volumes are not as the spec says"},
+		"beside a request":           {claims: []string{"claim-tikv-1"}, asked: "t-tikv-2", says: "set spec.enablePVCReplace to false"},
+		"this one":                   {o: options{members: []string{"t-tikv-1"}}, claims: []string{"claim-tikv-1"}, says: "set spec.enablePVCReplace to false"},
+		"begun by tidb-operator":     {claims: []string{"claim-tikv-1"}, begun: true, says: "to false, and give spec.tikv the volumes that its claims have"},
+		"another one":                {o: options{members: []string{"t-tikv-2"}}, claims: []string{"claim-tikv-1"}, asked: "t-tikv-2"},
+		"a request for it":           {claims: []string{"claim-tikv-1"}, asked: "t-tikv-1"},
+		"a request that is finished": {claims: []string{"old"}},
+	} {
+		cluster := plantest.New(3, 4, 1)
+		now := topology.Cluster{Namespace: "ns", Name: "t", Written: &v1alpha1.TidbCluster{}}
+		for _, g := range cluster.Wanted.Groups {
+			now.Groups = append(now.Groups, g.Group)
+		}
+		if c.asked != "" {
+			topology.AskMemberReplacements(now.Written, requests{c.asked: {Claims: uidsOf(*cluster.Member(c.asked))}})
+		}
+		now.Written.Status.TiKV.VolReplaceInProgress = c.begun
+		g, _ := now.Group(topology.TiKV)
+		g.Replacements = requests{"t-tikv-1": {Claims: c.claims}}
+		wanted := topology.Cluster{Groups: []topology.Group{g}}
+		_, err := c.o.takes(replacement{now: now.Written, cluster: now, wanted: wanted, groups: cluster.Seen.Groups})
+		if c.says == "" && err != nil || c.says != "" && (exit.Of(err) != exit.Refused || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -38,13 +38,14 @@ func (o *options) parseRemoved() error {
 type scaleIn struct {
 	kind          topology.Kind
 	replicas      int32
+	anyLeaves     bool // its StatefulSet can have slots
 	got           state.Group
 	leaves, named []string // pods
 }
 
 // removable fails unless the scale-in removes the members that the user names, and no others of their components. now is
 // the cluster before the change, and want the cluster after it.
-func (o options) removable(now, want topology.Cluster, groups map[topology.Kind]state.Group) error {
+func (o options) removable(now, want topology.Cluster, advanced bool, groups map[topology.Kind]state.Group) error {
 	changes := map[topology.Kind]*scaleIn{}
 	for _, name := range o.remove {
 		k, n, _ := want.Member(name)
@@ -53,7 +54,7 @@ func (o options) removable(now, want topology.Cluster, groups map[topology.Kind]
 			return target.UnknownMember(now, name)
 		}
 		if changes[k] == nil {
-			changes[k] = &scaleIn{kind: k, replicas: o.replicas[k], got: got, leaves: surplus(want, k, got)}
+			changes[k] = &scaleIn{kind: k, replicas: o.replicas[k], anyLeaves: advanced && topology.TakesSlots(k), got: got, leaves: surplus(want, k, got)}
 		}
 		changes[k].named = append(changes[k].named, name)
 	}
@@ -112,7 +113,7 @@ func (s scaleIn) refuse(c topology.Cluster) error {
 			args = append(args, "--remove", name)
 		}
 		why := ", because a StatefulSet removes only its highest ordinals"
-		if g, _ := c.Group(s.kind); len(g.Slots) > 0 {
+		if s.anyLeaves {
 			why = ""
 		}
 		return remedy.For(exit.Refusef("%s removes %s as well%s; nothing was changed", arg, strings.Join(others, ", "), why),

@@ -54,7 +54,7 @@ func TestRemovable(t *testing.T) {
 				}
 				want.Groups = append(want.Groups, g.Group)
 			}
-			err := options{replicas: c.replicas, remove: c.remove}.removable(now, want, cluster.Seen.Groups)
+			err := options{replicas: c.replicas, remove: c.remove}.removable(now, want, false, cluster.Seen.Groups)
 			if exit.Of(err) != c.code || err != nil && !strings.Contains(err.Error(), c.says) {
 				t.Fatalf("exit code %d: %v", exit.Of(err), err)
 			}
@@ -72,7 +72,7 @@ func TestRemovableGoesOn(t *testing.T) {
 	g.Replicas = 3
 	scaled := topology.Cluster{Namespace: "ns", Name: "t", Groups: []topology.Group{g.Group}}
 	o := options{replicas: map[topology.Kind]int32{topology.TiKV: 3}, remove: []string{"t-tikv-3"}}
-	if err := o.removable(scaled, scaled, cluster.Seen.Groups); err != nil {
+	if err := o.removable(scaled, scaled, false, cluster.Seen.Groups); err != nil {
 		t.Error(err)
 	}
 }
@@ -139,6 +139,7 @@ func TestRemovableWithSlots(t *testing.T) {
 	}{
 		"":                                  {3, []string{"t-tikv-1"}},
 		"tikv=2 removes t-tikv-3 as well; ": {2, []string{"t-tikv-1"}},
+		"tikv=2 removes t-tikv-2 as well; ": {2, []string{"t-tikv-3"}}, // there are no slots
 	} {
 		cluster := plantest.New(3, 4, 2)
 		now := topology.Cluster{Namespace: "ns", Name: "t", Groups: []topology.Group{cluster.Want(topology.TiKV).Group}}
@@ -147,7 +148,7 @@ func TestRemovableWithSlots(t *testing.T) {
 		g := now.Groups[0]
 		g.Replicas, g.Slots = int(c.replicas), o.slots(now, true)[topology.TiKV]
 		want.Groups = []topology.Group{g}
-		err := o.removable(now, want, cluster.Seen.Groups)
+		err := o.removable(now, want, true, cluster.Seen.Groups)
 		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
 			t.Errorf("%q: %v", says, err)
 		}

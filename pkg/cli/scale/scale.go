@@ -151,7 +151,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	was := topology.New(now)
 	r.Change, r.Refusal = s.Intent.Scale(now, o.replicas, o.slots(was, seen.Cluster.Advanced))
 	if r.Refusal == nil {
-		r.Refusal = o.removable(was, topology.New(r.Want), seen.Snapshot.Groups)
+		r.Refusal = o.removable(was, topology.New(r.Want), seen.Cluster.Advanced, seen.Snapshot.Groups)
 	}
 	return drive.Run(ctx, f, s, o.Options, r)
 }

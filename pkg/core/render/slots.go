@@ -1,6 +1,8 @@
 package render
 
 import (
+	"slices"
+
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -26,20 +28,34 @@ func setSlots(set *appsv1.StatefulSet, slots []int) {
 }
 
 // unusableSlots refuses slots where the StatefulSets of a cluster cannot have slots, also where they do not exist yet.
-func unusableSlots(c topology.Cluster, k topology.Kind) (field.ErrorList, remedy.Remedy) {
+func unusableSlots(c topology.Cluster, g topology.Group) (field.ErrorList, remedy.Remedy) {
 	if c.Advanced || c.Source == nil {
 		return nil, nil
 	}
+	k := g.Kind
 	slots := topology.SlotsAsked(c.Source, k)
 	if len(slots) == 0 {
 		return nil, nil
 	}
 	key := topology.SlotsAnnotation(k)
-	what, verb := "give a member a new volume instead", "replace"
-	if k.Data() == topology.None {
-		what, verb = "restart a member instead", "restart"
-	}
 	return field.ErrorList{field.Forbidden(field.NewPath("metadata", "annotations").Key(key),
 			"a StatefulSet of Kubernetes always removes its last pod: with slots, the data of one member and the pod of another would go")},
-		remedy.Remedy{remedy.Run("remove the annotation", c.Kubectl("annotate", "tidbcluster", c.Name, key+"-")), remedy.Run(what, c.Plugin(verb, c.PodName(k, slots[0])))}
+		withoutSlots(c, g, key, slots)
+}
+
+// withoutSlots returns what a user can do in place of slots. A cluster that does not exist yet has only its manifest.
+func withoutSlots(c topology.Cluster, g topology.Group, key string, slots []int) remedy.Remedy {
+	if c.UID == "" {
+		return remedy.Remedy{remedy.Say("remove the annotation from the manifest")}
+	}
+	help := remedy.Remedy{remedy.Run("remove the annotation", c.Kubectl("annotate", "tidbcluster", c.Name, key+"-"))}
+	i := slices.IndexFunc(slots, g.InSpec)
+	if i < 0 {
+		return help
+	}
+	member := c.PodName(g.Kind, slots[i])
+	if g.Kind.Data() == topology.None {
+		return append(help, remedy.Run("restart a member instead", c.Plugin("restart", member)))
+	}
+	return append(help, remedy.Run("give a member a new volume instead", c.Plugin("replace", member)))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
@@ -42,6 +43,30 @@ func TestSlotsOfPlainSets(t *testing.T) {
 		}
 		if help := remedy.Of(err).Line(""); !strings.Contains(help, "replace basic basic-tikv-1") || !strings.Contains(help, "delete-slots-") {
 			t.Errorf("%s: %s", name, help)
+		}
+	}
+}
+
+// TestInsteadOfSlots: each command that is named can work.
+func TestInsteadOfSlots(t *testing.T) {
+	for name, tt := range map[string]struct {
+		uid   types.UID
+		slots []int
+		kind  topology.Kind
+		want  string
+	}{
+		"a cluster that does not exist yet": {"", []int{1}, topology.TiKV, "remove the annotation from the manifest"},
+		"a member":                          {"u", []int{1}, topology.TiKV, "or give a member a new volume instead: kubectl tidb replace basic basic-tikv-1"},
+		"a member without data":             {"u", []int{0}, topology.TiDB, "or restart a member instead: kubectl tidb restart basic basic-tidb-0"},
+		"no member":                         {"u", []int{-1, 9}, topology.TiKV, "delete-slots-"},
+		"no member, and one":                {"u", []int{-1, 2}, topology.TiKV, "replace basic basic-tikv-2"},
+	} {
+		c := load(t, "basic").Numbered(false, func(topology.Kind) int { return 0 })
+		c.UID = tt.uid
+		g, _ := c.Group(tt.kind)
+		got := withoutSlots(c, g, topology.SlotsAnnotation(tt.kind), tt.slots).Line("")
+		if !strings.Contains(got, tt.want) || name == "no member" && strings.Contains(got, "instead") {
+			t.Errorf("%s: %s", name, got)
 		}
 	}
 }

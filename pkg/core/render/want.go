@@ -82,7 +82,7 @@ func wantGroup(
 	}
 	refused := append(config.refused, immutable(comp, set, have)...)
 	claims, help := needsNewClaims(comp, live, set, snap.Groups[g.Kind])
-	slots, without := unusableSlots(c, g.Kind)
+	slots, without := unusableSlots(c, g)
 	refused, help = append(append(refused, claims...), slots...), append(help, without...)
 	refused = append(refused, unstartable(comp, set)...)
 	refused = append(refused, topology.InvalidSysctls(comp.spec.PodSecurityContext(), field.NewPath("spec", string(g.Kind), "podSecurityContext"))...)

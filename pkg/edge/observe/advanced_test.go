@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -207,10 +208,34 @@ func TestSetsOfAll(t *testing.T) {
 		s := newAPIServer(t, advanced)
 		s.set(t, topology.PD, false, "")
 		s.set(t, topology.TiKV, true, "[0]")
-		all, err := Sets(t.Context(), s.kube, "db")
+		all, err := Sets(t.Context(), s.kube, "db", true)
 		if want := 1; err != nil || !advanced && len(all) != want || advanced && len(all) != want+1 {
 			t.Errorf("advanced %t: %v, %d", advanced, err, len(all))
 		}
+	}
+}
+
+// TestSetsWithoutRights: a user without rights for AdvancedStatefulSets gets the others, where these are enough.
+func TestSetsWithoutRights(t *testing.T) {
+	s := newAPIServer(t, true)
+	s.set(t, topology.PD, false, "")
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/apis/apps.pingcap.com/v1/namespaces/") {
+			http.Error(w, "statefulsets.apps.pingcap.com is forbidden: User cannot list", http.StatusForbidden)
+			return
+		}
+		s.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	kube, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all, err := Sets(t.Context(), kube, "db", false); err != nil || len(all) != 1 {
+		t.Errorf("%d, %v", len(all), err)
+	}
+	if _, err := Sets(t.Context(), kube, "db", true); err == nil {
+		t.Error("what may not be read is as if it was not there")
 	}
 }
 

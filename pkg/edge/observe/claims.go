@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/sets"
 )
 
@@ -30,8 +31,8 @@ func Claims(ctx context.Context, kube kubernetes.Interface, namespace string) ([
 }
 
 // Sets reads all StatefulSets of both kinds that have labels of a TiDB cluster. It reads a namespace, or with "" all of
-// them.
-func Sets(ctx context.Context, kube kubernetes.Interface, namespace string) ([]appsv1.StatefulSet, error) {
+// them. Where AdvancedStatefulSets are not needed, a user without the right to list them gets the others.
+func Sets(ctx context.Context, kube kubernetes.Interface, namespace string, needed bool) ([]appsv1.StatefulSet, error) {
 	list, err := kube.AppsV1().StatefulSets(namespace).List(ctx, ofAll())
 	if err != nil {
 		return nil, fmt.Errorf("list statefulsets: %w", err)
@@ -41,7 +42,10 @@ func Sets(ctx context.Context, kube kubernetes.Interface, namespace string) ([]a
 		return list.Items, err
 	}
 	advanced, err := sets.Of(kube, namespace, true).List(ctx, ofAll())
-	if err != nil {
+	switch {
+	case err != nil && !needed && denial.Of(err).Permission():
+		return list.Items, nil
+	case err != nil:
 		return nil, fmt.Errorf("list %s: %w", sets.Resource.GroupResource(), err)
 	}
 	return append(list.Items, advanced.Items...), nil

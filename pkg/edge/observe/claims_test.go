@@ -33,7 +33,7 @@ func TestClaimsOfAllClusters(t *testing.T) {
 		if err != nil || len(claims) != want || len(pods) != 2*want {
 			t.Errorf("in namespace %q: %d claims, %d pods, %v", namespace, len(claims), len(pods), err)
 		}
-		if sets, err := Sets(t.Context(), kube, namespace); err != nil || len(sets) != want {
+		if sets, err := Sets(t.Context(), kube, namespace, true); err != nil || len(sets) != want {
 			t.Errorf("in namespace %q: %d StatefulSets, %v", namespace, len(sets), err)
 		}
 	}
@@ -47,7 +47,7 @@ func TestClaimsCannotBeListed(t *testing.T) {
 		kube.PrependReactor("list", resource, func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("timeout") })
 		claims, pods, err := Claims(t.Context(), kube, "db")
 		if resource == "statefulsets" {
-			_, err = Sets(t.Context(), kube, "db")
+			_, err = Sets(t.Context(), kube, "db", true)
 		}
 		if err == nil || !strings.Contains(err.Error(), "list "+resource) || claims != nil || pods != nil {
 			t.Errorf("%s: %v", resource, err)
