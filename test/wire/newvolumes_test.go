@@ -119,7 +119,7 @@ func TestNewVolumesNotNamed(t *testing.T) {
 	})
 }
 
-// TestOtherVolumes: a volume is added to all stores, is mounted elsewhere, and goes again. Each time the members are
+// TestOtherVolumes: a volume is added to all stores, is mounted at another path, and is removed. Each time the members are
 // replaced one after another, and no other restart gives a store volumes without its data.
 func TestOtherVolumes(t *testing.T) {
 	scenario(t, sim.Options{PD: 1, TiKV: 4, TiDB: 1}, func(t *testing.T, w *World) {
@@ -147,7 +147,7 @@ func TestOtherVolumes(t *testing.T) {
 	})
 }
 
-// addWAL is a person who gives stores a volume more with kubectl, at a path. The volume goes for the path "".
+// addWAL is a person who gives stores a volume more with kubectl, at a path. The path "" removes the volume.
 func (w *World) addWAL(path string) {
 	w.changeCluster(func(tc *unstructured.Unstructured) {
 		unstructured.RemoveNestedField(tc.Object, "spec", "tikv", "storageVolumes")

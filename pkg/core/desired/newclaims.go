@@ -8,10 +8,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// WithVolumesReplaced returns a cluster in which members are named whose claims cannot become as the spec says. Only
-// components that replace volumes without a request have such members. A request ends with the claims of the member.
-// A member that tidb-operator has begun to replace is named as well. As with tidb-operator, no claim may be larger than
-// the spec asks for, also where somebody has made the claim larger by hand.
+// WithVolumesReplaced returns a cluster that names each member whose claims cannot follow the spec. Only components that
+// replace volumes without a request have such members. A request ends with the claims of the member. A member that
+// tidb-operator has begun to replace is named as well. As with tidb-operator, no claim may be larger than the spec asks
+// for, also where somebody has made the claim larger by hand.
 func WithVolumesReplaced(c topology.Cluster, groups map[topology.Kind]state.Group) topology.Cluster {
 	c.Groups = slices.Clone(c.Groups)
 	for i := range c.Groups {
