@@ -184,7 +184,7 @@ func withWAL(t *testing.T, script func(t *testing.T, w *World)) {
 	})
 }
 
-// addWAL is a person who gives stores a volume more with kubectl, at a path. The volume goes for the path "".
+// addWAL is a person who gives stores a volume more with kubectl, at a path. The path "" removes the volume.
 func (w *World) addWAL(path string) {
 	w.changeCluster(func(tc *unstructured.Unstructured) {
 		unstructured.RemoveNestedField(tc.Object, "spec", "tikv", "storageVolumes")

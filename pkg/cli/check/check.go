@@ -52,7 +52,7 @@ type Prospect struct {
 func Ask(ctx context.Context, f *factory.Factory, s *target.Session, o flags.Options, r Request) (Prospect, error) {
 	p, err := ask(ctx, f, s, o, propose(r).atTime(f.Clock.Now()))
 	if o.DryRun != flags.NoDryRun {
-		p.Warnings = append(p.Warnings, p.foretold()...)
+		p.Warnings = append(p.Warnings, p.warningsOfDryRun()...)
 	}
 	return p, err
 }

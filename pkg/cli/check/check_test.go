@@ -99,12 +99,12 @@ func held(c *plantest.Cluster, r Request, p plan.Plan) Prospect {
 	return Prospect{request: propose(r), Wanted: c.Wanted, Snapshot: c.Seen, Plan: p}
 }
 
-// TestForetoldInAPause: a dry run for a paused cluster says what an earlier run has begun, with what ends that.
-func TestForetoldInAPause(t *testing.T) {
+// TestWarningsOfDryRunInAPause: a dry run for a paused cluster says what an earlier run has begun, with what ends that.
+func TestWarningsOfDryRunInAPause(t *testing.T) {
 	c := plantest.New(3, 3, 2).Evicting("t-tikv-1", time.Hour, 0)
 	c.Wanted.Cluster.Paused = true
 	p := held(c, Request{Change: intent.Change{Now: cluster("v8.1.1")}, Action: "apply"}, c.Decide())
-	p.Warnings = p.foretold()
+	p.Warnings = p.warningsOfDryRun()
 	var b bytes.Buffer
 	p.Print(&b, "")
 	for _, says := range []string{"note: t-tikv-1: PD keeps region leaders off store 2 since", "kubectl tidb resume t -n ns", "the cluster is paused"} {

@@ -47,9 +47,9 @@ func (p Prospect) consent(ctx context.Context, f *factory.Factory, o flags.Optio
 	})
 }
 
-// foretold returns what a run that is no dry run would ask about, and which volumes no node can use. In a cluster that
+// warningsOfDryRun returns what a run that is no dry run would ask about, and which volumes no node can use. In a cluster that
 // is paused it also returns what an earlier run has begun.
-func (p Prospect) foretold() []Warning {
+func (p Prospect) warningsOfDryRun() []Warning {
 	var notes []Warning
 	for _, f := range p.Plan.Notices {
 		if f.Reason == event.BegunBeforePause || f.Reason == event.VolumeLost {
@@ -94,8 +94,8 @@ func (p Prospect) replaces() []string {
 }
 
 // replacing returns the members that this request names to get new volumes. Members that wait for that already are left
-// out. A member may have been named for an earlier replacement that is done. Where the TidbCluster asks for such
-// replacements as it is, with enablePVCReplace, nobody is asked again.
+// out. A member may have been named for an earlier replacement that is done. If enablePVCReplace already asks for these
+// replacements, the command does not ask for consent.
 func (p proposal) replacing(w desired.State, snap state.Snapshot) []string {
 	var names []string
 	for _, g := range w.Groups {

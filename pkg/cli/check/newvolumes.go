@@ -17,8 +17,8 @@ import (
 )
 
 // WithNewVolumes adds the replacement of all members of a component to a request with another storage class, a smaller
-// size or other volumes. No claim can become like that. The spec is written first. A run that ends before the second write is refused,
-// and the refusal names the command that goes on.
+// size or other volumes. No claim can become like that. The spec is written first. A run that ends before the second
+// write is refused, and the refusal names the command that goes on.
 func WithNewVolumes(ctx context.Context, f *factory.Factory, s *target.Session, r Request) (Request, error) {
 	if kinds := withNewVolumes(r); len(kinds) == 0 || r.Write == nil {
 		return r, nil
@@ -82,7 +82,8 @@ func unfit(g topology.Group) func(state.Claim) bool {
 }
 
 // withNewVolumes returns the components with data of which a request changes the storage class of a volume, or makes
-// the size smaller. So it does for volumes that come, go or move to another path. There are none for a cluster that is paused, because nobody is asked for consent then.
+// the size smaller. It also returns components of which volumes are added, removed or mounted at another path. There are
+// none for a cluster that is paused, because nobody is asked for consent then.
 func withNewVolumes(r Request) (all []topology.Kind) {
 	if r.Now == nil || r.Want == nil || r.Want == r.Now {
 		return nil

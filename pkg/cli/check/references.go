@@ -111,7 +111,7 @@ func (f findings) judge(p proposal, snap state.Snapshot) (field.ErrorList, []War
 		case ref.Kind == topology.VolumeAttributesClass && !names(p.existing, ref):
 			problems = append(problems, &field.Error{
 				Type: field.ErrorTypeNotFound, Field: ref.Field.String(), BadValue: ref.Name,
-				Detail: "volumes would wait for this VolumeAttributesClass for ever; before 1.34, Kubernetes has such classes only where they are switched on",
+				Detail: "the volumes would never get this class; before Kubernetes 1.34 a cluster admin must enable VolumeAttributesClasses",
 			})
 		case ref.Kind == topology.VolumeAttributesClass:
 			warnings = append(warnings, warn("%s: there is no VolumeAttributesClass %s; volumes that have yet to get this class wait", ref.Field, ref.Name))

@@ -38,15 +38,15 @@ type replacement struct {
 // out stay, also for a member that is named again. A spare store can be added to these.
 func (o options) ask(r replacement) (requests, error) {
 	asked, stores := r.waiting(), false
-	needy := o.needy(r, asked)
+	needNewClaims := o.needNewClaims(r, asked)
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		k, _, _ := r.cluster.Member(name)
-		if o.storage == (intent.Storage{}) && slices.Contains(o.allOf, string(k)) && len(needy[k]) == 0 {
+		if o.storage == (intent.Storage{}) && slices.Contains(o.allOf, string(k)) && len(needNewClaims[k]) == 0 {
 			return nil, remedy.For(exit.Refusef("%s is to be replaced already, and --all-of %s would replace members again that have new volumes; nothing was changed", name, k),
 				remedy.Run("go on with what was asked for", r.cluster.Plugin("sync")))
 		}
 	}
-	for _, name := range slices.Concat(o.members, r.allOf(o.allOf, needy)) {
+	for _, name := range slices.Concat(o.members, r.allOf(o.allOf, needNewClaims)) {
 		m, err := r.member(name)
 		if err != nil {
 			return nil, err
@@ -100,10 +100,10 @@ func (r replacement) withCarriedOut(asked requests) requests {
 	return with
 }
 
-// needy returns the members of --all-of whose claims cannot become as the spec says, without members that wait for their
-// replacement. Where there are some, the other members have their new volumes, and are not replaced. With --storage-class
-// and --storage, these flags say what the volumes are to be.
-func (o options) needy(r replacement, asked requests) map[topology.Kind][]string {
+// needNewClaims returns the members of --all-of whose claims cannot become as the spec says, without members that wait
+// for their replacement. Where there are some, the other members have their new volumes, and are not replaced. With
+// --storage-class and --storage, these flags say what the volumes are to be.
+func (o options) needNewClaims(r replacement, asked requests) map[topology.Kind][]string {
 	all := map[topology.Kind][]string{}
 	for _, g := range r.cluster.Groups {
 		if !slices.Contains(o.allOf, string(g.Kind)) || o.storage != (intent.Storage{}) {
@@ -133,13 +133,13 @@ func (o options) has(m state.Member) bool {
 }
 
 // allOf returns the members of components that the user asks for.
-func (r replacement) allOf(components []string, needy map[topology.Kind][]string) []string {
+func (r replacement) allOf(components []string, needNewClaims map[topology.Kind][]string) []string {
 	var all []string
 	for _, g := range r.cluster.Groups {
 		if !slices.Contains(components, string(g.Kind)) {
 			continue
 		}
-		if some := needy[g.Kind]; len(some) > 0 {
+		if some := needNewClaims[g.Kind]; len(some) > 0 {
 			all = append(all, some...)
 			continue
 		}

@@ -83,8 +83,8 @@ they are too few, --spare adds one store, and removes it again at the end.
 
 The next store is replaced when the one before serves, with the regions that PD has given it
 by then. With --wait-balanced, it waits until the new store has its share: nearly as many
-regions as the store beside it that has the fewest. --wait-balanced=false for members that wait
-already takes that back. After the last member, the command does not wait for it.
+regions as the store beside it that has the fewest. To stop waiting, name the waiting members
+with --wait-balanced=false. After the last member, the command does not wait for balance.
 
 It writes into the TidbCluster which members are to be replaced: the annotation
 kubectl-tidb/replace, with the UIDs of their claims. So an interrupted replacement is

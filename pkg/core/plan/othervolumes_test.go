@@ -34,8 +34,8 @@ func remade(c *plantest.Cluster) {
 	})
 }
 
-// TestOtherVolumes: volumes that come or go are there only for members that are replaced. The pod template that mounts them
-// comes together with their claim templates, and no rollout gives it to a member with its old data.
+// TestOtherVolumes: only members that are replaced get volumes that are added, removed or mounted at another path. The
+// pod template and the claim templates change together, and no rollout gives them to a member with its old data.
 func TestOtherVolumes(t *testing.T) {
 	plantest.Waits(t, "othervolumes", []plantest.Case{
 		{Name: "the StatefulSet is made again", Cluster: with(otherVolumes)},

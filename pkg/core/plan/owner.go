@@ -21,7 +21,7 @@ func notDriven(w desired.State, s state.Snapshot) []Gate {
 			gates = append(gates, Gate{
 				Component: g.Kind, Object: w.Cluster.SetName(g.Kind), Blocked: true,
 				Reason: PodOwnerSupported, Want: "one kind of StatefulSet", Observed: other + " exists as well",
-				Remedy: remedy.Remedy{remedy.Run("delete the one of which no pod is; see them",
+				Remedy: remedy.Remedy{remedy.Run("delete the StatefulSet that controls no pod; list both",
 					w.Cluster.Kubectl("get", "statefulsets.apps,statefulsets."+topology.AdvancedGroup))},
 			})
 		}

@@ -59,8 +59,7 @@ func (d *decision) awaitBalance(m state.Member) (v verdict) {
 	return v
 }
 
-// unbalanced returns the arguments of the command that has the members that still wait for their replacement wait for no
-// balance.
+// unbalanced returns the arguments of the command that turns --wait-balanced off for the waiting members.
 func (d *decision) unbalanced() (args []string) {
 	for _, m := range d.Got.InSet() {
 		if d.WaitsForReplacement(m) && d.Want.Replacements[m.Name].WaitBalanced {

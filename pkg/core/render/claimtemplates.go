@@ -47,9 +47,9 @@ func (c component) claimField(at *field.Path, name string) *field.Path {
 }
 
 // needsNewClaims returns the changes of claim templates that claims cannot follow, and what the user can do. They are
-// another storage class, a smaller size, and a size that the storage class does not let a volume grow to. Volumes that
-// come or go, and another path of one, are such changes as well. They are refused until a user has asked for new claims
-// in place of all claims that cannot follow.
+// another storage class, a smaller size, and a size that the storage class does not let a volume grow to. So are volumes
+// that are added, removed or mounted at another path. They are refused until a user has asked for new claims in place of
+// all claims that cannot follow.
 func needsNewClaims(comp component, live, set *appsv1.StatefulSet, got state.Group) (field.ErrorList, remedy.Remedy) {
 	if live == nil {
 		return nil, nil
@@ -76,8 +76,8 @@ func needsNewClaims(comp component, live, set *appsv1.StatefulSet, got state.Gro
 	return errs, remedy.Remedy{remedy.Run("give all members new volumes, one after another, when the spec says so", comp.cluster.Plugin("replace", "--all-of", string(comp.Kind)))}
 }
 
-// otherVolumes refuses volumes that come, go or move to another path as long as a member with data would start with these.
-// Only a member that is replaced may. Until the StatefulSet is made again, no member has the new volumes.
+// otherVolumes refuses volumes that are added, removed or mounted at another path as long as a member with data would
+// start with these. Only a member that is replaced may. Until the StatefulSet is made again, no member has the new volumes.
 func otherVolumes(at *field.Path, comp component, differ bool, got state.Group) field.ErrorList {
 	if comp.Kind.Data() == topology.None {
 		return nil
@@ -92,7 +92,7 @@ func otherVolumes(at *field.Path, comp component, differ bool, got state.Group) 
 	return nil
 }
 
-// claimsOf are the claims of a volume that members have whom the spec wants.
+// claimsOf are the claims of one volume, of members that are in the spec.
 type claimsOf struct {
 	// stay are the claims for which nobody has asked for new ones.
 	stay []state.Claim

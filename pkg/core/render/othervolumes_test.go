@@ -26,8 +26,8 @@ func asked(tc *v1alpha1.TidbCluster) {
 	topology.AskMemberReplacements(tc, map[string]topology.MemberReplacement{"basic-tikv-0": {Claims: []string{"u"}}})
 }
 
-// TestOtherVolumes: volumes that come, go or move to another path are refused as long as a member with data would start
-// with them.
+// TestOtherVolumes: volumes that are added, removed or mounted at another path are refused as long as a member with data
+// would start with them.
 func TestOtherVolumes(t *testing.T) {
 	none, mounted := func(*v1alpha1.TidbCluster) {}, map[string]string{"tikv": "/var/lib/tikv", "tikv-wal": "/wal"}
 	for name, tt := range map[string]struct {

@@ -43,7 +43,8 @@ func Recreated(live, wanted *appsv1.StatefulSet, shrink bool) *appsv1.StatefulSe
 	return WithPartition(result, state.OrdinalsOf(result).End())
 }
 
-// TemplatesDiffer reports whether a live StatefulSet has a claim template of another size or class than the wanted one. A larger size is no difference without shrink.
+// TemplatesDiffer reports whether a live StatefulSet has a claim template of another size or class than the wanted one.
+// A larger size is no difference without shrink.
 func TemplatesDiffer(live, wanted *appsv1.StatefulSet, shrink bool) bool {
 	for i := range live.Spec.VolumeClaimTemplates {
 		have := &live.Spec.VolumeClaimTemplates[i]

@@ -52,9 +52,9 @@ func (c *Client) Rollback(tc *v1alpha1.TidbCluster) (Change, topology.LastChange
 	}
 	delete(want.Annotations, topology.AnnotationLastChange)
 	set, about := settings{spec: last.Back, annotations: map[string]any{topology.AnnotationLastChange: nil}}, aboutRollback
-	slots, aboutSlots := takeBackSlots(want, last.Slots)
+	slots, slotFields := takeBackSlots(want, last.Slots)
 	maps.Copy(set.annotations, slots)
-	about = slices.Concat(about, aboutSlots)
+	about = slices.Concat(about, slotFields)
 	if last.Canary != nil {
 		topology.SetCanary(want, *last.Canary)
 		maps.Copy(set.annotations, canaryPatch(tc, want))

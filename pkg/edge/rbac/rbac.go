@@ -90,7 +90,7 @@ var rights = []Right{
 	{Driver, Namespace, "", "services", []string{"create", "get", "update", "watch"}, "making them, and keeping them up to date", ""},
 	{Driver, Namespace, "", "configmaps", []string{"create", "patch", "update", "watch"}, "configuration, and the record of what was made in PD for a while", ""},
 	{Driver, Namespace, apps, "deployments", []string{"list", "watch"}, "whether there is a discovery server of tidb-operator, for a process that drives all the time", "nothing, for one that ends"},
-	{Driver, Namespace, apps, "statefulsets", []string{"create", "delete", "get", "update"}, "scaling and rolling; deleted only to suspend, or around the pods to let volumes grow", ""},
+	{Driver, Namespace, apps, "statefulsets", []string{"create", "delete", "get", "update"}, "scaling and rolling; deleted only to suspend, or to change its claim templates while its pods stay", ""},
 	{Driver, Namespace, advanced, "statefulsets", []string{"create", "delete", "get", "update"}, "the same in clusters with AdvancedStatefulSets of tidb-operator", "clusters with AdvancedStatefulSets are not changed, and others need nothing of this"},
 	{Driver, Namespace, "", "pods", []string{"delete", "patch"}, "labels; deleting one that cannot come back by itself", ""},
 	{Driver, Namespace, "", "persistentvolumeclaims", []string{"delete", "get", "patch"}, "marks and labels, larger volumes; deleting what a removed member has left when its place is taken again", ""},
