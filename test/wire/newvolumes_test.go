@@ -119,8 +119,8 @@ func TestNewVolumesNotNamed(t *testing.T) {
 	})
 }
 
-// TestOtherVolumes: a volume is added to all stores, is mounted at another path, and is removed. Each time the members are
-// replaced one after another, and no other restart gives a store volumes without its data.
+// TestOtherVolumes: a volume is added to all stores, is mounted at another path, and is removed. Each time the members
+// are replaced one after another, and no other restart gives a store volumes without its data.
 func TestOtherVolumes(t *testing.T) {
 	scenario(t, sim.Options{PD: 1, TiKV: 4, TiDB: 1}, func(t *testing.T, w *World) {
 		before := w.Model.ClaimsOf(topology.TiKV)
