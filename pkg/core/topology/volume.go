@@ -49,7 +49,7 @@ func (v Volume) Excludes(class string, size Size) bool {
 	return v.Class != "" && v.Class != class || size > v.Size
 }
 
-// OtherVolumes reports whether members of a component have other volumes than before: one comes or goes, or is mounted
+// OtherVolumes reports whether members of a component have other volumes than before: one is added, removed or mounted
 // at another path.
 func (g Group) OtherVolumes(before Group) bool {
 	for _, v := range g.Volumes {
