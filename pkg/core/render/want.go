@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -83,8 +84,7 @@ func wantGroup(
 	refused := append(config.refused, immutable(comp, set, have)...)
 	claims, help := needsNewClaims(comp, live, set, snap.Groups[g.Kind])
 	slots, without := unusableSlots(c, g)
-	refused, help = append(append(refused, claims...), slots...), append(help, without...)
-	refused = append(refused, unstartable(comp, set)...)
+	refused, help = slices.Concat(refused, claims, slots, unstartable(comp, set)), append(help, without...)
 	refused = append(refused, topology.InvalidSysctls(comp.spec.PodSecurityContext(), field.NewPath("spec", string(g.Kind), "podSecurityContext"))...)
 
 	wanted := desired.Group{
