@@ -191,7 +191,7 @@ func (w *world) kubernetesHalf(k topology.Kind, g state.Group, named bool) map[s
 			p := *p
 			p.Revision = revision(p.Revision)
 			p.Identity, p.Version, p.Binlog, p.Config, p.NodeState, p.Overdue = state.Identity{}, "", false, 0, 0, false
-			p.Finalizers, p.Problem, p.Behind = nil, "", 0
+			p.Finalizers, p.Problem, p.Behind, p.Mounts = nil, "", 0, nil
 			if p.Terminating || w.offset(k, m.Ordinal) { // see the doc comment of TestSame
 				p.Since = time.Time{}
 			}
