@@ -45,7 +45,7 @@ func TestPermissions(t *testing.T) {
 	as(t, "list", 9, "status", small)
 	as(t, "failover", 0, "failover", small)
 	as(t, "maintenance-list", 0, "maintenance", "list")
-	as(t, "status", 9, "maintenance", "list")
+	as(t, "list", 9, "maintenance", "list")
 	as(t, "wait", 0, "wait", small, "--for=converged", "--timeout", "5m")
 	as(t, "logs", 0, "logs", small, "tikv", "--tail", "1")
 	as(t, "sql", 0, "sql", small, "-e", "SELECT 1")
