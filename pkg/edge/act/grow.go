@@ -23,40 +23,56 @@ import (
 
 // resizeClaim asks for a larger volume. Kubernetes reports whether the storage can do it.
 func (a *Actor) resizeClaim(ctx context.Context, s step.ResizeClaim) error {
-	object := "persistentvolumeclaim " + s.Name
-	claim, err := a.claim(ctx, s.Name)
+	claim, err := a.claimInUse(ctx, s.Name, s.UID)
 	switch {
 	case err != nil:
 		return err
-	case claim == nil:
-		return stale(object, "is gone")
-	case string(claim.UID) != s.UID:
-		return stale(object, "has been replaced by another one of that name")
-	case claim.DeletionTimestamp != nil:
-		return stale(object, "is being deleted")
-	case marked(claim):
-		return stale(object, "is marked as left over now")
 	case requested(claim) >= s.Size:
 		return nil
 	}
-	body, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"resourceVersion": claim.ResourceVersion},
-		"spec": map[string]any{"resources": map[string]any{"requests": map[string]any{
-			string(corev1.ResourceStorage): s.Size.String(),
-		}}},
-	})
-	if err != nil {
-		return fmt.Errorf("encode patch of %s: %w", object, err)
+	_, err = a.patchClaim(ctx, "resize", claim, map[string]any{"resources": map[string]any{"requests": map[string]any{
+		string(corev1.ResourceStorage): s.Size.String(),
+	}}})
+	return err
+}
+
+// claimInUse returns the claim that a step was decided on. It fails with a *Stale where the claim is gone or is to go.
+func (a *Actor) claimInUse(ctx context.Context, name, uid string) (*corev1.PersistentVolumeClaim, error) {
+	object := "persistentvolumeclaim " + name
+	claim, err := a.claim(ctx, name)
+	switch {
+	case err != nil:
+		return nil, err
+	case claim == nil:
+		return nil, stale(object, "is gone")
+	case string(claim.UID) != uid:
+		return nil, stale(object, "has been replaced by another one of that name")
+	case claim.DeletionTimestamp != nil:
+		return nil, stale(object, "is being deleted")
+	case marked(claim):
+		return nil, stale(object, "is marked as left over now")
 	}
-	_, err = a.kube.CoreV1().PersistentVolumeClaims(a.cluster.Namespace).Patch(ctx, s.Name,
+	return claim, nil
+}
+
+// patchClaim writes fields into the spec of a claim, if nobody has changed the claim since the claim was read.
+func (a *Actor) patchClaim(
+	ctx context.Context, does string, claim *corev1.PersistentVolumeClaim, spec map[string]any,
+) (*corev1.PersistentVolumeClaim, error) {
+	object := "persistentvolumeclaim " + claim.Name
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": claim.ResourceVersion}, "spec": spec})
+	if err != nil {
+		return nil, fmt.Errorf("encode patch of %s: %w", object, err)
+	}
+	next, err := a.kube.CoreV1().PersistentVolumeClaims(a.cluster.Namespace).Patch(ctx, claim.Name,
 		types.MergePatchType, body, metav1.PatchOptions{FieldManager: fieldManager})
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		return stale(object, "has just changed")
+		return nil, stale(object, "has just changed")
 	case err != nil:
-		return failed("resize", object, err)
+		return nil, failed(does, object, err)
 	}
-	return nil
+	return next, nil
 }
 
 func requested(claim *corev1.PersistentVolumeClaim) topology.Size {

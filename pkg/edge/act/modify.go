@@ -2,14 +2,9 @@ package act
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 )
@@ -20,37 +15,19 @@ var errNoAttributes = errors.New("this Kubernetes does not store volumeAttribute
 // modifyClaim asks for another VolumeAttributesClass of a volume. Kubernetes reports whether the storage can do it.
 func (a *Actor) modifyClaim(ctx context.Context, s step.ModifyClaim) error {
 	object := "persistentvolumeclaim " + s.Name
-	claim, err := a.claim(ctx, s.Name)
+	claim, err := a.claimInUse(ctx, s.Name, s.UID)
 	switch {
 	case err != nil:
 		return err
-	case claim == nil:
-		return stale(object, "is gone")
-	case string(claim.UID) != s.UID:
-		return stale(object, "has been replaced by another one of that name")
-	case claim.DeletionTimestamp != nil:
-		return stale(object, "is being deleted")
-	case marked(claim):
-		return stale(object, "is marked as left over now")
 	case attributes(claim) == s.Class:
 		return nil
 	case attributes(claim) != s.From:
 		return stale(object, "has VolumeAttributesClass %s now", attributes(claim))
 	}
-	body, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"resourceVersion": claim.ResourceVersion},
-		"spec":     map[string]any{"volumeAttributesClassName": s.Class},
-	})
-	if err != nil {
-		return fmt.Errorf("encode patch of %s: %w", object, err)
-	}
-	next, err := a.kube.CoreV1().PersistentVolumeClaims(a.cluster.Namespace).Patch(ctx, s.Name,
-		types.MergePatchType, body, metav1.PatchOptions{FieldManager: fieldManager})
+	next, err := a.patchClaim(ctx, "modify", claim, map[string]any{"volumeAttributesClassName": s.Class})
 	switch {
-	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		return stale(object, "has just changed")
 	case err != nil:
-		return failed("modify", object, err)
+		return err
 	case attributes(next) != s.Class:
 		return &callError{call: "modify " + object, err: errNoAttributes, final: true}
 	}
