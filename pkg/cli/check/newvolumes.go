@@ -82,7 +82,7 @@ func unfit(g topology.Group) func(state.Claim) bool {
 }
 
 // withNewVolumes returns the components with data of which a request changes the storage class of a volume, or makes
-// the size smaller. It also returns components of which volumes are added, removed or mounted at another path. There are
+// the size smaller. It also returns components of which volumes are removed or mounted at another path. There are
 // none for a cluster that is paused, because nobody is asked for consent then.
 func withNewVolumes(r Request) (all []topology.Kind) {
 	if r.Now == nil || r.Want == nil || r.Want == r.Now {

@@ -96,8 +96,7 @@ func weightOf(m state.Member) float64 {
 }
 
 // storesBeside returns the stores that a store is compared with. They are in the same place by the widest location label.
-// Where there is no such store, all other stores count. PD moves regions within such a place, whatever rules it has about
-// places.
+// Without such a store, all other stores count. PD moves regions within one place, whatever the rules about places are.
 func storesBeside(sc plan.Scope, m state.Member) []state.Member {
 	var all []state.Member
 	for _, o := range sc.Got.InSet() {

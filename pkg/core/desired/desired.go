@@ -30,7 +30,7 @@ type Group struct {
 	// template. PutBack is written before any other step of the component. Otherwise pods that restart or are added
 	// would run what nobody has asked for in the TidbCluster.
 	PutBack Object
-	// OtherVolumes: volumes are added, removed or mounted at another path. The StatefulSet is then made again with its
+	// OtherVolumes: volumes are removed or mounted at another path. The StatefulSet is then made again with its
 	// new pod template, because a pod of that template needs the new claims. So Set is not written before.
 	OtherVolumes bool
 	// Lacks are objects that the component's pods need and only a person can provide. Until then no

@@ -50,7 +50,7 @@ func (c Component) TemplatesDiffer() bool {
 	return false
 }
 
-// TemplatesUnfit reports whether claims that Kubernetes makes for new members could not become as wanted. Members with such
+// TemplatesUnfit reports whether claims that Kubernetes makes for new members cannot follow the spec. Members with such
 // claims are replaced.
 func (c Component) TemplatesUnfit() bool {
 	return c.Want.OtherVolumes || c.Want.ReplacesAny(*c.Got) && c.TemplatesDiffer()

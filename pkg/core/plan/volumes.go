@@ -97,8 +97,8 @@ func (sc Scope) modify(m state.Member, c state.Claim) verdict {
 	return wait(g)
 }
 
-// newVolumes returns how members whose claims cannot become as wanted get new ones. A server without data is not
-// replaced.
+// newVolumes returns how members get new claims where the present claims cannot follow the spec. A server without data
+// is not replaced.
 func (sc Scope) newVolumes() remedy.Remedy {
 	if sc.Want.Kind.Data() == topology.None {
 		return remedy.Remedy{remedy.Say("move the data to a member with a larger volume")}
@@ -137,7 +137,7 @@ func (d *decision) recreate() verdict {
 	})
 }
 
-// recreatedFirst waits for new claim templates before members are added whose claims could not become as wanted. The
+// recreatedFirst waits for new claim templates before members are added whose claims could not follow the spec. The
 // storage class that there is may have no room for one more claim. It reports whether it waits. Where the StatefulSet
 // waits for a rollout, members to add do so too. A member in place of a lost one is added: the rollout may wait for it.
 func (d *decision) recreatedFirst() (verdict, bool) {

@@ -48,7 +48,7 @@ func (c component) claimField(at *field.Path, name string) *field.Path {
 
 // needsNewClaims returns the changes of claim templates that claims cannot follow, and what the user can do. They are
 // another storage class, a smaller size, and a size that the storage class does not let a volume grow to. So are volumes
-// that are added, removed or mounted at another path. They are refused until a user has asked for new claims in place of
+// that are removed or mounted at another path. They are refused until a user has asked for new claims in place of
 // all claims that cannot follow.
 func needsNewClaims(comp component, live, set *appsv1.StatefulSet, got state.Group) (field.ErrorList, remedy.Remedy) {
 	if live == nil {
@@ -76,7 +76,7 @@ func needsNewClaims(comp component, live, set *appsv1.StatefulSet, got state.Gro
 	return errs, remedy.Remedy{remedy.Run("give all members new volumes, one after another, when the spec says so", comp.cluster.Plugin("replace", "--all-of", string(comp.Kind)))}
 }
 
-// otherVolumes refuses volumes that are added, removed or mounted at another path as long as a member with data would
+// otherVolumes refuses volumes that are removed or mounted at another path as long as a member with data would
 // start with these. Only a member that is replaced may. Until the StatefulSet is made again, no member has the new volumes.
 func otherVolumes(at *field.Path, comp component, differ bool, got state.Group) field.ErrorList {
 	if comp.Kind.Data() == topology.None {

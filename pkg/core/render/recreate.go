@@ -74,8 +74,8 @@ func Remade(live, wanted *appsv1.StatefulSet, shrink bool) (*appsv1.StatefulSet,
 }
 
 // OtherVolumes reports whether a wanted StatefulSet has claim templates that a live one has not, or the other way round.
-// A volume with data that is mounted at another path counts as another one. The component would look for its data
-// elsewhere.
+// A volume with data that is mounted at another path counts as another volume. The component would look for the data
+// at the new path.
 func OtherVolumes(k topology.Kind, live, wanted *appsv1.StatefulSet) bool {
 	for _, c := range wanted.Spec.VolumeClaimTemplates {
 		is, was := MountPath(wanted.Spec.Template.Spec, k, c.Name), MountPath(live.Spec.Template.Spec, k, c.Name)

@@ -213,7 +213,7 @@ func (s DeleteSet) String() string {
 
 // RecreateSet deletes a StatefulSet, but not its pods, and creates it again with other claim
 // templates. Claim templates cannot be changed in place. The rest stays as it is, so that the new
-// StatefulSet adopts the pods and restarts none. Where volumes are added, removed or mounted at another path, the pod
+// StatefulSet adopts the pods and restarts none. Where volumes are removed or mounted at another path, the pod
 // template changes as well. The pods that are there keep the old one, because the partition is closed.
 type RecreateSet struct {
 	Component topology.Kind
@@ -221,7 +221,7 @@ type RecreateSet struct {
 	Basis     Basis
 	Replicas  int // the live ones
 	Object    desired.Object
-	// OtherVolumes: volumes are added, removed or mounted at another path.
+	// OtherVolumes: volumes are removed or mounted at another path.
 	OtherVolumes bool
 	// Replaced are the UIDs of claims in whose place new ones are made. Only with such claims, templates get smaller.
 	Replaced []string

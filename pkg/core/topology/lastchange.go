@@ -105,8 +105,8 @@ func ReplicasBefore(tc *v1alpha1.TidbCluster) map[Kind]int {
 	return before
 }
 
-// specDigest returns a digest of a spec, and of the slots, which count as a part of it. A pause is not part of it: it
-// changes nothing that can be taken back.
+// specDigest returns a digest of a spec, and of the slots, which count as a part of the spec. A pause is left out,
+// because a pause changes nothing that can be taken back.
 func specDigest(tc *v1alpha1.TidbCluster) string {
 	spec := tc.Spec
 	spec.Paused = false

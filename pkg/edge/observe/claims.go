@@ -31,7 +31,8 @@ func Claims(ctx context.Context, kube kubernetes.Interface, namespace string) ([
 }
 
 // Sets reads all StatefulSets of both kinds that have labels of a TiDB cluster. It reads a namespace, or with "" all of
-// them. Where AdvancedStatefulSets are not needed, a user without the right to list them gets the others.
+// them. Where AdvancedStatefulSets are not needed, a user without the right to list that kind gets the StatefulSets
+// of Kubernetes.
 func Sets(ctx context.Context, kube kubernetes.Interface, namespace string, needed bool) ([]appsv1.StatefulSet, error) {
 	list, err := kube.AppsV1().StatefulSets(namespace).List(ctx, ofAll())
 	if err != nil {

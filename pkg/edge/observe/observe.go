@@ -211,7 +211,8 @@ func (o *Observer) client(urls []string) pd.Client {
 	return o.pd
 }
 
-// numbered returns the cluster with the ordinals that its StatefulSets can have. Only they say which is the first one.
+// numbered returns the cluster with the ordinals that its StatefulSets can have. Only the StatefulSets say which
+// ordinal is the first.
 func numbered(c topology.Cluster, advanced bool, sets map[topology.Kind]*appsv1.StatefulSet) topology.Cluster {
 	return c.Numbered(advanced, func(k topology.Kind) int {
 		if set := sets[k]; set != nil {

@@ -26,8 +26,8 @@ type work struct {
 	update  *appsv1.ControllerRevision
 }
 
-// scale makes pods of ordinals that have none, and deletes those of other ordinals. With OrderedReady it does one at a
-// time: it makes the lowest one first, and deletes the highest one first.
+// scale makes pods of ordinals that have none, and deletes pods of other ordinals. With OrderedReady the pods come one
+// at a time, the lowest ordinal first, and go one at a time, the highest ordinal first.
 func (w work) scale(ctx context.Context) error {
 	wanted, ordered := Ordinals(w.set), w.set.Spec.PodManagementPolicy != appsv1.ParallelPodManagement
 	var all []error
@@ -95,7 +95,7 @@ func (w work) remove(ctx context.Context, p *corev1.Pod) error {
 	return err
 }
 
-// create makes the pod of an ordinal and its claims. Below the partition it has the revision that the others have.
+// create makes the pod of an ordinal and its claims. Below the partition the pod has the current revision.
 func (w work) create(ctx context.Context, n int) error {
 	revision, template := w.update.Name, w.set.Spec.Template
 	if w.set.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType && n < w.partition() && w.current != revision {
