@@ -18,7 +18,7 @@ import (
 func Pump() plan.Profile {
 	return plan.Profile{
 		Kind:          topology.Pump,
-		Needs:         []plan.Need{pdServes},
+		Needs:         []plan.Need{pdServes, pdUpgraded},
 		BeforeRemove:  []plan.Hook{notJoining, binlogReceived, writersRestarted, pumpOffline, plan.LeftoverMarked},
 		BeforeRenew:   []plan.Hook{plan.LeftoverMarked},
 		BeforeSuspend: []plan.Hook{tombstoneMarked, claimsKept},
@@ -186,7 +186,7 @@ func pumpHelp(sc plan.Scope, m state.Member) remedy.Remedy {
 func binlogctl(sc plan.Scope, pod, command string, more ...string) remedy.Command {
 	words := []string{
 		"exec", pod, "-c", string(topology.Pump), "--", "/binlogctl", "-cmd", command,
-		fmt.Sprintf("-pd-urls=%s://%s:%d", sc.Cluster.Scheme(), sc.Cluster.SetName(topology.PD), topology.PDClientPort),
+		fmt.Sprintf("-pd-urls=%s://%s:%d", sc.Cluster.Scheme(), sc.Cluster.PDHost(), topology.PDClientPort),
 	}
 	if sc.Cluster.TLS.Members {
 		dir := topology.CertificateDir(topology.Pump.CertificateVolume())

@@ -19,7 +19,7 @@ import (
 func TiCDC() plan.Profile {
 	return plan.Profile{
 		Kind:          topology.TiCDC,
-		Needs:         []plan.Need{pdServes, tikvServes},
+		Needs:         []plan.Need{pdServes, pdUpgraded, tikvServes},
 		Standing:      []plan.Hook{drainForgotten},
 		BeforeRestart: []plan.Hook{ownerMoved, tablesMoved},
 		BeforeRemove:  []plan.Hook{feedsServed, ownerMoved, tablesMoved, plan.LeftoverMarked},
@@ -110,7 +110,7 @@ var feedsServed = plan.Hook{
 		return "TiCDC does not say whether changefeeds run"
 	},
 	Help: func(sc plan.Scope, m state.Member) remedy.Remedy {
-		pd := fmt.Sprintf("--pd=%s://%s:%d", sc.Cluster.Scheme(), sc.Cluster.SetName(topology.PD), topology.PDClientPort)
+		pd := fmt.Sprintf("--pd=%s://%s:%d", sc.Cluster.Scheme(), sc.Cluster.PDHost(), topology.PDClientPort)
 		return remedy.Remedy{
 			remedy.Run("pause or remove the changefeeds; see them", sc.Cluster.Kubectl("exec", m.Name, "-c", string(m.Kind), "--", "/cdc", "cli", "changefeed", "list", pd)),
 			remedy.Run("let them stop", sc.Cluster.Plugin("sync", "--stop-changefeeds")),

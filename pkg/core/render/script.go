@@ -83,7 +83,7 @@ func peers(c topology.Cluster, k topology.Kind) string {
 
 // clusterWords are the words of addresses.
 func clusterWords(c topology.Cluster) []word {
-	words := domainWords(c)
+	words := append(domainWords(c), partWords(c)...)
 	if c.TLS.Members {
 		words = append(words, word{text: c.Scheme(), ours: true})
 	}
@@ -100,7 +100,11 @@ func startTimeout(c topology.Cluster, waits bool) int {
 	if !waits {
 		return 0
 	}
-	return c.Source.Spec.PD.StartTimeout
+	pd := c.Source.Spec.PD
+	if pd == nil { // of a part without PD
+		return topology.PDStartTimeout
+	}
+	return pd.StartTimeout
 }
 
 // rootDot ends a whole name for a look-up in DNS. Without it, the name is the one that the kubelet writes into
@@ -118,6 +122,15 @@ func startWords(seconds int) []word {
 		return []word{{text: fmt.Sprintf("own-address-within-%ds", seconds), ours: true}}
 	}
 	return nil
+}
+
+// partWords are the words of PD's address in a part that uses the PD of another TidbCluster.
+func partWords(c topology.Cluster) []word {
+	if !c.UsesOtherPD() {
+		return nil
+	}
+	address := fmt.Sprintf("%s:%d", c.PDHost(), topology.PDClientPort)
+	return []word{{text: address, or: "//" + address}}
 }
 
 // domainWords are the words of names of hosts.

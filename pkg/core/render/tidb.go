@@ -85,7 +85,7 @@ func tidbScript(c topology.Cluster, db *v1alpha1.TiDBSpec) script {
 	}
 	made := newScript(topology.TiDB, map[string]any{
 		"Peers":     peers(c, topology.TiDB),
-		"PD":        fmt.Sprintf("%s:%d", c.SetName(topology.PD), topology.PDClientPort),
+		"PD":        fmt.Sprintf("%s:%d", c.PDHost(), topology.PDClientPort),
 		"Plugins":   plugins,
 		"Arguments": arguments(db.Arguments),
 	}, need...)

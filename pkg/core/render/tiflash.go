@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -82,10 +83,11 @@ func (comp *component) tiflashStart() {
 		advertise := c.Source.Spec.EnableDynamicConfiguration != nil && *c.Source.Spec.EnableDynamicConfiguration
 		comp.inline = []inline{{string(topology.TiFlash), newScript(topology.TiFlash, map[string]any{
 			"Config": template, "Peers": peers(c, topology.TiFlash), "AdvertiseStatus": advertise,
-			"PD": fmt.Sprintf("%s:%d", c.SetName(topology.PD), topology.PDClientPort),
-		}, append(domainWords(c),
-			word{text: template},
-			word{text: "--flash.proxy.advertise-status-addr", absent: !advertise})...)}}
+			"PD": fmt.Sprintf("%s:%d", c.PDHost(), topology.PDClientPort),
+		}, slices.Concat(domainWords(c), partWords(c), []word{
+			{text: template},
+			{text: "--flash.proxy.advertise-status-addr", absent: !advertise},
+		})...)}}
 		return
 	}
 	init := newScript(topology.TiFlash, map[string]any{"Dir": tiflashData},

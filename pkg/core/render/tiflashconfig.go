@@ -109,13 +109,13 @@ func commonDefaults(comp component) []setting {
 	c, user := comp.cluster, comp.cluster.Source.Spec.TiFlash.Config.Common.MP
 	all := []setting{
 		{"tmp_path", tiflashData + "/tmp"},
-		{"flash.tidb_status_addr", fmt.Sprintf("%s.%s.svc:%d", c.SetName(topology.TiDB), c.Namespace, topology.TiDBStatusPort)},
+		{"flash.tidb_status_addr", fmt.Sprintf("%s:%d", c.TiFlashTiDBHost(), topology.TiDBStatusPort)},
 		{"flash.flash_cluster.log", tiflashData + "/logs/flash_cluster_manager.log"},
 		{"flash.proxy.addr", fmt.Sprintf("%s:%d", anyHost(c), topology.TiFlashProxyPort)},
 		{"flash.proxy.data-dir", tiflashData + "/proxy"},
 		{"logger.errorlog", tiflashData + "/logs/error.log"},
 		{"logger.log", tiflashData + "/logs/server.log"},
-		{pdAddress, fmt.Sprintf("%s.%s.svc:%d", c.SetName(topology.PD), c.Namespace, topology.PDClientPort)},
+		{pdAddress, fmt.Sprintf("%s:%d", c.TiFlashPDHost(), topology.PDClientPort)},
 	}
 	if mountsTiFlashConfig(comp) {
 		all = append(all, setting{"flash.proxy.config", tiflashConfigDir + "/" + keyTiFlashProxy})

@@ -84,7 +84,7 @@ func tikvScript(c topology.Cluster, dataDir string) script {
 	advertise := spec.EnableDynamicConfiguration != nil && *spec.EnableDynamicConfiguration
 	return newScript(topology.TiKV, map[string]any{
 		"Peers":           peers(c, topology.TiKV),
-		"PD":              fmt.Sprintf("%s://%s:%d", c.Scheme(), c.SetName(topology.PD), topology.PDClientPort),
+		"PD":              fmt.Sprintf("%s://%s:%d", c.Scheme(), c.PDHost(), topology.PDClientPort),
 		"Any":             anyAddress,
 		"AdvertiseStatus": advertise,
 		"DataDir":         quote(dataDir),

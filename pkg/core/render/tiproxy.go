@@ -87,7 +87,7 @@ func tiproxyServices(comp component) []*corev1.Service {
 func tiproxyKeys(c topology.Cluster, proxy *v1alpha1.TiProxySpec, tls []sectionTLS) []setting {
 	keys := []setting{
 		{"workdir", path.Join(tiproxyDir, "work")},
-		{"proxy.pd-addrs", fmt.Sprintf("%s:%d", c.SetName(topology.PD), topology.PDClientPort)},
+		{"proxy.pd-addrs", fmt.Sprintf("%s:%d", c.PDHost(), topology.PDClientPort)},
 	}
 	unset := func(key string) bool { return proxy.Config.Get(key) == nil }
 	if unset("proxy.require-backend-tls") {

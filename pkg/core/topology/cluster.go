@@ -19,6 +19,7 @@ type Cluster struct {
 	Instance  string
 	Domain    string // spec.clusterDomain
 	AcrossK8s bool
+	Joined    Joined // spec.cluster
 	TLS       TLS
 	Paused    bool
 	Pause     Pause // of a cluster that is paused

@@ -30,7 +30,7 @@ func (c Cluster) Patch(spec string) remedy.Command {
 // PDCtl returns a command that runs pd-ctl in one of PD's pods. The words are the arguments of
 // pd-ctl, separated by spaces.
 func (c Cluster) PDCtl(pod, words string) remedy.Command {
-	return c.Kubectl(append([]string{"exec", pod, "-c", string(PD), "--", "/pd-ctl"}, strings.Fields(words)...)...)
+	return c.PDPart().Kubectl(append([]string{"exec", pod, "-c", string(PD), "--", "/pd-ctl"}, strings.Fields(words)...)...)
 }
 
 // TiDBStatusCall returns the command that asks for a page of the status port of a TiDB server. It is to be run in the

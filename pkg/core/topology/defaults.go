@@ -17,7 +17,7 @@ const (
 	tidbImage      = "pingcap/tidb"
 	ticdcImage     = "pingcap/ticdc"
 	pumpImage      = "pingcap/tidb-binlog"
-	pdStartTimeout = 30
+	PDStartTimeout = 30
 )
 
 // logBackups is the default number of old log files that TiDB keeps.

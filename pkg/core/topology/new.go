@@ -24,6 +24,7 @@ func New(tc *v1alpha1.TidbCluster) Cluster {
 		Instance:   tc.Name,
 		Domain:     tc.Spec.ClusterDomain,
 		AcrossK8s:  tc.Spec.AcrossK8s,
+		Joined:     joined(tc),
 		TLS:        TLS{Members: tc.IsTLSClusterEnabled(), SQL: tc.Spec.TiDB != nil && tc.Spec.TiDB.IsTLSClientEnabled()},
 		Paused:     tc.Spec.Paused,
 		Pause:      pauseOf(tc),

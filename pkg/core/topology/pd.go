@@ -35,7 +35,7 @@ var readPD = reading{
 		pd := tc.Spec.PD
 		setString(&pd.BaseImage, pdImage)
 		if pd.StartTimeout == 0 {
-			pd.StartTimeout = pdStartTimeout
+			pd.StartTimeout = PDStartTimeout
 		}
 		if pd.Config == nil || pd.Config.GenericConfig == nil {
 			pd.Config = v1alpha1.NewPDConfig()

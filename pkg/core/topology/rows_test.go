@@ -123,7 +123,8 @@ func TestRules(t *testing.T) {
 		"tidb-B4: PD microservices that are empty":   {`pdms: [null]`, not, "spec.pdms", "not supported yet"},
 		"PD microservices' volumes":                  {`pdms: [{name: tso}, {name: scheduling, storageVolumes: [{storageSize: 1Gi}]}]`, req, "spec.pdms[1].storageVolumes[0].name", "name"},
 		"tidb-B11: addresses before discovery":       {`pdAddresses: ["a:2378"]`, not, "spec.pdAddresses", "not supported yet"},
-		"pd-B21: a discovery server of another":      {`cluster: {name: other}`, not, "spec.cluster", "not supported yet"},
+		"pd-B21: a part of itself":                   {`cluster: {name: basic}`, inv, "spec.cluster.name", "itself"},
+		"a part of nothing":                          {`cluster: {namespace: db}`, field.ErrorTypeRequired, "spec.cluster.name", "whose PD"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			errs := Validate(New(written(t, tt.spec)))

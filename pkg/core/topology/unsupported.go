@@ -24,10 +24,8 @@ func unsupported(tc *v1alpha1.TidbCluster) field.ErrorList {
 	}
 	refuse(len(spec.PDMS) > 0, driven(), "pdms")
 
-	const apart = "a cluster in several parts"
-	refuse(spec.AcrossK8s, apart, "acrossK8s")
-	refuse(spec.Cluster != nil, apart, "cluster")
-	refuse(len(spec.PDAddresses) > 0, apart, "pdAddresses")
+	refuse(spec.AcrossK8s, "a cluster with parts in several Kubernetes clusters", "acrossK8s")
+	refuse(len(spec.PDAddresses) > 0, "a cluster whose members join a PD outside Kubernetes", "pdAddresses")
 
 	refuse(spec.RecoveryMode, "restoring a cluster from volume snapshots", "recoveryMode")
 

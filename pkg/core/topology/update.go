@@ -20,6 +20,7 @@ func ValidateUpdate(was *Cluster, c Cluster) field.ErrorList {
 	old, tc := was.Written, c.Written
 	errs := append(validateInstance(was.Instance, c.Instance), validateCanary(was, c)...)
 	errs = append(errs, removed(old, tc)...)
+	errs = append(errs, updateParts(was, c)...)
 	errs = append(errs, validateListening(old, tc)...)
 	at := field.NewPath("spec")
 	if old.Spec.Version != "" && tc.Spec.Version == "" {
@@ -115,7 +116,7 @@ func validatePart(old, tc *v1alpha1.TidbCluster, r reading) field.ErrorList {
 	if settings(old, k) > 0 && settings(tc, k) < 0 {
 		errs = append(errs, field.Required(at.Child("config"), "it was set, and all of it would go; to go back to the defaults write it as "+r.noConfig))
 	}
-	if k.Data() != None && !k.Optional() && *was.replicas > 0 && *is.replicas == 0 && old.Status.ClusterID != "" {
+	if k.Data() != None && !k.Optional() && *was.replicas > 0 && *is.replicas == 0 && old.Status.ClusterID != "" && tc.Spec.Cluster == nil {
 		errs = append(errs, field.Invalid(at.Child("replicas"), 0,
 			fmt.Sprintf("%s holds the cluster's data; to remove the whole cluster use kubectl tidb delete", k.Title())))
 	}

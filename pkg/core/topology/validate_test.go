@@ -116,7 +116,6 @@ func TestNotSupportedYet(t *testing.T) {
 	for at, edit := range map[string]func(*v1alpha1.TidbCluster){
 		"spec.pdms":         func(tc *v1alpha1.TidbCluster) { tc.Spec.PDMS = []*v1alpha1.PDMSSpec{{Name: "tso"}} },
 		"spec.acrossK8s":    func(tc *v1alpha1.TidbCluster) { tc.Spec.AcrossK8s = true },
-		"spec.cluster":      func(tc *v1alpha1.TidbCluster) { tc.Spec.Cluster = &v1alpha1.TidbClusterRef{Name: "x"} },
 		"spec.pdAddresses":  func(tc *v1alpha1.TidbCluster) { tc.Spec.PDAddresses = []string{"http://x:2379"} },
 		"spec.recoveryMode": func(tc *v1alpha1.TidbCluster) { tc.Spec.RecoveryMode = true },
 		"spec.pd.mode":      func(tc *v1alpha1.TidbCluster) { tc.Spec.PD.Mode = "ms" },

@@ -1,0 +1,133 @@
+package topology
+
+import (
+	"fmt"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Joined is the TidbCluster whose PD the members of a part use (spec.cluster). A database can have several parts, and
+// each part is a TidbCluster of its own. Joined is zero for a TidbCluster that uses its own PD alone.
+type Joined struct {
+	Namespace string
+	Name      string
+	Domain    string // the cluster domain of its Kubernetes cluster, "" for the same Kubernetes cluster
+}
+
+// String returns the namespace and the name.
+func (j Joined) String() string { return j.Namespace + "/" + j.Name }
+
+// joined reads it from the spec. As in tidb-operator, the namespace is the part's own where none is given.
+func joined(tc *v1alpha1.TidbCluster) Joined {
+	ref := tc.Spec.Cluster
+	if ref == nil || ref.Name == "" {
+		return Joined{}
+	}
+	j := Joined{Namespace: ref.Namespace, Name: ref.Name, Domain: ref.ClusterDomain}
+	if j.Namespace == "" {
+		j.Namespace = tc.Namespace
+	}
+	return j
+}
+
+// IsPart reports whether the TidbCluster joins another one, so that both are parts of one database.
+func (c Cluster) IsPart() bool { return c.Joined.Name != "" }
+
+// UsesOtherPD reports whether the members here connect to the PD of another TidbCluster.
+func (c Cluster) UsesOtherPD() bool {
+	_, own := c.Group(PD)
+	return c.IsPart() && !own
+}
+
+// PDPart returns the TidbCluster whose members of PD the members here connect to. It is another one for a part without
+// PD. Only its name, its namespace, its domain and its TLS are known. Nothing of it may be changed: it has a driver of
+// its own.
+func (c Cluster) PDPart() Cluster {
+	if c.UsesOtherPD() {
+		return c.joinedPart()
+	}
+	return c
+}
+
+func (c Cluster) joinedPart() Cluster {
+	j := c.Joined
+	return Cluster{Namespace: j.Namespace, Name: j.Name, Instance: j.Name, Domain: j.Domain, TLS: c.TLS}
+}
+
+// PDHost returns the host that members connect to PD by. It is the name of a Service. In another namespace the Service
+// is not found by its name alone. tidb-operator writes the name alone there too, and such members never find PD.
+func (c Cluster) PDHost() string {
+	p := c.PDPart()
+	if p.Namespace == c.Namespace {
+		return p.SetName(PD)
+	}
+	return p.serviceHost(PD)
+}
+
+// serviceHost returns the whole DNS name of the Service of a component, for pods of other namespaces.
+func (c Cluster) serviceHost(k Kind) string {
+	host := fmt.Sprintf("%s.%s.svc", c.SetName(k), c.Namespace)
+	if c.Domain != "" {
+		host += "." + c.Domain
+	}
+	return host
+}
+
+// TiFlashPDHost returns the host by which TiFlash finds PD. It is a whole name, without the domain of a cluster of its
+// own PD, as tidb-operator writes it.
+func (c Cluster) TiFlashPDHost() string {
+	if !c.UsesOtherPD() {
+		c.Domain = ""
+	}
+	return c.PDPart().serviceHost(PD)
+}
+
+// TiFlashTiDBHost returns the host of the TiDB servers that TiFlash asks for the schema. A part without TiDB asks those
+// of the part that it joins.
+func (c Cluster) TiFlashTiDBHost() string {
+	if _, own := c.Group(TiDB); own || !c.IsPart() {
+		c.Domain = ""
+		return c.serviceHost(TiDB)
+	}
+	return c.joinedPart().serviceHost(TiDB)
+}
+
+// JoinURL returns the address by which members of PD of a part join the PD of the other part, "" where they join none.
+func (c Cluster) JoinURL() string {
+	if !c.IsPart() {
+		return ""
+	}
+	return fmt.Sprintf("%s://%s:%d", c.Scheme(), c.joinedPart().serviceHost(PD), PDClientPort)
+}
+
+// validateParts refuses a part that could not find PD.
+func validateParts(c Cluster) field.ErrorList {
+	ref, at := c.Written.Spec.Cluster, field.NewPath("spec", "cluster")
+	switch {
+	case ref == nil:
+		return nil
+	case ref.Name == "":
+		return field.ErrorList{field.Required(at.Child("name"), "it names the TidbCluster whose PD the members of this part use")}
+	case c.Joined.Name == c.Name && c.Joined.Namespace == c.Namespace && c.Joined.Domain == c.Domain:
+		return field.ErrorList{field.Invalid(at.Child("name"), ref.Name, "this is the TidbCluster itself: name the part that it is to join")}
+	}
+	return nil
+}
+
+// updateParts refuses to move members to another PD. They have the id of their database in their data, and do not start
+// with another one.
+func updateParts(was *Cluster, is Cluster) field.ErrorList {
+	if was.Joined == is.Joined || was.Source.Status.ClusterID == "" {
+		return nil // no member has ever had a PD
+	}
+	at := field.NewPath("spec", "cluster")
+	const move = "the members have the id of their database in their data, and would not start with another PD: make a new cluster and move the data"
+	switch {
+	case !was.IsPart():
+		return field.ErrorList{field.Forbidden(at, "the cluster has a PD of its own: "+move)}
+	case !is.IsPart():
+		return field.ErrorList{field.Required(at, fmt.Sprintf("it was %s: %s", was.Joined, move))}
+	}
+	return field.ErrorList{field.Forbidden(at, fmt.Sprintf("it was %s: %s", was.Joined, move))}
+}
