@@ -3,9 +3,7 @@ package pd
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 )
@@ -29,46 +27,6 @@ const (
 	binlogPrefix = "/tidb-binlog/v1/"
 	binlogEnd    = "/tidb-binlog/v10"
 )
-
-// etcdRange are the paths of a range of keys in PD's etcd. The first is that of etcd from 3.4 on, the second that of
-// 3.3.
-var etcdRange = [...]string{"/v3/kv/range", "/v3beta/kv/range"}
-
-// etcdEntry is a key in PD's etcd, and its value.
-type etcdEntry struct {
-	Key   []byte `json:"key"`
-	Value []byte `json:"value"`
-}
-
-// etcdEntries returns a range of keys in PD's etcd, and when PD answered by the clock of the answering member. PD
-// has no API for what other programs write into its etcd. So this asks the HTTP gateway of etcd, which each member
-// of PD serves on its client port. etcd answers with what its leader has.
-func (c *client) etcdEntries(ctx context.Context, op, from, to string) (all []etcdEntry, answered time.Time, err error) {
-	// encoding/json writes bytes as etcd reads them.
-	body := map[string][]byte{"key": []byte(from), "range_end": []byte(to)}
-	var answer struct {
-		Header struct {
-			ClusterID string `json:"cluster_id"`
-		} `json:"header"`
-		Entries []etcdEntry `json:"kvs"`
-	}
-	err = c.call(ctx, op, func(ctx context.Context, m member) error {
-		var err error
-		for _, path := range etcdRange {
-			answer.Entries = nil
-			err = m.raw(ctx, request{method: http.MethodPost, path: path, body: body, out: &answer, date: &answered})
-			var status *StatusError
-			if !errors.As(err, &status) || status.Code != http.StatusNotFound {
-				break
-			}
-		}
-		return err
-	})
-	if err == nil && answer.Header.ClusterID == "" {
-		err = fmt.Errorf("%s: the answer is not one of etcd", op) // else nothing would seem to be there
-	}
-	return answer.Entries, answered, err
-}
 
 // BinlogNodes implements Client.
 func (c *client) BinlogNodes(ctx context.Context) ([]BinlogNode, error) {

@@ -77,6 +77,16 @@ type Client interface {
 	// LogBackups lists the tasks of log backup (point-in-time recovery) that are registered in PD's etcd.
 	LogBackups(ctx context.Context) ([]LogBackup, error)
 
+	// Lock returns which part of the database may take members away, nil for none.
+	Lock(ctx context.Context) (*Lock, error)
+	// TakeLock makes a Lock, which PD deletes after a while without a renewal. It returns an id for renewals. It fails with
+	// a LockedError where another part has the Lock.
+	TakeLock(ctx context.Context, l Lock, lasts time.Duration) (id string, err error)
+	// RenewLock renews a Lock. It fails with ErrLockLost where PD has deleted the Lock.
+	RenewLock(ctx context.Context, id string) error
+	// ReleaseLock deletes a Lock that was made here. It succeeds if there is none any more.
+	ReleaseLock(ctx context.Context, id string) error
+
 	// ClusterID returns the id PD gave the cluster when it was first started.
 	ClusterID(ctx context.Context) (uint64, error)
 	// ClusterVersion returns the lowest version all stores have reached.

@@ -58,6 +58,8 @@ type FakeState struct {
 	Binlog []BinlogNode
 	// LogBackups are the tasks of log backup.
 	LogBackups []LogBackup
+	// Lock is the lock of parts, nil for none.
+	Lock *Lock
 	// MaxStoreDown is schedule.max-store-down-time.
 	MaxStoreDown time.Duration
 	// NotBootstrapped, SchedulersNotLoaded and Unreachable make the calls they concern fail accordingly.

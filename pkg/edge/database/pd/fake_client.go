@@ -426,3 +426,44 @@ func (f *Fake) ServerVersion(ctx context.Context) (v string, err error) {
 
 // Close implements Client.
 func (f *Fake) Close() {}
+
+// Lock implements Client.
+func (f *Fake) Lock(ctx context.Context) (out *Lock, err error) {
+	err = f.do(ctx, "Lock()", func(s *FakeState) error {
+		out = s.Lock
+		return nil
+	})
+	return out, err
+}
+
+// TakeLock implements Client. The id of a Lock is the UID of its part.
+func (f *Fake) TakeLock(ctx context.Context, l Lock, _ time.Duration) (id string, err error) {
+	err = f.do(ctx, fmt.Sprintf("TakeLock(%s)", l.Part), func(s *FakeState) error {
+		if s.Lock != nil && s.Lock.UID != l.UID {
+			return &LockedError{*s.Lock}
+		}
+		s.Lock = &l
+		return nil
+	})
+	return l.UID, err
+}
+
+// RenewLock implements Client.
+func (f *Fake) RenewLock(ctx context.Context, id string) error {
+	return f.do(ctx, "RenewLock()", func(s *FakeState) error {
+		if s.Lock == nil || s.Lock.UID != id {
+			return ErrLockLost
+		}
+		return nil
+	})
+}
+
+// ReleaseLock implements Client.
+func (f *Fake) ReleaseLock(ctx context.Context, id string) error {
+	return f.do(ctx, "ReleaseLock()", func(s *FakeState) error {
+		if s.Lock != nil && s.Lock.UID == id {
+			s.Lock = nil
+		}
+		return nil
+	})
+}

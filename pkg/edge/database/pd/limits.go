@@ -17,12 +17,12 @@ const (
 // limits are the limits of answers that grow with the cluster, by the path. A store has about five labels and eighty
 // keys, and takes two kilobytes; a rule has three conditions with their values.
 var limits = map[string]ask.Limits{
-	pathStores:         {Bytes: 64 << 20, Elements: 20 * maxStores, Keys: 200 * maxStores},
-	pathRuleBundle:     {Bytes: 16 << 20, Elements: 20 * maxRules, Keys: 50 * maxRules},
-	pathScheduleConfig: {Bytes: 4 << 20, Elements: 1000, Keys: 5 * maxStores}, // a limit for each store
-	pathMetrics:        {Bytes: ask.PageBytes},
-	etcdRange[0]:       {Bytes: 4 << 20, Elements: 10_000, Keys: 100_000},
-	etcdRange[1]:       {Bytes: 4 << 20, Elements: 10_000, Keys: 100_000},
+	pathStores:                    {Bytes: 64 << 20, Elements: 20 * maxStores, Keys: 200 * maxStores},
+	pathRuleBundle:                {Bytes: 16 << 20, Elements: 20 * maxRules, Keys: 50 * maxRules},
+	pathScheduleConfig:            {Bytes: 4 << 20, Elements: 1000, Keys: 5 * maxStores}, // a limit for each store
+	pathMetrics:                   {Bytes: ask.PageBytes},
+	etcdVersions[0] + "/kv/range": {Bytes: 4 << 20, Elements: 10_000, Keys: 100_000},
+	etcdVersions[1] + "/kv/range": {Bytes: 4 << 20, Elements: 10_000, Keys: 100_000},
 }
 
 func limitsOf(path string) ask.Limits {

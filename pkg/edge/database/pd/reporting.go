@@ -116,6 +116,22 @@ func (t reportingClient) BinlogNodes(ctx context.Context) ([]BinlogNode, error) 
 	return timed(t, "BinlogNodes", func() ([]BinlogNode, error) { return t.to.BinlogNodes(ctx) })
 }
 
+func (t reportingClient) Lock(ctx context.Context) (*Lock, error) {
+	return timed(t, "Lock", func() (*Lock, error) { return t.to.Lock(ctx) })
+}
+
+func (t reportingClient) TakeLock(ctx context.Context, l Lock, lasts time.Duration) (string, error) {
+	return timed(t, "TakeLock", func() (string, error) { return t.to.TakeLock(ctx, l, lasts) })
+}
+
+func (t reportingClient) RenewLock(ctx context.Context, id string) error {
+	return t.do("RenewLock", func() error { return t.to.RenewLock(ctx, id) })
+}
+
+func (t reportingClient) ReleaseLock(ctx context.Context, id string) error {
+	return t.do("ReleaseLock", func() error { return t.to.ReleaseLock(ctx, id) })
+}
+
 func (t reportingClient) LogBackups(ctx context.Context) ([]LogBackup, error) {
 	return timed(t, "LogBackups", func() ([]LogBackup, error) { return t.to.LogBackups(ctx) })
 }
