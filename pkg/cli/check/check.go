@@ -132,7 +132,12 @@ func (p proposal) compare(ctx context.Context, s *target.Session) (Prospect, err
 		return Prospect{}, err
 	}
 	problems = append(problems, refusals(back, snap)...)
-	if err := rejected(p.wanted, problems, refused); err != nil {
+	apart, help, notes, err := p.joined(ctx, s)
+	if err != nil {
+		return Prospect{}, err
+	}
+	problems, warnings = append(problems, apart...), append(warnings, notes...)
+	if err := rejected(p.wanted, problems, refused, help); err != nil {
 		return Prospect{}, err
 	}
 	if err := p.allow(w, snap); err != nil {
@@ -171,10 +176,9 @@ func (p proposal) patient(ctx context.Context, atMost time.Duration, observe fun
 
 // rejected returns an error with everything that is wrong with a request, nil for nothing. refused
 // is why the objects cannot be rendered, nil when they can.
-func rejected(want topology.Cluster, problems field.ErrorList, refused *render.RefusedError) error {
-	var help remedy.Remedy
+func rejected(want topology.Cluster, problems field.ErrorList, refused *render.RefusedError, help remedy.Remedy) error {
 	if refused != nil {
-		problems, help = append(problems, refused.Fields...), refused.Remedy
+		problems, help = append(problems, refused.Fields...), append(help, refused.Remedy...)
 	}
 	if len(problems) == 0 {
 		return nil

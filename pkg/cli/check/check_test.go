@@ -79,7 +79,7 @@ func TestRejected(t *testing.T) {
 		"not to be made":   {nil, fixed, []string{"it is fixed", "change it back"}},
 		"both":             {lower, fixed, []string{"it is lower", "it is fixed", "change it back"}},
 	} {
-		err := rejected(c, tt.problems, tt.refused)
+		err := rejected(c, tt.problems, tt.refused, nil)
 		if (err == nil) != (tt.says == nil) || err != nil && exit.Of(err) != exit.Refused {
 			t.Errorf("%s: %v", name, err)
 		}

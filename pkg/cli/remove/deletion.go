@@ -32,7 +32,9 @@ type deletion struct {
 // prepare reads a cluster, and refuses to delete it where data that is to stay would go. If the TidbCluster is gone,
 // prepare completes what an earlier run began. If nothing is left to do, the error is the error of the missing
 // TidbCluster.
-func (o options) prepare(ctx context.Context, f *factory.Factory, n cache.ObjectName) (*deletion, error) {
+//
+// together are all clusters that the command deletes.
+func (o options) prepare(ctx context.Context, f *factory.Factory, n cache.ObjectName, together []cache.ObjectName) (*deletion, error) {
 	s, err := target.Connect(f, n.Namespace, n.Name)
 	if err != nil {
 		return nil, err
@@ -63,6 +65,9 @@ func (o options) prepare(ctx context.Context, f *factory.Factory, n cache.Object
 		return d, err
 	}
 	d.tc, d.cluster = tc, topology.New(tc)
+	if err := d.leaves(ctx, together); err != nil {
+		return d, err
+	}
 	if o.claims {
 		return d, nil
 	}

@@ -128,7 +128,7 @@ func (o options) find(ctx context.Context, f *factory.Factory) ([]*deletion, err
 	var all []*deletion
 	var errs []error
 	for _, n := range names {
-		d, err := o.prepare(ctx, f, n)
+		d, err := o.prepare(ctx, f, n, names)
 		if intent.Gone(err) && (o.ignoreMissing || len(o.Names) == 0) { // another user has deleted it since
 			continue
 		}

@@ -4,9 +4,11 @@
 package component
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // failoverPeriod is how long a member is down before it is given up, by default as in
@@ -26,4 +28,17 @@ var pdServes = plan.Need{
 		return sc.All.PD.Serving()
 	},
 	Observed: func(sc plan.Scope) string { return pdState(sc) },
+}
+
+// pdUpgraded is what a component of a part needs of PD in other parts. PD is upgraded first in each part, and so it is in
+// all parts together: a store of a new version may use what an old PD does not know.
+var pdUpgraded = plan.Need{
+	Reason: plan.PDUpgraded, Want: "PD of other parts upgraded",
+	Holds: func(sc plan.Scope) bool {
+		newer, err := topology.IsDowngrade(sc.Want.Version, sc.All.PD.OldestElsewhere)
+		return err != nil || !newer
+	},
+	Observed: func(sc plan.Scope) string {
+		return fmt.Sprintf("a member has %s, and %s is asked for here", sc.All.PD.OldestElsewhere, sc.Want.Version)
+	},
 }

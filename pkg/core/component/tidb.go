@@ -17,7 +17,7 @@ import (
 func TiDB() plan.Profile {
 	return plan.Profile{
 		Kind:          topology.TiDB,
-		Needs:         []plan.Need{pdServes, tikvServes, pumpServes},
+		Needs:         []plan.Need{pdServes, pdUpgraded, tikvServes, pumpServes},
 		Standing:      []plan.Hook{firstPasswordSet},
 		BeforeRestart: []plan.Hook{plan.DDLPaused},
 		Together:      &serversTogether,
@@ -37,7 +37,7 @@ func TiDB() plan.Profile {
 var tikvServes = plan.Need{
 	Reason: plan.TiKVServing, Want: "TiKV serving",
 	Holds: func(sc plan.Scope) bool {
-		return sc.All.PD.Bootstrapped && sc.All.Groups[topology.TiKV].Up() > 0
+		return sc.All.PD.Bootstrapped && (sc.All.Groups[topology.TiKV].Up() > 0 || storesServeElsewhere(sc))
 	},
 	Observed: func(sc plan.Scope) string {
 		kv := sc.All.Groups[topology.TiKV]
@@ -47,8 +47,26 @@ var tikvServes = plan.Need{
 		if n := kv.Unknown(); n > 0 {
 			return fmt.Sprintf("%d of %d stores unknown", n, kv.Set.Replicas)
 		}
+		if _, own := sc.Cluster.Group(topology.TiKV); !own {
+			return "no store up in another part"
+		}
 		return fmt.Sprintf("%d of %d stores up", kv.Up(), kv.Set.Replicas)
 	},
+}
+
+// storesServeElsewhere reports whether PD calls a store Up that is a member of another part. TiDB needs no store of its
+// own part.
+func storesServeElsewhere(sc plan.Scope) bool {
+	if !sc.All.PD.Shared {
+		return false
+	}
+	up := sc.All.PD.UpStores
+	for _, m := range sc.All.Groups[topology.TiKV].Members {
+		if m.CountsAsStore() && m.Database.State == state.StoreUp {
+			up--
+		}
+	}
+	return up > 0
 }
 
 // firstPasswordSet is the goal that root has the first password that the user asks for. The first server that is up

@@ -17,7 +17,7 @@ import (
 func TiKV() plan.Profile {
 	return plan.Profile{
 		Kind:          topology.TiKV,
-		Needs:         []plan.Need{pdServes},
+		Needs:         []plan.Need{pdServes, pdUpgraded},
 		Floor:         leastStores,
 		Standing:      []plan.Hook{storeRestored, leadersAllowed, evictionForgotten},
 		BeforeRestart: []plan.Hook{leadersBack, leadersEvicted},

@@ -13,7 +13,7 @@ import (
 func TiProxy() plan.Profile {
 	return plan.Profile{
 		Kind:         topology.TiProxy,
-		Needs:        []plan.Need{pdServes},
+		Needs:        []plan.Need{pdServes, pdUpgraded},
 		BeforeRemove: []plan.Hook{plan.LeftoverMarked},
 	}
 }

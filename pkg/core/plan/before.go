@@ -82,6 +82,7 @@ var beforePhases = []condition{
 var beforeTakingAway = []condition{
 	{want: "pods have what they need", because: "a pod without what it needs could not start", by: ByPerson, waits: (*subject).objectsMissing},
 	{want: "no maintenance of another node", because: "that node may go down at any time", by: ByPerson, waits: (*subject).maintained},
+	{want: "no other part takes members away", because: "PD or regions may have no quorum without both", by: ByTool, waits: (*subject).partIdle},
 }
 
 // changes must be idle before a rollout, in this order. While a change waits, a surplus member with which nothing is
@@ -139,6 +140,14 @@ func (s *subject) maintained() verdict {
 		return verdict{}
 	}
 	return wait(s.maintenanceGate(all[i], s.member.Name))
+}
+
+// partIdle waits until no other part of the database takes members away.
+func (s *subject) partIdle() verdict {
+	if s.All.PD.LockedBy == "" || s.RestartIsHarmless(s.member) {
+		return verdict{}
+	}
+	return wait(s.otherPartGate(s.member.Name))
 }
 
 // isToRestart and comesNext say to kubectl tidb why what facts.Component.Candidate decides.

@@ -19,6 +19,8 @@ type verdict struct {
 	gates []Gate
 	// notes are goals that were given up, each with the reason.
 	notes []string
+	// exclusive: a step needs the lock that all parts share.
+	exclusive bool
 }
 
 func (v verdict) idle() bool { return len(v.steps) == 0 && len(v.gates) == 0 }
@@ -75,6 +77,7 @@ func decideComponents(decisions []decision, order []int, sum verdict) verdict {
 		v = d.cancelWhileBlocked(v, sum.gates)
 		sum.steps = append(sum.steps, v.steps...)
 		sum.gates = append(sum.gates, v.gates...)
+		sum.exclusive = sum.exclusive || slices.ContainsFunc(v.steps, d.needsLock)
 		before = append(before, earlierRollout{
 			index: i, kind: d.Want.Kind, waits: !v.idle(), needs: !d.needs().idle(), rolling: d.Rolling(), canary: d.Want.Held, awaits: v.awaits(),
 		})
@@ -87,7 +90,7 @@ func decideComponents(decisions []decision, order []int, sum verdict) verdict {
 
 // conclude makes the plan out of all verdicts.
 func conclude(v verdict, policy Policy, w desired.State, s state.Snapshot) Plan {
-	p := Plan{Gates: once(v.gates), Steps: chooseSteps(v.steps, policy.Later)}
+	p := Plan{Gates: once(v.gates), Steps: chooseSteps(v.steps, policy.Later), exclusive: v.exclusive}
 	if len(p.Steps) == 0 && allWaitForOthers(p.Gates) {
 		endByThemselves(p.Gates)
 	}

@@ -25,7 +25,7 @@ func (d *decision) holdForMaintenance(v verdict) verdict {
 		_, name := s.Target()
 		m, is := d.Got.Member(name)
 		i := slices.IndexFunc(all, func(o facts.Maintained) bool { return !slices.Contains(o.Members, name) })
-		if i < 0 || !takesAway(s) || is && m.Stopped() {
+		if i < 0 || !TakesAway(s) || is && m.Stopped() {
 			steps = append(steps, s)
 			continue
 		}
@@ -37,8 +37,8 @@ func (d *decision) holdForMaintenance(v verdict) verdict {
 	return v
 }
 
-// takesAway reports whether a step takes a member away that may serve, or prepares that.
-func takesAway(s step.Step) bool {
+// TakesAway reports whether a step takes a member away that may serve, or prepares that.
+func TakesAway(s step.Step) bool {
 	switch s := s.(type) {
 	case step.Resize:
 		return s.To < s.From

@@ -96,7 +96,7 @@ func (sc Scope) PDCtl(args string) remedy.Command { return PDCtl(*sc.Cluster, *s
 
 // PDCtl returns a command that runs pd-ctl in a pod of PD, in one that serves if there is one.
 func PDCtl(c topology.Cluster, s state.Snapshot, args string) remedy.Command {
-	pod := c.PodName(topology.PD, 0)
+	pod := c.PDPart().PodName(topology.PD, 0)
 	for _, m := range s.Groups[topology.PD].Members {
 		if m.Up() {
 			pod = m.Name

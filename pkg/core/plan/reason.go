@@ -26,10 +26,12 @@ const (
 	MinimumReplicas     Reason = "MinimumReplicas"
 
 	MaintenanceEnded Reason = "MaintenanceEnded"
+	OtherPartIdle    Reason = "OtherPartIdle"
 
 	GoalReached Reason = "GoalReached"
 
 	PDServing   Reason = "PDServing"
+	PDUpgraded  Reason = "PDUpgraded"
 	TiKVServing Reason = "TiKVServing"
 	PumpServing Reason = "PumpServing"
 
@@ -174,8 +176,10 @@ var meanings = []Meaning{
 	{TemplateAsked, "others keep another version in the pod template than the one that is asked for", "pod template has another version", apart},
 	{GoalReached, "what `wait --for` asks for does not hold yet", "what is awaited has not come", bare},
 	{MaintenanceEnded, "a node with other members is under maintenance, and may go down at any time", "node under maintenance", apart},
+	{OtherPartIdle, "another part of the database takes members away, and two parts must not do so at the same time", "another part takes members away", apart},
 	{MinimumReplicas, "the component cannot have as few members as the spec asks for", "too few replicas", bare},
 	{PDServing, "a component waits for PD", "PD not serving", apart},
+	{PDUpgraded, "PD in another part of the database has to get the version that is asked for here", "PD of another part has an older version", apart},
 	{TiKVServing, "a component waits for TiKV", "TiKV not serving", apart},
 	{PumpServing, "TiDB waits for Pump, which it writes its binlog to", "Pump not serving", apart},
 	{PlacementRulesEnabled, "PD has to place copies by its placement rules, or no TiFlash store can join", "placement rules disabled in PD", apart},

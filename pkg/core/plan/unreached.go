@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -65,11 +66,12 @@ func reach(c topology.Cluster, got state.Group, unreached []string) remedy.Remed
 	var elsewhere []string
 	for _, name := range unreached {
 		m, here := got.Member(name)
-		if !here {
+		if _, theirs := c.PDPart().Ordinal(topology.PD, name); !here && (!c.UsesOtherPD() || !theirs) {
 			elsewhere = append(elsewhere, name)
 			continue
 		}
-		all = append(all, remedy.Run("see whether the API server reaches the host of "+m.Name, c.Kubectl("logs", m.Name, "-c", string(m.Kind), "--tail", "5")))
+		pod := cmp.Or(m.Name, name)
+		all = append(all, remedy.Run("see whether the API server reaches the host of "+pod, c.PDPart().Kubectl("logs", pod, "-c", string(topology.PD), "--tail", "5")))
 	}
 	if len(elsewhere) > 0 {
 		all = append(all, remedy.Say("run this where "+strings.Join(elsewhere, ", ")+" can be reached"))

@@ -84,7 +84,15 @@ type PD struct {
 	// clusters. Tombstones do not count.
 	Stores, UpStores int
 	// Elsewhere are the stores that are no members of this TidbCluster, and that PD does not call Up.
-	Elsewhere   []StoreElsewhere
+	Elsewhere []StoreElsewhere
+	// Shared: the database has other parts, which other drivers may change. PD lists members or stores that are no
+	// members of this TidbCluster, or this TidbCluster is a part.
+	Shared bool
+	// OldestElsewhere is the lowest version of the members of PD in other parts, "" for none. A part must not run a version
+	// that PD does not have yet.
+	OldestElsewhere string
+	// LockedBy says which other part takes members away now, and who drives that part. It is "" for none.
+	LockedBy    string
 	MaxReplicas int // replication.max-replicas
 	// LocationLabels are the labels of stores that PD spreads replicas by, the
 	// widest first (replication.location-labels).

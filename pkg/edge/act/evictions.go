@@ -75,11 +75,12 @@ func (a *Actor) notAdded(ctx context.Context, client pd.Client, storeID uint64, 
 
 // Forget returns how a person has PD forget what only the memory of its leader has.
 func Forget(ctx context.Context, c topology.Cluster, client pd.Client) remedy.Remedy {
-	leader, others := c.PodName(topology.PD, 0), []string(nil)
+	part := c.PDPart()
+	leader, others := part.PodName(topology.PD, 0), []string(nil)
 	if got, err := client.Members(ctx); err == nil {
 		for _, m := range got.Members {
 			pod, _, _ := strings.Cut(m.Name, ".")
-			if _, ours := c.Ordinal(topology.PD, pod); !ours {
+			if _, ours := part.Ordinal(topology.PD, pod); !ours {
 				continue
 			}
 			if got.Leader != nil && m.ID == got.Leader.ID {

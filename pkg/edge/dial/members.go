@@ -19,11 +19,16 @@ import (
 type Members struct {
 	way     Dialer
 	cluster topology.Cluster // its name and its namespace
+	pd      topology.Cluster // the same of the part with PD, for a part that has none
 }
 
 // Of returns what connects to the members of a cluster. It is the only way to a connection for other packages.
 func Of(d Dialer, c topology.Cluster) *Members {
-	return &Members{way: d, cluster: topology.Cluster{Name: c.Name, Namespace: c.Namespace}}
+	m := &Members{way: d, cluster: topology.Cluster{Name: c.Name, Namespace: c.Namespace}}
+	if c.UsesOtherPD() {
+		m.pd = c.PDPart()
+	}
+	return m
 }
 
 // DialContext connects to addr, which is <pod>.<peer service>.<namespace>[.svc[.<cluster domain>]]:<port> of a member.
@@ -54,11 +59,15 @@ func (m *Members) Tell(pods []*corev1.Pod) (over func()) {
 	return to.Tell(own)
 }
 
-// has reports whether a pod is one of a member. The name is enough: only the cluster's own StatefulSets make pods with
-// it.
+// has reports whether a pod is one of a member, or one of PD of the part that this one joins. The name is enough: only
+// the cluster's own StatefulSets make pods with it.
 func (m *Members) has(namespace, pod string) bool {
 	_, _, ok := m.cluster.Member(pod)
-	return ok && namespace == m.cluster.Namespace
+	if ok && namespace == m.cluster.Namespace {
+		return true
+	}
+	_, ok = m.pd.Ordinal(topology.PD, pod)
+	return ok && m.pd.Name != "" && namespace == m.pd.Namespace
 }
 
 // Any returns a Dialer that connects as d does, for a fake of a test.

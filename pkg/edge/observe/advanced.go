@@ -71,7 +71,7 @@ func controlledBySet(p *corev1.Pod, advanced bool) bool {
 }
 
 // Sets returns a client for the StatefulSets of the cluster, of the kind that the cluster had when it was observed last.
-func (o *Observer) Sets() sets.Client { return sets.Of(o.kube, o.of.Namespace, o.advanced) }
+func (o *Observer) Sets() sets.Client { return sets.Of(o.kube, o.of.own.Namespace, o.advanced) }
 
 // Advanced reports whether the cluster had AdvancedStatefulSets when it was observed last.
 func (o *Observer) Advanced() bool { return o.advanced }

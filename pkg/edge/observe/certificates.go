@@ -100,7 +100,7 @@ func (o *Observer) readCertificate(ctx context.Context, namespace string, w topo
 // identify has all requests go to members of this cluster, with these credentials. With others than before, all
 // connections are replaced by new ones.
 func (o *Observer) identify(c topology.Cluster, own credentials) {
-	scheme, of := c.Scheme(), types.NamespacedName{Namespace: c.Namespace, Name: c.Name}
+	scheme, of := c.Scheme(), partsOf(c)
 	if own.secret == o.credentials.secret && scheme == o.tidb.Scheme && of == o.of {
 		return
 	}
@@ -111,6 +111,14 @@ func (o *Observer) identify(c topology.Cluster, own credentials) {
 	o.unverified = dial.Client(o.members.DialContext, &tls.Config{InsecureSkipVerify: true}, 0) //nolint:gosec // see askProxies
 	o.tikv = tikv.Client{HTTP: o.http, Scheme: scheme}
 	o.tidb = tidb.Client{HTTP: o.http, Scheme: scheme}
+}
+
+// asked is whose members an observer asks.
+type asked struct{ own, pd types.NamespacedName }
+
+func partsOf(c topology.Cluster) asked {
+	pd := c.PDPart()
+	return asked{types.NamespacedName{Namespace: c.Namespace, Name: c.Name}, types.NamespacedName{Namespace: pd.Namespace, Name: pd.Name}}
 }
 
 // HTTP returns what asks the members of a cluster, and the scheme of their addresses. If the cluster has TLS, the

@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -174,20 +175,20 @@ func (o *Observer) askPD(ctx context.Context, c topology.Cluster, seen objects) 
 		return database{state: state.PD{Problem: "there is no valid certificate to ask it with"}}
 	}
 	var urls []string
-	for n, pod := range seen.pods[topology.PD] {
+	for n, pod := range seen.pd {
 		if pod.Status.Phase == corev1.PodRunning {
-			urls = append(urls, c.MemberURL(topology.PD, n, topology.PDClientPort))
+			urls = append(urls, c.PDPart().MemberURL(topology.PD, n, topology.PDClientPort))
 		}
 	}
 	if len(urls) == 0 {
 		o.history.ledAgain() // PD did not say that there is no leader
-		return database{state: state.PD{Problem: "no PD pod is running"}}
+		return database{state: state.PD{Problem: noPDRuns(c)}}
 	}
 	slices.Sort(urls)
 	client := o.client(urls)
 	short, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	got, err := ask(short, client, o.now, o.renewed(seen.pods[topology.PD]))
+	got, err := ask(short, client, o.now, o.renewed(seen.pd))
 	if err != nil {
 		return database{state: o.unanswered(ctx, client, c, seen, err)}
 	}
@@ -197,7 +198,19 @@ func (o *Observer) askPD(ctx context.Context, c topology.Cluster, seen objects) 
 	o.denials(short, client, c, seen, &got)
 	got.readBalancer(short, client, c, seen)
 	o.readCopies(ctx, client, c, &got)
-	return got.sort(c)
+	d := got.sort(c)
+	if d.state.Shared {
+		d.state.LockedBy = lockedBy(short, client, c)
+	}
+	return d
+}
+
+// noPDRuns says that no member of PD can be asked.
+func noPDRuns(c topology.Cluster) string {
+	if c.UsesOtherPD() {
+		return fmt.Sprintf("no PD pod of %s is running", c.Joined)
+	}
+	return "no PD pod is running"
 }
 
 func ask(ctx context.Context, client pd.Client, now func() time.Time, renewed bool) (answers, error) {
@@ -245,6 +258,7 @@ func (a answers) sort(c topology.Cluster) database {
 	d := database{
 		state: state.PD{
 			ClusterID:    a.members.ClusterID,
+			Shared:       c.IsPart(),
 			Members:      len(a.members.Members),
 			Bootstrapped: len(a.stores) > 0,
 			MaxReplicas:  a.replication.MaxReplicas,
@@ -291,6 +305,10 @@ func (a answers) sortMember(c topology.Cluster, d *database, m pd.Member) {
 	// uses the same URL to decide whether a first member without data may start.
 	n, ok := owner(c, topology.PD, slices.Concat(m.PeerURLs, m.ClientURLs)...)
 	if !ok {
+		d.state.Shared = true
+		if older, err := topology.IsDowngrade(d.state.OldestElsewhere, m.Version); d.state.OldestElsewhere == "" || err == nil && older {
+			d.state.OldestElsewhere = m.Version
+		}
 		return
 	}
 	out := state.Database{
@@ -322,6 +340,7 @@ func (a answers) sortStore(c topology.Cluster, d *database, s *pd.Store) {
 	k, n, ok := storeOwner(c, s)
 	if !ok {
 		d.noteUnplaced(s)
+		d.state.Shared = d.state.Shared || s.State != pd.StoreTombstone
 		if s.State != pd.StoreTombstone && !s.Columnar() && !up {
 			d.state.Elsewhere = append(d.state.Elsewhere, a.storeElsewhere(s))
 		}

@@ -79,11 +79,11 @@ func (a answers) healthy(m pd.Member) bool {
 // first pod where no member is healthy.
 func (a answers) servingPod(c topology.Cluster) string {
 	for _, m := range a.members.Members {
-		if n, ok := owner(c, topology.PD, slices.Concat(m.PeerURLs, m.ClientURLs)...); ok && a.healthy(m) {
-			return c.PodName(topology.PD, n)
+		if n, ok := owner(c.PDPart(), topology.PD, slices.Concat(m.PeerURLs, m.ClientURLs)...); ok && a.healthy(m) {
+			return c.PDPart().PodName(topology.PD, n)
 		}
 	}
-	return c.PodName(topology.PD, 0)
+	return c.PDPart().PodName(topology.PD, 0)
 }
 
 // missed reports whether PD's health check does not reach a member that answers.

@@ -25,14 +25,15 @@ type objects struct {
 	born     map[topology.Kind]map[int]time.Time // when the claim with a member's data was made
 	bound    map[string]string                   // the volumes of claims, by the claim's UID
 	ledger   *corev1.ConfigMap
+	pd       map[int]*corev1.Pod      // the pods of PD that the members connect to, also those of another part
 	others   map[topology.Kind]string // StatefulSets of the kind that the cluster does not have
 }
 
 // started returns when the process of a member of PD started, by its name; zero
 // when it is unknown.
 func (o objects) started(c topology.Cluster, member string) time.Time {
-	for n, pod := range o.pods[topology.PD] {
-		if p := podState(topology.PD, pod); c.PodName(topology.PD, n) == member {
+	for n, pod := range o.pd {
+		if p := podState(topology.PD, pod); c.PDPart().PodName(topology.PD, n) == member {
 			return p.Started
 		}
 	}
@@ -104,7 +105,15 @@ func (l Objects) sort(c topology.Cluster) objects {
 			}
 		}
 	}
-	seen.ledger = l.Ledger
+	seen.ledger, seen.pd = l.Ledger, seen.pods[topology.PD]
+	if c.UsesOtherPD() {
+		seen.pd = map[int]*corev1.Pod{}
+	}
+	for _, pod := range l.PD {
+		if n, ok := c.PDPart().Ordinal(topology.PD, pod.Name); ok {
+			seen.pd[n] = pod
+		}
+	}
 	return seen
 }
 

@@ -16,7 +16,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"golang.org/x/sync/errgroup"
@@ -46,7 +45,7 @@ type Observer struct {
 	changes *Unchanged
 	dialer  dial.Dialer
 	members *dial.Members // of the cluster that was observed last
-	of      types.NamespacedName
+	of      asked
 	now     func() time.Time
 
 	http        *http.Client // for requests to members
@@ -143,7 +142,7 @@ func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source)
 		return state.Observation{}, err
 	}
 	o.identify(c, own)
-	defer o.members.Tell(all.Pods)()
+	defer o.members.Tell(slices.Concat(all.Pods, all.PD))()
 	o.noteAdvanced(all.Advanced)
 	seen := all.sort(c)
 	c = numbered(c, all.Advanced, seen.existing.Sets)

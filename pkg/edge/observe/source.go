@@ -36,6 +36,8 @@ type Objects struct {
 	Sets       []*appsv1.StatefulSet // of both kinds
 	Pods       []*corev1.Pod
 	Claims     []*corev1.PersistentVolumeClaim
+	// PD are the pods of PD of the part that has it, for a part that has none.
+	PD []*corev1.Pod
 	// Ledger has the records of what we did in PD, nil when there are none.
 	Ledger *corev1.ConfigMap
 	// Advanced is true if the pods of the cluster are those of AdvancedStatefulSets.
@@ -54,6 +56,7 @@ func (o Objects) versions() []string {
 	all = appendVersions(all, o.ConfigMaps)
 	all = appendVersions(all, o.Sets)
 	all = appendVersions(all, o.Pods)
+	all = appendVersions(all, o.PD)
 	return appendVersions(all, o.Claims)
 }
 
@@ -115,6 +118,10 @@ var parts = []part{
 		}
 		return err
 	}},
+	{"pods of PD", func(ctx context.Context, kube kubernetes.Interface, c topology.Cluster, into *Objects) (err error) {
+		into.PD, err = OtherPD(ctx, kube, c)
+		return err
+	}},
 	{"persistentvolumeclaims", func(ctx context.Context, kube kubernetes.Interface, c topology.Cluster, into *Objects) error {
 		list, err := kube.CoreV1().PersistentVolumeClaims(c.Namespace).List(ctx, ownedBy(c))
 		if err == nil {
@@ -134,6 +141,21 @@ var parts = []part{
 		into.Discovery = err == nil
 		return ignoreNotFound(err)
 	}},
+}
+
+// OtherPD reads the pods of PD of the part that has it, for a part that has none. Else it reads nothing.
+func OtherPD(ctx context.Context, kube kubernetes.Interface, c topology.Cluster) ([]*corev1.Pod, error) {
+	if !c.UsesOtherPD() {
+		return nil, nil
+	}
+	of := c.PDPart()
+	list, err := kube.CoreV1().Pods(of.Namespace).List(ctx, metav1.ListOptions{
+		LabelSelector: labels.SelectorFromSet(of.Labels(topology.PD)).String(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cluster %s, which this part joins: %w", c.Joined, err)
+	}
+	return pointers(list.Items), nil
 }
 
 func ownedBy(c topology.Cluster) metav1.ListOptions {

@@ -25,14 +25,14 @@ func (o *Observer) unanswered(ctx context.Context, client pd.Client, c topology.
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	read := voters.Reader{PD: client, Kube: o.kube, Cluster: c, Now: o.now, Pod: func(_ context.Context, ordinal int) (*corev1.Pod, error) {
-		return seen.pods[topology.PD][ordinal], nil
+	read := voters.Reader{PD: client, Kube: o.kube, Cluster: c.PDPart(), Now: o.now, Pod: func(_ context.Context, ordinal int) (*corev1.Pod, error) {
+		return seen.pd[ordinal], nil
 	}}
 	say, failed := read.Read(ctx)
 	var leader *pd.LeaderError
 	name, named := "", errors.As(err, &leader)
 	if named {
-		name = voters.Named(c, leader.Name)
+		name = voters.Named(c.PDPart(), leader.Name)
 	}
 	out := state.Unanswered(say)
 	switch {

@@ -196,6 +196,11 @@ func (v view) Objects(ctx context.Context, c topology.Cluster) (observe.Objects,
 	if err := errors.Join(errs[:]...); err != nil {
 		return got, err
 	}
+	// Pods of another cluster may be in a namespace or a shard of which there is no copy.
+	var err error
+	if got.PD, err = observe.OtherPD(ctx, v.mirror.kube, c); err != nil {
+		return got, fmt.Errorf("read pods of PD: %w", err)
+	}
 	served := func() (bool, error) { return sets.Served(v.mirror.kube) }
 	return got, got.FindAdvanced(c, served, func() ([]*appsv1.StatefulSet, error) { return v.mirror.advancedOf(ctx, c) })
 }

@@ -67,6 +67,7 @@ type Engine struct {
 	Want     func(state.Observation) (desired.State, error)
 	Actor    Actor // nil: follow, that is only observe and report
 	Lease    Lease // nil: there is no other driver
+	Parts    Parts // nil: the database has no other part
 	Recorder Recorder
 	Progress *Progress
 	Upkeep   *Upkeep // nil: another process does upkeep
@@ -112,7 +113,8 @@ func (e Engine) Once(ctx context.Context) (plan.Plan, error) {
 	if e.Actor == nil {
 		return p, nil
 	}
-	err = e.takeSteps(ctx, p.Steps)
+	steps, err := e.lockParts(ctx, p, t.observed.Snapshot)
+	err = errors.Join(err, e.takeSteps(ctx, steps))
 	// Upkeep is also done after a failure. A step that fails for one component must not keep labels from another
 	// component, or a claim from a pod that waits for it.
 	e.doUpkeep(ctx, p.Upkeep)
@@ -214,6 +216,11 @@ func (e Engine) do(ctx context.Context, s step.Step) error {
 	defer release()
 	if guarded.Err() != nil {
 		return context.Cause(guarded)
+	}
+	if e.Parts != nil && plan.TakesAway(s) {
+		var over context.CancelFunc
+		guarded, over = e.Parts.Guard(guarded)
+		defer over()
 	}
 	bounded, cancel := context.WithTimeout(guarded, stepTimeout)
 	defer cancel()

@@ -22,7 +22,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tidb"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/observe"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/partlock"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
 )
 
@@ -80,6 +82,7 @@ func (c Connections) Drive(e *reconcile.Engine, o *observe.Observer, cluster top
 		OnDDL(act.DDL{CanPause: o.CanPauseDDL, Pause: o.PauseDDL, Resume: o.ResumeDDL, Notice: notice(event.DDLNotPaused)}).
 		OnLogBackup(act.LogBackups{Flush: o.FlushLog, Notice: notice(event.LogBackupNotFlushed)})
 	e.Recorder = act.NewRecorder(status)
+	e.Parts = partlock.New(o.PD, cluster, lease.Self().Describe(), c.Now)
 }
 
 // root returns what makes a client that logs in to a TiDB server of a cluster as root.

@@ -1,0 +1,62 @@
+package check
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
+)
+
+// joined returns what keeps a part from the PD of the TidbCluster that it joins. A TidbCluster that may not be read is
+// only a warning.
+func (p proposal) joined(ctx context.Context, s *target.Session) (errs field.ErrorList, help remedy.Remedy, notes []Warning, err error) {
+	c := p.wanted
+	if !c.IsPart() {
+		return nil, nil, nil, nil
+	}
+	at := field.NewPath("spec", "cluster")
+	tc, err := s.Intent.Load(ctx, c.Joined.Namespace, c.Joined.Name)
+	switch {
+	case intent.Gone(err):
+		return field.ErrorList{&field.Error{
+			Type: field.ErrorTypeNotFound, Field: at.String(), BadValue: c.Joined.String(), Detail: "the members of this part would wait for its PD; make that TidbCluster first",
+		}}, nil, nil, nil
+	case denial.Missing(err):
+		return nil, nil, []Warning{warn("%s: TidbCluster %s cannot be read, so nothing of this part was compared with it", at, c.Joined)}, nil
+	case err != nil:
+		return nil, nil, nil, err
+	}
+	errs, help = joins(c, topology.New(tc), at)
+	return errs, help, nil, nil
+}
+
+// joins compares a part with the TidbCluster that it joins.
+func joins(c, other topology.Cluster, at *field.Path) (errs field.ErrorList, help remedy.Remedy) {
+	refuse := func(at *field.Path, value any, format string, args ...any) {
+		errs = append(errs, field.Invalid(at, value, fmt.Sprintf(format, args...)))
+	}
+	pd, has := other.Group(topology.PD)
+	switch {
+	case !has && other.IsPart():
+		refuse(at, c.Joined.String(), "it has no PD either, and uses the PD of %s: name that one", other.Joined)
+	case !has:
+		refuse(at, c.Joined.String(), "it has no PD")
+	}
+	if other.TLS.Members != c.TLS.Members {
+		refuse(field.NewPath("spec", "tlsCluster", "enabled"), c.TLS.Members,
+			"it is %t in %s: members with TLS and members without do not connect to each other", other.TLS.Members, c.Joined)
+	}
+	for _, g := range c.Groups {
+		if newer, err := topology.IsDowngrade(g.Version, pd.Version); has && err == nil && newer && g.Kind.Data() != topology.Raft {
+			refuse(field.NewPath("spec", string(g.Kind), "version"), g.Version, "PD of %s has %s, and PD is upgraded first", c.Joined, pd.Version)
+			help = remedy.Remedy{remedy.Run("upgrade the part with PD first", other.Plugin("upgrade", g.Version))}
+		}
+	}
+	return errs, help
+}

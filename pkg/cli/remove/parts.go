@@ -1,0 +1,99 @@
+package remove
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
+)
+
+// leaves refuses to delete a part of a database that stays. Without the part that has PD, the members of other parts
+// would stop. Members of a part that is deleted would stay registered in PD, and regions would lose copies. Parts that
+// are deleted by the same command take nothing from each other.
+func (d *deletion) leaves(ctx context.Context, together []cache.ObjectName) error {
+	goes := func(namespace, name string) bool {
+		for _, n := range together {
+			if n.Name == name && n.Namespace == namespace {
+				return true
+			}
+		}
+		return false
+	}
+	joining, err := d.joining(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range joining {
+		if !goes(c.Namespace, c.Name) {
+			return exit.With(exit.Refused, remedy.For(
+				fmt.Errorf("%s is not deleted: the members of %s use its PD", target.Title(d.cluster), target.Title(c)),
+				remedy.Run("delete that part first, or both at once", c.Plugin("delete"))))
+		}
+	}
+	if j := d.cluster.Joined; d.cluster.IsPart() && !goes(j.Namespace, j.Name) {
+		return d.emptied(ctx)
+	}
+	return nil
+}
+
+// joining returns the TidbClusters that use the PD of the cluster. Without the right to list those of all namespaces, it
+// returns those of the cluster's own namespace.
+func (d *deletion) joining(ctx context.Context) ([]topology.Cluster, error) {
+	all, err := d.session.Intent.List(ctx, "", "")
+	if apierrors.IsForbidden(err) {
+		all, err = d.session.Intent.List(ctx, d.cluster.Namespace, "")
+	}
+	if err != nil && len(all) == 0 {
+		return nil, fmt.Errorf("see which TidbClusters use the PD of %s: %w", target.Title(d.cluster), err)
+	}
+	var joining []topology.Cluster
+	for i := range all {
+		c := topology.New(&all[i])
+		if c.IsPart() && c.Joined.Name == d.cluster.Name && c.Joined.Namespace == d.cluster.Namespace {
+			joining = append(joining, c)
+		}
+	}
+	return joining, nil
+}
+
+// emptied refuses to delete a part whose members PD counts on. Where PD does not answer, that is unknown.
+func (d *deletion) emptied(ctx context.Context) error {
+	if _, err := d.session.Intent.Load(ctx, d.cluster.Joined.Namespace, d.cluster.Joined.Name); intent.Gone(err) {
+		return nil // the database is gone
+	}
+	seen, err := d.session.Observer.Against(ctx, d.cluster)
+	if err != nil {
+		return err
+	}
+	if pd := seen.Snapshot.PD; !pd.Known() {
+		return exit.With(exit.Refused, remedy.For(
+			fmt.Errorf("%s is not deleted: it is not known whether PD of %s counts on its members: %s", target.Title(d.cluster), d.cluster.Joined, pd.Problem),
+			remedy.Run("see what PD lacks", remedy.Plugin(d.cluster.Joined.Namespace, "doctor", d.cluster.Joined.Name))))
+	}
+	var counted, empty []string
+	for _, g := range d.cluster.Groups {
+		n := 0
+		for _, m := range seen.Snapshot.Groups[g.Kind].Members {
+			if g.Kind.Data() != topology.None && m.CountedOn() {
+				counted, n = append(counted, m.Name), n+1
+			}
+		}
+		if n > 0 {
+			empty = append(empty, string(g.Kind)+"=0")
+		}
+	}
+	if len(counted) == 0 {
+		return nil
+	}
+	return exit.With(exit.Refused, remedy.For(
+		fmt.Errorf("%s is not deleted: PD of %s counts on %s", target.Title(d.cluster), d.cluster.Joined, strings.Join(counted, ", ")),
+		remedy.Run("have their data move to the other parts first", d.cluster.Plugin("scale", empty...))))
+}
