@@ -10,7 +10,7 @@ import (
 )
 
 // errNoAttributes: an API server that does not know a field drops it without an error.
-var errNoAttributes = errors.New("this Kubernetes does not store volumeAttributesClassName: it does since 1.34, and before only where VolumeAttributesClasses are switched on")
+var errNoAttributes = errors.New("this Kubernetes does not store volumeAttributesClassName: it does since 1.34, and before only where a cluster admin has enabled VolumeAttributesClasses")
 
 // modifyClaim asks for another VolumeAttributesClass of a volume. Kubernetes reports whether the storage can do it.
 func (a *Actor) modifyClaim(ctx context.Context, s step.ModifyClaim) error {
