@@ -55,6 +55,18 @@ func TemplatesDiffer(live, wanted *appsv1.StatefulSet, shrink bool) bool {
 	return false
 }
 
+// OtherAttributes returns the first claim template of a StatefulSet whose VolumeAttributesClass is not the wanted one, ""
+// if there is none.
+func OtherAttributes(set, wanted *appsv1.StatefulSet) string {
+	for i := range set.Spec.VolumeClaimTemplates {
+		have := &set.Spec.VolumeClaimTemplates[i]
+		if want := claimTemplate(wanted, have.Name); want != nil && otherAttributes(have, want) {
+			return have.Name
+		}
+	}
+	return ""
+}
+
 // Remade returns a live StatefulSet, to be created again with the volumes of wanted, and with the pod template that mounts
 // these. Pods that are there stay as they are, because the partition is closed.
 func Remade(live, wanted *appsv1.StatefulSet, shrink bool) (*appsv1.StatefulSet, error) {

@@ -106,12 +106,15 @@ func (a *Actor) recreateSet(ctx context.Context, s step.RecreateSet) error {
 			return fmt.Errorf("make %s again: %w", object, err)
 		}
 	}
-	_, err = a.sets().Create(ctx, next, metav1.CreateOptions{FieldManager: fieldManager})
+	made, err := a.sets().Create(ctx, next, metav1.CreateOptions{FieldManager: fieldManager})
 	switch {
 	case apierrors.IsAlreadyExists(err):
 		return stale(object, "exists now")
 	case err != nil:
 		return failed("create", object, err)
+	}
+	if template := render.OtherAttributes(made, wanted); template != "" {
+		return notStored("create "+object+" with claim template "+template, s.Component)
 	}
 	return nil
 }
