@@ -133,10 +133,15 @@ func TestRecreateSet(t *testing.T) {
 func TestRecreateSetWithOtherVolumes(t *testing.T) {
 	live, wanted := sizedSet("10Gi", "10Gi")
 	live.Status.CurrentRevision = "old"
-	added := *sized(0, "1Gi", "1Gi")
-	added.Name = "tikv-wal"
-	wanted.Spec.VolumeClaimTemplates = append(wanted.Spec.VolumeClaimTemplates, added)
-	wanted.Spec.Template.Spec.Containers = []corev1.Container{{Name: "tikv", VolumeMounts: []corev1.VolumeMount{{Name: "tikv-wal", MountPath: "/wal"}}}}
+	for _, name := range []string{"tikv-wal", "tikv-log"} {
+		volume := *sized(0, "1Gi", "1Gi")
+		volume.Name = name
+		live.Spec.VolumeClaimTemplates = append(live.Spec.VolumeClaimTemplates, volume)
+	}
+	wanted.Spec.VolumeClaimTemplates = live.DeepCopy().Spec.VolumeClaimTemplates[:2]
+	for set, path := range map[*appsv1.StatefulSet]string{live: "/old", wanted: "/wal"} {
+		set.Spec.Template.Spec.Containers = []corev1.Container{{Name: "tikv", VolumeMounts: []corev1.VolumeMount{{Name: "tikv-wal", MountPath: path}}}}
+	}
 	s := recreated(wanted)
 	w := newFixture(t, live, sized(0, "10Gi", "10Gi"), pod(topology.TiKV, 0), pod(topology.TiKV, 1))
 	w.do(t, s)
