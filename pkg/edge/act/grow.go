@@ -116,7 +116,7 @@ func (a *Actor) recreateSet(ctx context.Context, s step.RecreateSet) error {
 	if template := render.OtherAttributes(made, wanted); template != "" {
 		return notStored("create "+object+" with claim template "+template, s.Component)
 	}
-	return nil
+	return a.forgetAdvanced(ctx, made)
 }
 
 // orphan deletes the StatefulSet without its pods and returns the object from before. It returns nil if nothing is
@@ -142,7 +142,10 @@ func (a *Actor) orphan(ctx context.Context, s step.RecreateSet, wanted *appsv1.S
 		if err := sameSpec(object, live, s.Basis); err != nil {
 			return false, err
 		}
-		return true, a.replaceable(ctx, s, live, wanted)
+		if err := a.replaceable(ctx, s, live, wanted); err != nil {
+			return false, err
+		}
+		return true, a.recordAdvanced(ctx, live)
 	})
 	switch {
 	case err != nil || done:
