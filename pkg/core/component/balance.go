@@ -53,8 +53,8 @@ func shareObserved(sc plan.Scope, m state.Member) string {
 	return text
 }
 
-// lacking returns how many regions a store lacks to its share, 0 where that is not known, and of a store that is to have
-// none.
+// lacking returns how many regions a store lacks to its share. It is 0 where that is not known, and where a store is to
+// have no regions.
 func lacking(sc plan.Scope, m state.Member) int {
 	if m.Database.Regions < 0 || m.Database.NoRegions {
 		return 0

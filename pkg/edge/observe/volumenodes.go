@@ -107,7 +107,7 @@ func (o *Observer) anyNode(ctx context.Context, by metav1.ListOptions) (*corev1.
 	return &list.Items[0], nil
 }
 
-// selectors select the nodes of a place by its label, by their host names and by their names.
+// selectors select the nodes of a place by the label, by the host name and by the name.
 func (p place) selectors() (all []metav1.ListOptions) {
 	var byLabels []string
 	if p.label != "" {
