@@ -53,8 +53,7 @@ func newVolumes(r Request, groups map[topology.Kind]state.Group, at time.Time) (
 	added := map[string]topology.MemberReplacement{}
 	for _, g := range topology.New(r.Want).Groups {
 		for _, m := range groups[g.Kind].Members {
-			unfit := slices.ContainsFunc(m.Claims, unfit(g)) || !(desired.Group{Group: g}).HasVolumes(m)
-			if !slices.Contains(withNewVolumes(r), g.Kind) || !g.InSpec(m.Ordinal) || !unfit {
+			if !slices.Contains(withNewVolumes(r), g.Kind) || !g.InSpec(m.Ordinal) || !(desired.Group{Group: g}).Unfit(groups[g.Kind], m) {
 				continue
 			}
 			added[m.Name] = topology.MemberReplacement{
@@ -71,14 +70,6 @@ func newVolumes(r Request, groups map[topology.Kind]state.Group, at time.Time) (
 		}
 	}
 	return added, nil
-}
-
-// unfit reports whether a claim cannot become as a component is to have it.
-func unfit(g topology.Group) func(state.Claim) bool {
-	return func(c state.Claim) bool {
-		v, ok := g.Volume(c.Template)
-		return ok && v.Excludes(c.Class, c.Requested)
-	}
 }
 
 // withNewVolumes returns the components with data of which a request changes the storage class of a volume, or makes

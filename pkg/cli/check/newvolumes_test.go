@@ -27,6 +27,14 @@ func TestNewVolumes(t *testing.T) {
 			tc.Spec.TiKV.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(text)}
 		}
 	}
+	volumes := func(all ...string) func(*v1alpha1.TidbCluster) {
+		return func(tc *v1alpha1.TidbCluster) {
+			tc.Spec.TiKV.StorageVolumes = nil
+			for v := range slices.Chunk(all, 2) {
+				tc.Spec.TiKV.StorageVolumes = append(tc.Spec.TiKV.StorageVolumes, v1alpha1.StorageVolume{Name: v[0], StorageSize: "1Gi", MountPath: v[1]})
+			}
+		}
+	}
 	for name, c := range map[string]struct {
 		change func(*v1alpha1.TidbCluster)
 		want   []string
@@ -36,9 +44,9 @@ func TestNewVolumes(t *testing.T) {
 		"the name of the default class": {class("standard"), nil},
 		"smaller":                       {size("512Mi"), []string{"t-tikv-0", "t-tikv-1", "t-tikv-2"}},
 		"larger":                        {size("2Gi"), nil},
-		"one more volume": {func(tc *v1alpha1.TidbCluster) {
-			tc.Spec.TiKV.StorageVolumes = []v1alpha1.StorageVolume{{Name: "wal", StorageSize: "1Gi", MountPath: "/wal"}}
-		}, []string{"t-tikv-0", "t-tikv-1", "t-tikv-2"}},
+		"a volume less":                 {volumes(), []string{"t-tikv-0", "t-tikv-1", "t-tikv-2"}},
+		"mounted elsewhere":             {volumes("wal", "/log"), []string{"t-tikv-0", "t-tikv-1", "t-tikv-2"}},
+		"one more volume, as refused":   {volumes("wal", "/wal", "more", "/more"), nil},
 		"another class, paused": {func(tc *v1alpha1.TidbCluster) {
 			class("fast")(tc)
 			tc.Spec.Paused = true
@@ -50,12 +58,13 @@ func TestNewVolumes(t *testing.T) {
 				Spec:       v1alpha1.TidbClusterSpec{Version: "v8.1.0", TiKV: &v1alpha1.TiKVSpec{Replicas: 3}},
 			}
 			size("1Gi")(now)
+			volumes("wal", "/wal")(now)
 			topology.AskMemberReplacements(now, map[string]topology.MemberReplacement{"t-tikv-1": {Claims: []string{"old"}, Spare: true}})
 			want := now.DeepCopy()
 			c.change(want)
 			groups := plantest.New(3, 4, 1).Seen.Groups
 			for _, m := range groups[topology.TiKV].Members {
-				m.Pod.Mounts = map[string]string{"tikv": "/var/lib/tikv"}
+				m.Pod.Mounts = map[string]string{"tikv": "/var/lib/tikv", "tikv-wal": "/wal"}
 				m.Claims[0] = state.Claim{Name: m.Claims[0].Name, UID: "claim of " + m.Name, Template: "tikv", Class: "standard", Requested: 1 << 30}
 			}
 			got, err := newVolumes(Request{Change: intent.Change{Now: now, Want: want}}, groups, time.Time{})

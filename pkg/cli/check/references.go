@@ -7,8 +7,11 @@ import (
 	"strings"
 
 	"golang.org/x/sync/errgroup"
+	storagev1 "k8s.io/api/storage/v1"
+	storagev1beta1 "k8s.io/api/storage/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/kubernetes"
 
@@ -74,12 +77,29 @@ func read(ctx context.Context, kube kubernetes.Interface, namespace string, r to
 		if apierrors.IsNotFound(err) { // Kubernetes has this version of the API since 1.34
 			_, err = kube.StorageV1beta1().VolumeAttributesClasses().Get(ctx, r.Name, metav1.GetOptions{})
 		}
+		if denial.Missing(err) && !mayHaveAttributes(kube) { // of what it does not have, the API server may say that nobody may read it
+			err = apierrors.NewNotFound(storagev1.Resource("volumeattributesclasses"), r.Name)
+		}
 	case topology.ConfigMap:
 		_, err = kube.CoreV1().ConfigMaps(namespace).Get(ctx, r.Name, metav1.GetOptions{})
 	case topology.Secret:
 		_, err = kube.CoreV1().Secrets(namespace).Get(ctx, r.Name, metav1.GetOptions{})
 	}
 	return err
+}
+
+// mayHaveAttributes reports whether the API server has VolumeAttributesClasses, which everybody may ask. It is true where
+// that is not known.
+func mayHaveAttributes(kube kubernetes.Interface) bool {
+	for _, version := range []schema.GroupVersion{storagev1.SchemeGroupVersion, storagev1beta1.SchemeGroupVersion} {
+		list, err := kube.Discovery().ServerResourcesForGroupVersion(version.String())
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil, slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == "volumeattributesclasses" }):
+			return true
+		}
+	}
+	return false
 }
 
 // storage reads which classes there are. Most users may not read volumes, so no

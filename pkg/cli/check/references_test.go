@@ -170,3 +170,30 @@ func TestMissingAttributesClass(t *testing.T) {
 		}
 	}
 }
+
+// TestAttributesClassUnread: a user who may not read VolumeAttributesClasses is refused where the API server has none.
+func TestAttributesClassUnread(t *testing.T) {
+	want := basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.TiKV.VolumeAttributesClassName = new("gold") })
+	for name, c := range map[string]struct {
+		version, resource string
+		refused           bool
+	}{
+		"it has them":            {"storage.k8s.io/v1", "volumeattributesclasses", false},
+		"it has them, as a beta": {"storage.k8s.io/v1beta1", "volumeattributesclasses", false},
+		"it has none":            {"storage.k8s.io/v1", "storageclasses", true},
+	} {
+		kube := fake.NewClientset(class("fast"))
+		kube.Resources = []*metav1.APIResourceList{{GroupVersion: c.version, APIResources: []metav1.APIResource{{Name: c.resource}}}}
+		kube.PrependReactor("get", "volumeattributesclasses", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "volumeattributesclasses"}, "gold", errors.New("no rule"))
+		})
+		found, err := look(t.Context(), kube, topology.New(want))
+		if err != nil {
+			t.Fatal(err)
+		}
+		problems, _ := found.judge(propose(Request{Change: intent.Change{Want: want}}), state.Snapshot{})
+		if refused := len(problems) > 0; refused != c.refused {
+			t.Errorf("%s: problems %v", name, problems)
+		}
+	}
+}

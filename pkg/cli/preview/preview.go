@@ -159,9 +159,7 @@ func volumes(g desired.Group, got state.Group) (all []string) {
 		have, ok := got.Set.Volumes[v.Name]
 		class := v.Class != "" && v.Class != have.Class
 		switch {
-		case !ok && g.OtherVolumes:
-			all = append(all, fmt.Sprintf("a volume %s of %s for each member", v.Name, v.Size))
-		case !ok:
+		case !ok: // no volume can be added
 		case g.OtherVolumes && moves(v, got):
 			all = append(all, fmt.Sprintf("new volumes %s, mounted at %s", v.Name, v.Path))
 		case class && have.Size != v.Size:

@@ -81,7 +81,7 @@ func fill(ctx context.Context, f *factory.Factory, s *target.Session, b *bundle.
 		return
 	}
 	b.Collect(ctx, bundle.Cluster{
-		Kube: s.Kube, PD: s.Observer.PD(), Cluster: topology.New(tc), Advanced: s.Observer.Advanced(), TidbCluster: tc, Certificates: seen.Snapshot.Certificates,
+		Kube: s.Kube, PD: s.Observer.PD(), Cluster: topology.New(tc), HasAdvanced: s.Observer.Advanced(), TidbCluster: tc, Certificates: seen.Snapshot.Certificates,
 	})
 	if err != nil {
 		return

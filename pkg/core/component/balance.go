@@ -53,9 +53,10 @@ func shareObserved(sc plan.Scope, m state.Member) string {
 	return text
 }
 
-// lacking returns how many regions a store lacks to its share, 0 where that is not known.
+// lacking returns how many regions a store lacks to its share. It is 0 where that is not known, and where a store is to
+// have no regions.
 func lacking(sc plan.Scope, m state.Member) int {
-	if m.Database.Regions < 0 {
+	if m.Database.Regions < 0 || m.Database.NoRegions {
 		return 0
 	}
 	least, _ := share(sc, m)
@@ -97,10 +98,12 @@ func weightOf(m state.Member) float64 {
 
 // storesBeside returns the stores that a store is compared with. They are in the same place by the widest location label.
 // Without such a store, all other stores count. PD moves regions within one place, whatever the rules about places are.
+// A store that is to have no regions is no measure.
 func storesBeside(sc plan.Scope, m state.Member) []state.Member {
 	var all []state.Member
 	for _, o := range sc.Got.InSet() {
-		if o.Ordinal != m.Ordinal && sc.Want.InSpec(o.Ordinal) && o.Up() && o.Database.State == state.StoreUp && o.Database.Regions >= 0 {
+		known := o.Up() && o.Database.State == state.StoreUp && o.Database.Regions >= 0
+		if o.Ordinal != m.Ordinal && sc.Want.InSpec(o.Ordinal) && known && !o.Database.NoRegions {
 			all = append(all, o)
 		}
 	}

@@ -52,6 +52,8 @@ func TestWaitBalanced(t *testing.T) {
 		"hardly any regions":         {balanced(5, 6, 6, 6, 0), ""},
 		"PD tolerates more":          {edit(balanced(400, 410, 420, 430, 300), func(c *plantest.Cluster) { c.Seen.PD.Scheduling.Tolerance = 50 }), ""},
 		"half of the weight":         {edit(balanced(400, 410, 420, 430, 170), store(func(m *state.Member) { m.Database.RegionWeight = 0.5 })), "170 regions, and 180 are its share beside t-tikv-0"},
+		"a weight of 0":              {edit(balanced(400, 410, 420, 430, 0), store(func(m *state.Member) { m.Database.NoRegions = true })), ""},
+		"a weight of 0 beside":       {edit(balanced(0, 410, 420, 430, 100), func(c *plantest.Cluster) { c.Member("t-tikv-0").Database.NoRegions = true }), "100 regions, and 369 are its share beside t-tikv-1"},
 		"half of the size":           {edit(balanced(400, 410, 420, 430, 179), size(50)), "179 regions, and 180 are its share beside t-tikv-0"},
 		"half of the size, share":    {edit(balanced(400, 410, 420, 430, 180), size(50)), ""},
 		"twice the size":             {edit(balanced(400, 410, 420, 430, 360), size(200)), ""},

@@ -20,9 +20,8 @@ func WithVolumesReplaced(c topology.Cluster, groups map[topology.Kind]state.Grou
 		g, got := Group{Group: c.Groups[i]}, groups[c.Groups[i].Kind]
 		all := maps.Clone(g.Replacements)
 		for _, m := range got.InSet() {
-			unfit := g.NeedsNewClaims(got, m) || slices.ContainsFunc(m.Claims, g.isLarger)
 			switch {
-			case !unfit || g.Kind.Data() == topology.None || !g.InSpec(m.Ordinal) || len(m.Claims) == 0 || g.Replaces(m):
+			case !g.Unfit(got, m) || g.Kind.Data() == topology.None || !g.InSpec(m.Ordinal) || len(m.Claims) == 0 || g.Replaces(m):
 			case g.ReplacesVolumes || g.VolumesBegun && begun(m):
 				if all == nil {
 					all = map[string]topology.MemberReplacement{}
@@ -39,6 +38,12 @@ func WithVolumesReplaced(c topology.Cluster, groups map[topology.Kind]state.Grou
 // or has left it.
 func begun(m state.Member) bool {
 	return m.Pod != nil && m.Pod.VolumesReplaced || m.Database.State == state.StoreOffline || m.RemovalIrreversible()
+}
+
+// Unfit reports whether a member has claims that are not as the spec says and cannot become so. A claim that is larger than
+// the spec asks for is one too. NeedsNewClaims allows such a claim where somebody has made the claim larger by hand.
+func (g Group) Unfit(got state.Group, m state.Member) bool {
+	return g.NeedsNewClaims(got, m) || slices.ContainsFunc(m.Claims, g.isLarger)
 }
 
 // isLarger reports whether a claim is larger than the spec asks for.

@@ -10,7 +10,11 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
-// otherVolumes gives stores a volume more, which no pod mounts yet. All of them are to be replaced for it.
+// oldMounts are where pods mount the volumes of a store before that.
+var oldMounts = map[string]string{"tikv": "/var/lib/tikv", "tikv-wal": "/old"}
+
+// otherVolumes has a volume of stores mounted at another path, where no pod mounts the volume yet. All stores are to be
+// replaced for that.
 func otherVolumes(c *plantest.Cluster) {
 	c.Volumes(tikv, 10*gi, 10*gi)
 	g := c.Want(tikv)
@@ -18,9 +22,10 @@ func otherVolumes(c *plantest.Cluster) {
 	g.OtherVolumes, g.Set.Drift = true, desired.Differs
 	for i := range c.Seen.Groups[tikv].Members {
 		m := &c.Seen.Groups[tikv].Members[i]
-		m.Pod.Mounts = map[string]string{"tikv": "/var/lib/tikv"}
+		m.Pod.Mounts = oldMounts
 		replaced(c, m.Name)
 	}
+	c.Set(tikv, func(s *state.Set) { s.Volumes["tikv-wal"] = state.ClaimTemplate{Size: gi} })
 }
 
 // remade is otherVolumes after the StatefulSet was made again. No pod has its revision yet.
@@ -28,13 +33,10 @@ func remade(c *plantest.Cluster) {
 	otherVolumes(c)
 	g := c.Want(tikv)
 	g.OtherVolumes, g.Set.Drift = false, desired.None
-	c.Set(tikv, func(s *state.Set) {
-		s.Volumes["tikv-wal"] = state.ClaimTemplate{Size: gi}
-		s.UpdateRevision, s.CurrentRevision = "v2", "v2"
-	})
+	c.Set(tikv, func(s *state.Set) { s.UpdateRevision, s.CurrentRevision = "v2", "v2" })
 }
 
-// TestOtherVolumes: only members that are replaced get volumes that are added, removed or mounted at another path. The
+// TestOtherVolumes: only members that are replaced get volumes that are removed or mounted at another path. The
 // pod template and the claim templates change together, and no rollout gives them to a member with its old data.
 func TestOtherVolumes(t *testing.T) {
 	plantest.Waits(t, "othervolumes", []plantest.Case{

@@ -73,12 +73,18 @@ func TestOtherVolumes(t *testing.T) {
 	}
 }
 
-// TestRemade: a StatefulSet is made again with other volumes and the pod template that mounts them. What others have added
-// stays, and so does the size of the claim template that there was.
+// TestRemade: a StatefulSet is made again without a volume, and with the pod template that mounts another one elsewhere.
+// What others have added stays, and so does the size of the claim template that there was.
 func TestRemade(t *testing.T) {
-	live := created(t, want(t, load(t, "basic", storage("20Gi")), nothing(), state.Snapshot{})).Sets[topology.TiKV]
+	volumes := func(all ...v1alpha1.StorageVolume) func(*v1alpha1.TidbCluster) {
+		return func(tc *v1alpha1.TidbCluster) { tc.Spec.TiKV.StorageVolumes = all }
+	}
+	log := v1alpha1.StorageVolume{Name: "log", StorageSize: "1Gi", MountPath: "/log"}
+	wal := v1alpha1.StorageVolume{Name: "wal", StorageSize: "1Gi", MountPath: "/old"}
+	live := created(t, want(t, load(t, "basic", storage("20Gi"), volumes(log, wal)), nothing(), state.Snapshot{})).Sets[topology.TiKV]
 	live.Spec.Template.Annotations["mine"], live.Labels["mine"] = "stays", "stays"
-	wanted := setOf(t, want(t, load(t, "basic", storage("10Gi"), withWAL("/wal")), nothing(), state.Snapshot{}), topology.TiKV)
+	wal.MountPath = "/wal"
+	wanted := setOf(t, want(t, load(t, "basic", storage("10Gi"), volumes(wal)), nothing(), state.Snapshot{}), topology.TiKV)
 	if !OtherVolumes(topology.TiKV, live, wanted) || OtherVolumes(topology.TiKV, wanted, wanted) {
 		t.Error("OtherVolumes is wrong")
 	}

@@ -2,6 +2,7 @@ package render
 
 import (
 	"path"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -55,17 +56,25 @@ func TemplatesDiffer(live, wanted *appsv1.StatefulSet, shrink bool) bool {
 	return false
 }
 
-// Remade returns a live StatefulSet, to be created again with the volumes of wanted, and with the pod template that mounts
-// these. Pods that are there stay as they are, because the partition is closed.
+// OtherAttributes returns the first claim template of a StatefulSet whose VolumeAttributesClass is not the wanted one, ""
+// if there is none.
+func OtherAttributes(set, wanted *appsv1.StatefulSet) string {
+	for i := range set.Spec.VolumeClaimTemplates {
+		have := &set.Spec.VolumeClaimTemplates[i]
+		if want := claimTemplate(wanted, have.Name); want != nil && otherAttributes(have, want) {
+			return have.Name
+		}
+	}
+	return ""
+}
+
+// Remade returns a live StatefulSet, to be created again without the volumes that wanted has not, and with the pod template
+// of wanted. Pods that are there stay as they are, because the partition is closed.
 func Remade(live, wanted *appsv1.StatefulSet, shrink bool) (*appsv1.StatefulSet, error) {
 	from := live.DeepCopy()
-	from.Spec.VolumeClaimTemplates = nil
-	for _, template := range wanted.Spec.VolumeClaimTemplates {
-		if have := claimTemplate(live, template.Name); have != nil {
-			template = *have
-		}
-		from.Spec.VolumeClaimTemplates = append(from.Spec.VolumeClaimTemplates, *template.DeepCopy())
-	}
+	from.Spec.VolumeClaimTemplates = slices.DeleteFunc(from.Spec.VolumeClaimTemplates, func(c corev1.PersistentVolumeClaim) bool {
+		return claimTemplate(wanted, c.Name) == nil
+	})
 	merged, err := mergeSet(from, wanted)
 	if err != nil {
 		return nil, err
@@ -73,18 +82,18 @@ func Remade(live, wanted *appsv1.StatefulSet, shrink bool) (*appsv1.StatefulSet,
 	return Recreated(merged, wanted, shrink), nil
 }
 
-// OtherVolumes reports whether a wanted StatefulSet has claim templates that a live one has not, or the other way round.
-// A volume with data that is mounted at another path counts as another volume. The component would look for the data
-// at the new path.
+// OtherVolumes reports whether a live StatefulSet has claim templates that the wanted one has not. A volume with data that
+// is mounted at another path counts as another volume. The component would look for the data at the new path. Templates
+// that only the wanted one has are refused in any case.
 func OtherVolumes(k topology.Kind, live, wanted *appsv1.StatefulSet) bool {
-	for _, c := range wanted.Spec.VolumeClaimTemplates {
+	for _, c := range live.Spec.VolumeClaimTemplates {
 		is, was := MountPath(wanted.Spec.Template.Spec, k, c.Name), MountPath(live.Spec.Template.Spec, k, c.Name)
 		moved := k.Data() != topology.None && (topology.Volume{Path: is}).MovedFrom(was)
-		if claimTemplate(live, c.Name) == nil || moved {
+		if claimTemplate(wanted, c.Name) == nil || moved {
 			return true
 		}
 	}
-	return len(live.Spec.VolumeClaimTemplates) != len(wanted.Spec.VolumeClaimTemplates)
+	return false
 }
 
 // MountPath returns where the container of a component mounts a volume, "" where it does not.

@@ -247,6 +247,8 @@ type Database struct {
 	Regions int
 	// RegionWeight says how many regions a store is to have compared with others; 1 by default, 0 where it is unknown.
 	RegionWeight float64
+	// NoRegions is true if somebody has set that weight to 0, so that the store is to have no regions.
+	NoRegions bool
 	// Capacity is the size of a store's disk, and Available what is free of it. Both are as the store last reported to
 	// PD. With a Capacity of 0 both are unknown.
 	Capacity, Available topology.Size

@@ -63,6 +63,8 @@ type traits struct {
 	byService bool
 	// service is the end of the name of the headless Service, where it is not the usual one.
 	service *string
+	// slotless: the API has no annotation for slots of the component.
+	slotless bool
 	// reloads: see Reloads.
 	reloads bool
 	// keeps: see Keeps.
@@ -85,7 +87,7 @@ var components = []traits{
 	{kind: TiFlash, title: "TiFlash", data: Store, volume: TiFlashVolume(0), idLabel: LabelStoreID, optional: true, records: tiflashRecords,
 		without: "all queries read from TiKV, which can be much slower",
 		status:  func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiFlash }},
-	{kind: Pump, title: "Pump", data: Binlog, volume: "data", optional: true, service: new(string),
+	{kind: Pump, title: "Pump", data: Binlog, volume: "data", optional: true, service: new(string), slotless: true,
 		without: "TiDB can write no binlog",
 		status:  func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.Pump }},
 	{kind: TiDB, title: "TiDB", endsFirst: true, records: tidbRecords,

@@ -16,9 +16,8 @@ const AdvancedGroup = "apps.pingcap.com"
 // AnnotationSlots is on an AdvancedStatefulSet, and has its slots as a list in JSON.
 const AnnotationSlots = "delete-slots"
 
-// deleteSlots are the components whose ordinals an annotation of the TidbCluster can leave out, by the API. TSO and
-// scheduling are microservices of PD, which are not driven.
-var deleteSlots = []string{"pd", "tso", "scheduling", "tikv", "tidb", "tiflash", "ticdc", "tiproxy"}
+// microservices are the microservices of PD. The API has annotations for their slots too, and they are not driven.
+var microservices = []string{"tso", "scheduling"}
 
 // SlotsAnnotation returns the name of the annotation of a TidbCluster that has the slots of a component.
 func SlotsAnnotation(k Kind) string { return slotsAnnotation(string(k)) }
@@ -36,7 +35,7 @@ func (c Cluster) SetResource() string {
 }
 
 // TakesSlots reports whether an annotation can leave out ordinals of a component.
-func TakesSlots(k Kind) bool { return slices.Contains(deleteSlots, string(k)) }
+func TakesSlots(k Kind) bool { return !k.traits().slotless }
 
 // SlotsAsked returns the slots that a TidbCluster asks for, the lowest first. It returns none for an annotation that
 // cannot be read, which is refused.
@@ -86,18 +85,21 @@ func SlotsText(slots []int) string {
 // are not known here.
 func validateSlots(annotations map[string]string, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	for _, component := range deleteSlots {
+	refuse := func(key, what string) {
+		errs = append(errs, field.Invalid(at.Key(key), annotations[key], what))
+	}
+	for _, k := range Kinds() { // the API module reports a list that cannot be read
+		if slots, _ := ParseSlots(annotations[SlotsAnnotation(k)]); TakesSlots(k) && len(slots) > 0 && slots[0] < 0 {
+			refuse(SlotsAnnotation(k), "must have no negative ordinals")
+		}
+	}
+	for _, component := range microservices {
 		key := slotsAnnotation(component)
-		slots, ok := ParseSlots(annotations[key])
-		_, driven := ParseKind(component)
-		switch {
-		case !ok && !driven:
-			// Of the others, the API module has reported it.
-			errs = append(errs, field.Invalid(at.Key(key), annotations[key], "must be a list of ordinals in JSON, such as [1]"))
-		case len(slots) > 0 && !driven:
+		switch slots, ok := ParseSlots(annotations[key]); {
+		case !ok:
+			refuse(key, "must be a list of ordinals in JSON, such as [1]")
+		case len(slots) > 0:
 			errs = append(errs, notYet(at.Key(key), "microservices of PD"))
-		case len(slots) > 0 && slots[0] < 0:
-			errs = append(errs, field.Invalid(at.Key(key), annotations[key], "must have no negative ordinals"))
 		}
 	}
 	return errs

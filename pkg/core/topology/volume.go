@@ -3,6 +3,7 @@ package topology
 import (
 	"fmt"
 	"path"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -49,15 +50,12 @@ func (v Volume) Excludes(class string, size Size) bool {
 	return v.Class != "" && v.Class != class || size > v.Size
 }
 
-// OtherVolumes reports whether members of a component have other volumes than before: one is added, removed or mounted
-// at another path.
+// OtherVolumes reports whether a volume of members is removed or mounted at another path. No volume can be added.
 func (g Group) OtherVolumes(before Group) bool {
-	for _, v := range g.Volumes {
-		if have, there := before.Volume(v.Name); !there || v.MovedFrom(have.Path) {
-			return true
-		}
-	}
-	return len(g.Volumes) != len(before.Volumes)
+	return slices.ContainsFunc(before.Volumes, func(have Volume) bool {
+		v, stays := g.Volume(have.Name)
+		return !stays || v.MovedFrom(have.Path)
+	})
 }
 
 // MovedFrom reports whether a pod that mounts the volume at a path would find its data at another one.

@@ -1,11 +1,14 @@
 package act
 
 import (
+	"context"
 	"errors"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -14,12 +17,13 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/ledger"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/sets"
 	"github.com/kubectl-tidb/kubectl-tidb/test/memoryapi"
 )
 
-// withAdvanced gives a fixture the AdvancedStatefulSet of TiKV, of three replicas with a slot.
-func withAdvanced(t *testing.T, w *fixture) (sets.Client, step.Basis) {
+// servingAdvanced gives a fixture an API server for AdvancedStatefulSets.
+func servingAdvanced(t *testing.T, w *fixture) (*memoryapi.Server, sets.Client) {
 	t.Helper()
 	api := memoryapi.New()
 	server := httptest.NewServer(api)
@@ -29,13 +33,20 @@ func withAdvanced(t *testing.T, w *fixture) (sets.Client, step.Basis) {
 		t.Fatal(err)
 	}
 	client := sets.Of(kube, "db", true)
+	w.OnSets(func() sets.Client { return client })
+	return api, client
+}
+
+// withAdvanced gives a fixture the AdvancedStatefulSet of TiKV, of three replicas with a slot.
+func withAdvanced(t *testing.T, w *fixture) (sets.Client, step.Basis) {
+	t.Helper()
+	_, client := servingAdvanced(t, w)
 	made := set(topology.TiKV, 3, 4)
 	made.UID, made.ResourceVersion, made.Annotations = "", "", map[string]string{topology.AnnotationSlots: "[1]"}
 	live, err := client.Create(t.Context(), made, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.OnSets(func() sets.Client { return client })
 	return client, step.Basis{UID: string(live.UID), Generation: live.Generation}
 }
 
@@ -89,5 +100,55 @@ func TestCreateWithSlots(t *testing.T) {
 	got, err := client.Get(t.Context(), "basic-pd", metav1.GetOptions{})
 	if err != nil || *got.Spec.Replicas != 2 || got.Annotations[topology.AnnotationSlots] != "[0]" {
 		t.Errorf("%v, %+v", err, got)
+	}
+}
+
+// orphans is a client of StatefulSets whose pods lose their controller at once.
+type orphans struct {
+	sets.Client
+	api *memoryapi.Server
+}
+
+func (c orphans) Delete(_ context.Context, name string, _ metav1.DeleteOptions) error {
+	c.api.Remove(sets.Resource.GroupResource(), "db", name)
+	return nil
+}
+
+// killed is such a client in a run that is killed before the next StatefulSet is made.
+type killed struct{ orphans }
+
+func (killed) Create(context.Context, *appsv1.StatefulSet, metav1.CreateOptions) (*appsv1.StatefulSet, error) {
+	return nil, errors.New("killed")
+}
+
+// TestRecreateAdvanced: while an AdvancedStatefulSet is made again, the ledger says which kind the cluster has. The pods
+// have no controller meanwhile, and a run that is killed leaves nothing else that shows the kind.
+func TestRecreateAdvanced(t *testing.T) {
+	w := newFixture(t)
+	api, client := servingAdvanced(t, w)
+	live, wanted := sizedSet("10Gi", "10Gi")
+	live.APIVersion, wanted.Spec.VolumeClaimTemplates[0].Spec.StorageClassName = "apps.pingcap.com/v1", new("fast")
+	live.Generation, live.Status.ObservedGeneration = 1, 1
+	api.Put(sets.Resource.GroupResource(), live.DeepCopy())
+	s := recreated(wanted)
+	s.Basis.Generation = 1
+	recorded := func() bool {
+		book, err := w.kube.CoreV1().ConfigMaps("db").Get(t.Context(), "basic-ledger", metav1.GetOptions{})
+		return err == nil && ledger.Advanced(book)
+	}
+
+	w.OnSets(func() sets.Client { return killed{orphans{client, api}} })
+	if err := w.Do(t.Context(), s); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Fatalf("got %v", err)
+	}
+	if _, err := client.Get(t.Context(), "basic-tikv", metav1.GetOptions{}); !apierrors.IsNotFound(err) || !recorded() {
+		t.Errorf("%v, recorded %t", err, recorded())
+	}
+
+	api.Put(sets.Resource.GroupResource(), live)
+	w.OnSets(func() sets.Client { return orphans{client, api} })
+	w.do(t, s)
+	if recorded() {
+		t.Error("the record stays")
 	}
 }

@@ -106,14 +106,17 @@ func (a *Actor) recreateSet(ctx context.Context, s step.RecreateSet) error {
 			return fmt.Errorf("make %s again: %w", object, err)
 		}
 	}
-	_, err = a.sets().Create(ctx, next, metav1.CreateOptions{FieldManager: fieldManager})
+	made, err := a.sets().Create(ctx, next, metav1.CreateOptions{FieldManager: fieldManager})
 	switch {
 	case apierrors.IsAlreadyExists(err):
 		return stale(object, "exists now")
 	case err != nil:
 		return failed("create", object, err)
 	}
-	return nil
+	if template := render.OtherAttributes(made, wanted); template != "" {
+		return notStored("create "+object+" with claim template "+template, s.Component)
+	}
+	return a.forgetAdvanced(ctx, made)
 }
 
 // orphan deletes the StatefulSet without its pods and returns the object from before. It returns nil if nothing is
@@ -139,7 +142,10 @@ func (a *Actor) orphan(ctx context.Context, s step.RecreateSet, wanted *appsv1.S
 		if err := sameSpec(object, live, s.Basis); err != nil {
 			return false, err
 		}
-		return true, a.replaceable(ctx, s, live, wanted)
+		if err := a.replaceable(ctx, s, live, wanted); err != nil {
+			return false, err
+		}
+		return true, a.recordAdvanced(ctx, live)
 	})
 	switch {
 	case err != nil || done:

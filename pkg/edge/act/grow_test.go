@@ -133,10 +133,15 @@ func TestRecreateSet(t *testing.T) {
 func TestRecreateSetWithOtherVolumes(t *testing.T) {
 	live, wanted := sizedSet("10Gi", "10Gi")
 	live.Status.CurrentRevision = "old"
-	added := *sized(0, "1Gi", "1Gi")
-	added.Name = "tikv-wal"
-	wanted.Spec.VolumeClaimTemplates = append(wanted.Spec.VolumeClaimTemplates, added)
-	wanted.Spec.Template.Spec.Containers = []corev1.Container{{Name: "tikv", VolumeMounts: []corev1.VolumeMount{{Name: "tikv-wal", MountPath: "/wal"}}}}
+	for _, name := range []string{"tikv-wal", "tikv-log"} {
+		volume := *sized(0, "1Gi", "1Gi")
+		volume.Name = name
+		live.Spec.VolumeClaimTemplates = append(live.Spec.VolumeClaimTemplates, volume)
+	}
+	wanted.Spec.VolumeClaimTemplates = live.DeepCopy().Spec.VolumeClaimTemplates[:2]
+	for set, path := range map[*appsv1.StatefulSet]string{live: "/old", wanted: "/wal"} {
+		set.Spec.Template.Spec.Containers = []corev1.Container{{Name: "tikv", VolumeMounts: []corev1.VolumeMount{{Name: "tikv-wal", MountPath: path}}}}
+	}
 	s := recreated(wanted)
 	w := newFixture(t, live, sized(0, "10Gi", "10Gi"), pod(topology.TiKV, 0), pod(topology.TiKV, 1))
 	w.do(t, s)
@@ -151,6 +156,25 @@ func TestRecreateSetWithOtherVolumes(t *testing.T) {
 	s.Basis.UID = string(got.UID)
 	w.do(t, s)
 	w.unchanged(t)
+}
+
+// TestRecreateSetDropped: an API server that does not know a field of claim templates drops it without an error. The run
+// ends. Otherwise it would make the StatefulSet again without an end.
+func TestRecreateSetDropped(t *testing.T) {
+	live, wanted := sizedSet("10Gi", "20Gi")
+	wanted.Spec.VolumeClaimTemplates[0].Spec.VolumeAttributesClassName = new("gold")
+	w := newFixture(t, live, sized(0, "20Gi", "10Gi"), pod(topology.TiKV, 0), pod(topology.TiKV, 1))
+	w.kube.PrependReactor("create", "statefulsets", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		a.(clienttesting.CreateAction).GetObject().(*appsv1.StatefulSet).Spec.VolumeClaimTemplates[0].Spec.VolumeAttributesClassName = nil
+		return false, nil, nil
+	})
+	err := w.Do(t.Context(), recreated(wanted))
+	if err == nil || !isFinal(err) || !strings.HasPrefix(err.Error(), "create statefulset basic-tikv with claim template tikv: this Kubernetes does not store volumeAttributesClassName") {
+		t.Errorf("got %v", err)
+	}
+	if replicas(liveSet(t, w, topology.TiKV)) != 2 {
+		t.Error("the StatefulSet was not made again")
+	}
 }
 
 // A claim that is being deleted is not resized: the claim that replaces it has the wanted size.

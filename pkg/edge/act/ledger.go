@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -146,6 +147,27 @@ func (a *Actor) recordTemplate(ctx context.Context, s step.Apply) error {
 		return err
 	}
 	return a.writeRecord(ctx, book, key, value)
+}
+
+// recordAdvanced records that the cluster has AdvancedStatefulSets, before one of these is deleted to be made again. If the
+// run is killed in between, the next one makes the same kind.
+func (a *Actor) recordAdvanced(ctx context.Context, set *appsv1.StatefulSet) error {
+	if !state.IsAdvanced(set.APIVersion) {
+		return nil
+	}
+	book, err := a.book(ctx)
+	if err != nil || ledger.Advanced(book) {
+		return err
+	}
+	return a.writeRecord(ctx, book, ledger.SetsKey, ledger.RecordOfSets)
+}
+
+// forgetAdvanced deletes that record, because the StatefulSet itself shows the kind again.
+func (a *Actor) forgetAdvanced(ctx context.Context, set *appsv1.StatefulSet) error {
+	if !state.IsAdvanced(set.APIVersion) {
+		return nil
+	}
+	return a.patchLedger(ctx, map[string]any{"data": map[string]any{ledger.SetsKey: nil}})
 }
 
 func (a *Actor) writeRecord(ctx context.Context, book *corev1.ConfigMap, key, value string) error {

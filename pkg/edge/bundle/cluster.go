@@ -32,8 +32,8 @@ type Cluster struct {
 	// PD is nil where it could not be asked.
 	PD pd.Client
 	topology.Cluster
-	// Advanced is true if its StatefulSets are AdvancedStatefulSets.
-	Advanced    bool
+	// HasAdvanced is true if the StatefulSets that it was observed with are AdvancedStatefulSets.
+	HasAdvanced bool
 	TidbCluster *v1alpha1.TidbCluster
 	// Certificates are the Secrets with certificates that were read.
 	Certificates map[string]certificate.Secret
@@ -47,7 +47,7 @@ func (b *Bundle) Collect(ctx context.Context, c Cluster) {
 	own := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(c.Selector()).String()}
 	native, err := c.Kube.AppsV1().StatefulSets(c.Namespace).List(ctx, own)
 	b.Object("statefulsets.yaml", native, err)
-	if c.Advanced {
+	if c.HasAdvanced {
 		advanced, err := sets.Of(c.Kube, c.Namespace, true).List(ctx, own)
 		b.Object("advancedstatefulsets.yaml", advanced, err)
 	}

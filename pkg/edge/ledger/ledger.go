@@ -1,5 +1,6 @@
-// Package ledger encodes records of what we did in PD and have to take back or to complete. There are also records
-// of captures of TiCDC that we drain, of placement rules that we enabled, and of the pod templates that we wrote.
+// Package ledger encodes records of what we did in PD and have to take back or to complete.
+// There are also records of captures of TiCDC that we drain and of placement rules that we enabled. Others are of pod
+// templates that we wrote, and of AdvancedStatefulSets that are made again.
 // Each cluster has one ConfigMap, with one key per evict-leader scheduler that we made, per store that we took
 // offline, per capture and per component.
 //
@@ -128,6 +129,12 @@ func Read(cm *corev1.ConfigMap) Book {
 				continue
 			}
 			b.Drains = append(b.Drains, d)
+			continue
+		}
+		if key == SetsKey {
+			if err := checkSets(cm.Data[key]); err != nil {
+				b.Gaps = append(b.Gaps, unreadable(cm, key, err))
+			}
 			continue
 		}
 		if key == RulesKey {

@@ -11,20 +11,22 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/ledger"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/sets"
 )
 
 // FindAdvanced adds the AdvancedStatefulSets of a cluster, which read returns, where there may be some. A pod of one shows
 // that. Without any pod of a StatefulSet, a cluster that has claims or asks for slots may have some. A StatefulSet of
 // Kubernetes made beside them would be a second controller of the same pods. Then served says whether the API server has
-// such a kind, and a cluster without claims is new. Other clusters cost no request.
+// such a kind, and a cluster without claims is new. Where a run was killed while it made one again, the ledger says that
+// the cluster has some. Other clusters cost no request.
 func (l *Objects) FindAdvanced(c topology.Cluster, served func() (bool, error), read func() ([]*appsv1.StatefulSet, error)) error {
 	of := func(advanced bool) bool {
 		return slices.ContainsFunc(l.Pods, func(p *corev1.Pod) bool { return controlledBySet(p, advanced) })
 	}
-	hasPods := of(true)
+	hasPods, recorded := of(true), ledger.Advanced(l.Ledger) && len(l.Sets) == 0
 	if !hasPods {
-		if of(false) || len(l.Claims) == 0 && !asksForSlots(c) {
+		if of(false) || len(l.Claims) == 0 && !asksForSlots(c) && !recorded {
 			return nil
 		}
 		if there, err := served(); err != nil || !there {
@@ -36,7 +38,7 @@ func (l *Objects) FindAdvanced(c topology.Cluster, served func() (bool, error), 
 		return err
 	}
 	l.Sets = append(l.Sets, found...)
-	l.Advanced = hasPods || len(found) > 0 || len(l.Claims) > 0 && asksForSlots(c)
+	l.Advanced = hasPods || len(found) > 0 || recorded || len(l.Claims) > 0 && asksForSlots(c)
 	return nil
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/ledger"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/sets"
 	"github.com/kubectl-tidb/kubectl-tidb/test/memoryapi"
 )
@@ -76,6 +77,14 @@ func (s *apiServer) claim(k topology.Kind) {
 	s.Put(schema.GroupResource{Resource: "persistentvolumeclaims"}, claim)
 }
 
+// record writes what a run has recorded that was killed while it made an AdvancedStatefulSet again.
+func (s *apiServer) record() {
+	s.Put(schema.GroupResource{Resource: "configmaps"}, &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: s.c.LedgerMap(), Labels: s.c.Selector()},
+		Data:       map[string]string{ledger.SetsKey: ledger.RecordOfSets},
+	})
+}
+
 func (s *apiServer) observer() *Observer {
 	return New(s.kube, dial.Any(&network{}), func(context.Context) (*v1alpha1.TidbCluster, error) { return s.tc, nil }, func() time.Time { return noon })
 }
@@ -111,6 +120,10 @@ func TestAdvanced(t *testing.T) {
 			topology.AskSlots(s.tc, topology.TiKV, []int{1})
 			s.claim(topology.TiKV)
 		}, true, 2},
+		{"pods without a controller, and a record", true, func(_ *testing.T, s *apiServer) { s.pod("tikv", 0, ""); s.record() }, true, 2},
+		{"a record, and no such kind", false, func(_ *testing.T, s *apiServer) { s.pod("tikv", 0, ""); s.record() }, false, 1},
+		{"a record, and pods of StatefulSets", true, func(_ *testing.T, s *apiServer) { s.pod("tikv", 0, native); s.record() }, false, 0},
+		{"a record, and a StatefulSet without pods", true, func(t *testing.T, s *apiServer) { s.set(t, "tikv", false, ""); s.record() }, false, 0},
 		{"slots of a new cluster", true, func(_ *testing.T, s *apiServer) { topology.AskSlots(s.tc, topology.TiKV, []int{1}) }, false, 2},
 		{"slots, and no such kind", false, func(_ *testing.T, s *apiServer) {
 			topology.AskSlots(s.tc, topology.TiKV, []int{1})

@@ -357,7 +357,7 @@ func (a answers) sortStore(c topology.Cluster, d *database, s *pd.Store) {
 		Database: state.Database{
 			Presence: state.Present, ID: s.ID, Healthy: up, State: state.StoreState(s.StateName),
 			Evicting: slices.Contains(a.scheduling.Evicting, s.ID),
-			Leaders:  s.LeaderCount, Regions: s.RegionCount, RegionWeight: s.RegionWeight, Version: s.Version,
+			Leaders:  s.LeaderCount, Regions: s.RegionCount, RegionWeight: s.RegionWeight, NoRegions: s.NoRegions, Version: s.Version,
 			Capacity: topology.Size(s.Capacity), Available: topology.Size(s.Available), Used: topology.Size(s.Used),
 		},
 		heartbeat: a.byOurClock(s), start: s.StartTime, labels: s.Labels,

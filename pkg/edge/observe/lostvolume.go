@@ -2,15 +2,10 @@ package observe
 
 import (
 	"context"
-	"path"
-	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"golang.org/x/sync/errgroup"
 
@@ -69,7 +64,10 @@ func (o *Observer) noteLostVolume(ctx context.Context, bound map[string]string, 
 	}
 }
 
-const lostUnread = "not permitted, so it is not known whether a node exists that can use them"
+const (
+	nodesOfVolumes = "nodes of volumes of pods that wait for a node"
+	lostUnread     = "not permitted, so it is not known whether a node exists that can use them"
+)
 
 // readLostVolume returns a volume if no node can use it, and the zero value otherwise.
 func (o *Observer) readLostVolume(ctx context.Context, name, claim string) (state.LostVolume, *state.Gap, error) {
@@ -89,83 +87,21 @@ func (o *Observer) readLostVolume(ctx context.Context, name, claim string) (stat
 	if !bound {
 		return state.LostVolume{}, nil, nil
 	}
+	var gap *state.Gap
 	for _, p := range places {
-		there, err := o.anyNode(ctx, p)
+		node, err := o.presenceOf(ctx, p)
 		switch {
 		case denial.Missing(err):
-			return state.LostVolume{}, &state.Gap{What: "nodes of volumes of pods that wait for a node", Problem: lostUnread}, err
-		case err != nil || there:
+			return state.LostVolume{}, &state.Gap{What: nodesOfVolumes, Problem: lostUnread}, err
+		case err != nil || node == present:
 			return state.LostVolume{}, nil, err
+		case node == presenceUnknown:
+			gap = &state.Gap{What: nodesOfVolumes, Problem: p.unknownPresence()}
 		}
 		lost.Nodes = append(lost.Nodes, p.values...)
 	}
+	if gap != nil {
+		return state.LostVolume{}, gap, nil
+	}
 	return lost, nil, nil
-}
-
-// place is where a volume can be used. These are the nodes that have one of some values of a label. Where the label is "",
-// these are the nodes with one of some names.
-type place struct {
-	label  string
-	values []string
-}
-
-// nodesOf returns the nodes on which alone a volume can be used, and reports whether the volume names such nodes. A volume
-// of a zone names none: a new node of that zone can use it.
-func nodesOf(v *corev1.PersistentVolume) (all []place, named bool) {
-	if a := v.Spec.NodeAffinity; a == nil || a.Required == nil || len(a.Required.NodeSelectorTerms) == 0 {
-		return nil, false
-	}
-	for _, t := range v.Spec.NodeAffinity.Required.NodeSelectorTerms {
-		p, ok := placeOf(t)
-		if !ok {
-			return nil, false
-		}
-		all = append(all, p)
-	}
-	return all, true
-}
-
-// placeOf returns the nodes that a term of a volume's affinity names. A term may ask for more, which makes the nodes fewer.
-func placeOf(t corev1.NodeSelectorTerm) (place, bool) {
-	for _, r := range t.MatchFields {
-		if r.Key == metav1.ObjectNameField && r.Operator == corev1.NodeSelectorOpIn {
-			return place{values: r.Values}, true
-		}
-	}
-	for _, r := range t.MatchExpressions {
-		if namesNode(r.Key) && r.Operator == corev1.NodeSelectorOpIn {
-			return place{label: r.Key, values: r.Values}, true
-		}
-	}
-	return place{}, false
-}
-
-// namesNode reports whether each node has its own value of a label. These are kubernetes.io/hostname and the labels of
-// drivers of local volumes, such as topology.topolvm.io/node and openebs.io/nodename.
-func namesNode(label string) bool {
-	return slices.Contains([]string{"hostname", "node", "nodename"}, path.Base(label))
-}
-
-// anyNode reports whether a node of a place exists. The label of a node need not be its name, so nodes are looked up by
-// the label.
-func (o *Observer) anyNode(ctx context.Context, p place) (bool, error) {
-	for _, by := range p.selectors() {
-		list, err := o.kube.CoreV1().Nodes().List(ctx, by)
-		if err != nil || len(list.Items) > 0 {
-			return err == nil, err
-		}
-	}
-	return false, nil
-}
-
-// selectors select the nodes of a place.
-func (p place) selectors() (all []metav1.ListOptions) {
-	for _, v := range p.values {
-		if p.label == "" {
-			all = append(all, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, v).String(), Limit: 1})
-			continue
-		}
-		all = append(all, metav1.ListOptions{LabelSelector: labels.Set{p.label: v}.String(), Limit: 1})
-	}
-	return all
 }

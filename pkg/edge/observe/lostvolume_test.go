@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -35,10 +36,29 @@ func in(key string, values ...string) corev1.NodeSelectorRequirement {
 	return corev1.NodeSelectorRequirement{Key: key, Operator: corev1.NodeSelectorOpIn, Values: values}
 }
 
+// selectByName makes a server of nodes select by their names, as the API server does.
+func selectByName(kube *fake.Clientset) {
+	kube.PrependReactor("list", "nodes", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		name, by := a.(clienttesting.ListAction).GetListRestrictions().Fields.RequiresExactMatch(metav1.ObjectNameField)
+		if !by {
+			return false, nil, nil
+		}
+		node, err := kube.Tracker().Get(corev1.SchemeGroupVersion.WithResource("nodes"), "", name)
+		if err != nil {
+			return true, &corev1.NodeList{}, nil
+		}
+		return true, &corev1.NodeList{Items: []corev1.Node{*node.(*corev1.Node)}}, nil
+	})
+}
+
 // TestLostVolumes: a volume is lost where it names its nodes, and none of these exists. Nothing is said of a volume that
-// a new node could use, and nothing is read for a pod that has a node.
+// a new node could use, and nothing is read for a pod that has a node. A node without the label that its driver sets may
+// be the one that is named, so that nothing is known then.
 func TestLostVolumes(t *testing.T) {
-	const host = corev1.LabelHostname
+	const host, driver = corev1.LabelHostname, "topology.topolvm.io/node"
+	labelled := func(name, value string) *corev1.Node {
+		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{host: name, driver: value}}}
+	}
 	for name, c := range map[string]struct {
 		affinity *corev1.VolumeNodeAffinity
 		change   func(*state.Pod)
@@ -47,31 +67,46 @@ func TestLostVolumes(t *testing.T) {
 		want     string
 		reads    int // in two observations at once
 		gap      string
+		nodes    []*corev1.Node // besides n1 and n2.example.com
 	}{
-		"its node does not exist":             {affinity: onNodes(in(host, "n3")), want: "volume pv-x can be used only on node n3, which does not exist", reads: 2},
-		"its node exists":                     {affinity: onNodes(in(host, "n1")), reads: 2},
-		"the label is not the node's name":    {affinity: onNodes(in(host, "n2.example.com")), want: "volume pv-x can be used only on node n2.example.com, which does not exist", reads: 2},
-		"a label that is not the node's name": {affinity: onNodes(in(host, "host-2")), reads: 2},
-		"none of two nodes exists":            {affinity: onNodes(in(host, "n3", "n4")), want: "volume pv-x can be used only on nodes n3, n4, which do not exist", reads: 3},
-		"one of two nodes exists":             {affinity: onNodes(in(host, "n3"), in(host, "n1")), reads: 3},
-		"the label of a driver":               {affinity: onNodes(in("topology.topolvm.io/node", "n3")), want: "volume pv-x can be used only on node n3, which does not exist", reads: 2},
-		"a zone without nodes":                {affinity: onNodes(in(corev1.LabelTopologyZone, "z9")), reads: 1},
-		"a node or a zone":                    {affinity: onNodes(in(host, "n3"), in(corev1.LabelTopologyZone, "z9")), reads: 1},
-		"any node but one":                    {affinity: onNodes(corev1.NodeSelectorRequirement{Key: host, Operator: corev1.NodeSelectorOpNotIn, Values: []string{"n3"}}), reads: 1},
-		"no affinity":                         {reads: 1},
-		"the volume does not exist":           {absent: true, want: "volume pv-x does not exist", reads: 1},
-		"volumes may not be read":             {affinity: onNodes(in(host, "n3")), forbid: "get persistentvolumes", reads: 1, gap: "volumes of pods"},
-		"nodes may not be read":               {affinity: onNodes(in(host, "n3")), forbid: "list nodes", reads: 2, gap: "nodes of volumes"},
-		"the pod has a node":                  {affinity: onNodes(in(host, "n3")), change: func(p *state.Pod) { p.Node = "n1" }},
-		"the pod is new":                      {affinity: onNodes(in(host, "n3")), change: func(p *state.Pod) { p.Made = noon.Add(-4 * time.Second) }},
-		"the pod is being deleted":            {affinity: onNodes(in(host, "n3")), change: func(p *state.Pod) { p.Terminating = true }},
-		"the pod has ended":                   {affinity: onNodes(in(host, "n3")), change: func(p *state.Pod) { p.Ended = true }},
+		"its node does not exist":                                           {affinity: onNodes(in(host, "n3")), want: "volume pv-x can be used only on node n3, which does not exist", reads: 4},
+		"its node exists":                                                   {affinity: onNodes(in(host, "n1")), reads: 2},
+		"the label is not the node's name":                                  {affinity: onNodes(in(host, "n2.example.com")), reads: 3},
+		"a label that is not the node's name":                               {affinity: onNodes(in(host, "host-2")), reads: 2},
+		"none of two nodes exists":                                          {affinity: onNodes(in(host, "n3", "n4")), want: "volume pv-x can be used only on nodes n3, n4, which do not exist", reads: 5},
+		"one of two nodes exists":                                           {affinity: onNodes(in(host, "n3"), in(host, "n1")), reads: 5},
+		"a driver's label, no node has it":                                  {affinity: onNodes(in(driver, "n3")), reads: 5, gap: "nodes of volumes"},
+		"a driver's label, yet to be set":                                   {affinity: onNodes(in(driver, "n1")), reads: 3},
+		"a driver's label, yet to be set, of a node with another host name": {affinity: onNodes(in(driver, "n2.example.com")), reads: 4},
+		"a driver's label with names, its node does not exist": {affinity: onNodes(in(driver, "n3")), nodes: []*corev1.Node{labelled("n4", "n4")},
+			want: "volume pv-x can be used only on node n3, which does not exist", reads: 5},
+		"a driver's label with other values, and a node without it": {affinity: onNodes(in(driver, "id-3")), nodes: []*corev1.Node{labelled("n4", "id-4")}, reads: 6, gap: "nodes of volumes"},
+		"a driver's label with other values, and all nodes have it": {affinity: onNodes(in(driver, "id-3")), nodes: []*corev1.Node{labelled("n1", "id-1"), labelled("n2.example.com", "id-2")},
+			want: "volume pv-x can be used only on node id-3, which does not exist", reads: 6},
+		"a driver's label with other values, its node exists": {affinity: onNodes(in(driver, "id-4")), nodes: []*corev1.Node{labelled("n4", "id-4")}, reads: 2},
+		"one of two nodes is not known":                       {affinity: onNodes(in(driver, "n3"), in(host, "n3")), reads: 8, gap: "nodes of volumes"},
+		"one of two nodes is not known, and the other exists": {affinity: onNodes(in(driver, "n3"), in(host, "n1")), reads: 6},
+		"a zone without nodes":                                {affinity: onNodes(in(corev1.LabelTopologyZone, "z9")), reads: 1},
+		"a node or a zone":                                    {affinity: onNodes(in(host, "n3"), in(corev1.LabelTopologyZone, "z9")), reads: 1},
+		"any node but one":                                    {affinity: onNodes(corev1.NodeSelectorRequirement{Key: host, Operator: corev1.NodeSelectorOpNotIn, Values: []string{"n3"}}), reads: 1},
+		"no affinity":                                         {reads: 1},
+		"the volume does not exist":                           {absent: true, want: "volume pv-x does not exist", reads: 1},
+		"volumes may not be read":                             {affinity: onNodes(in(host, "n3")), forbid: "get persistentvolumes", reads: 1, gap: "volumes of pods"},
+		"nodes may not be read":                               {affinity: onNodes(in(host, "n3")), forbid: "list nodes", reads: 2, gap: "nodes of volumes"},
+		"the pod has a node":                                  {affinity: onNodes(in(host, "n3")), change: func(p *state.Pod) { p.Node = "n1" }},
+		"the pod is new":                                      {affinity: onNodes(in(host, "n3")), change: func(p *state.Pod) { p.Made = noon.Add(-4 * time.Second) }},
+		"the pod is being deleted":                            {affinity: onNodes(in(host, "n3")), change: func(p *state.Pod) { p.Terminating = true }},
+		"the pod has ended":                                   {affinity: onNodes(in(host, "n3")), change: func(p *state.Pod) { p.Ended = true }},
 	} {
 		nodes := []runtime.Object{
 			&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", Labels: map[string]string{host: "n1"}}},
 			&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n2.example.com", Labels: map[string]string{host: "host-2"}}},
 		}
+		for _, n := range c.nodes {
+			nodes = append(slices.DeleteFunc(nodes, func(o runtime.Object) bool { return o.(*corev1.Node).Name == n.Name }), n)
+		}
 		kube := fake.NewClientset(nodes...)
+		selectByName(kube)
 		if !c.absent {
 			volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv-x"}, Spec: corev1.PersistentVolumeSpec{NodeAffinity: c.affinity}}
 			if err := kube.Tracker().Add(volume); err != nil {
@@ -112,14 +147,8 @@ func TestLostVolumes(t *testing.T) {
 // TestLostVolumeByName: a volume may name its node by the name of the Node object.
 func TestLostVolumeByName(t *testing.T) {
 	v := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv-x"}, Spec: corev1.PersistentVolumeSpec{NodeAffinity: onNodes(in(metav1.ObjectNameField, "n3"))}}
-	kube := fake.NewClientset(v)
-	kube.PrependReactor("list", "nodes", func(a clienttesting.Action) (bool, runtime.Object, error) {
-		list := &corev1.NodeList{}
-		if by := a.(clienttesting.ListAction).GetListRestrictions().Fields.String(); by == "metadata.name=n1" {
-			list.Items = make([]corev1.Node, 1)
-		}
-		return true, list, nil
-	})
+	kube := fake.NewClientset(v, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}})
+	selectByName(kube)
 	o := &Observer{kube: kube, now: func() time.Time { return noon }}
 	if lost, _, err := o.readLostVolume(t.Context(), "pv-x", "pd-x"); err != nil || lost.Claim != "pd-x" || !slices.Equal(lost.Nodes, []string{"n3"}) {
 		t.Errorf("%+v, %v", lost, err)
@@ -130,5 +159,29 @@ func TestLostVolumeByName(t *testing.T) {
 	}
 	if lost, _, err := o.readLostVolume(t.Context(), "pv-x", "pd-x"); err != nil || lost.Name != "" {
 		t.Errorf("%+v, %v", lost, err)
+	}
+}
+
+// TestLostVolumeWithoutPermission: a volume that was lost is unknown as soon as nodes may not be read any more. The node
+// may be there again.
+func TestLostVolumeWithoutPermission(t *testing.T) {
+	m := memory[state.LostVolume]{fresh: nodesKept}
+	denied := error(nil)
+	read := func(after time.Duration) state.LostVolume {
+		return m.readOnce(noon.Add(after), "1", func() (state.LostVolume, *state.Gap, error) {
+			if denied != nil {
+				return state.LostVolume{}, &state.Gap{What: nodesOfVolumes}, denied
+			}
+			return state.LostVolume{Name: "pv-x"}, nil, nil
+		})
+	}
+	if got := read(0); got.Name != "pv-x" {
+		t.Errorf("%+v", got)
+	}
+	denied = apierrors.NewForbidden(schema.GroupResource{Resource: "nodes"}, "", errors.New(`User "ann" cannot list resource`))
+	for _, after := range []time.Duration{nodesKept, nodesKept + time.Second, deniedFor} {
+		if got := read(after); got.Name != "" {
+			t.Errorf("after %s: %+v", after, got)
+		}
 	}
 }

@@ -62,14 +62,19 @@ func (o *Observer) ReadForUpkeep(fresh time.Duration) {
 }
 
 // readOnce returns a value from memory, else from the given read. After a read that failed for a
-// passing reason the value is unknown, and nothing is remembered.
+// passing reason the value is unknown, and nothing is remembered. While the permission is missing, a value that is too
+// old is unknown as well.
 func (m *memory[T]) readOnce(now time.Time, key string, get func() (T, *state.Gap, error)) T {
 	m.mu.Lock()
 	known, ok := m.read[key]
 	denied := m.denied != nil && now.Sub(m.since) < deniedFor
 	m.mu.Unlock()
-	if ok && now.Sub(known.at) < m.fresh || denied {
+	if ok && now.Sub(known.at) < m.fresh {
 		return known.value
+	}
+	if denied {
+		var unknown T
+		return unknown
 	}
 	value, gap, err := get()
 	m.mu.Lock()

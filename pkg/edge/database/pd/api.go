@@ -84,7 +84,7 @@ type storeStatus struct {
 	UsedSize        string    `json:"used_size"`
 	LeaderCount     int64     `json:"leader_count"`
 	RegionCount     int64     `json:"region_count"`
-	RegionWeight    float64   `json:"region_weight"`
+	RegionWeight    *float64  `json:"region_weight"`
 	StartTS         time.Time `json:"start_ts"`
 	LastHeartbeatTS time.Time `json:"last_heartbeat_ts"`
 }

@@ -63,9 +63,11 @@ func storeOf(info *storeInfo) *Store {
 		Labels:        make(map[string]string, len(info.Store.Labels)),
 		LeaderCount:   int(info.Status.LeaderCount),
 		RegionCount:   int(info.Status.RegionCount),
-		RegionWeight:  info.Status.RegionWeight,
 		LastHeartbeat: zeroIfNever(info.Status.LastHeartbeatTS),
 		StartTime:     zeroIfNever(info.Status.StartTS),
+	}
+	if weight := info.Status.RegionWeight; weight != nil {
+		s.RegionWeight, s.NoRegions = *weight, *weight == 0
 	}
 	s.Capacity, s.Available = room(info.Status)
 	if used, err := byteSize(info.Status.UsedSize); err == nil {

@@ -12,8 +12,8 @@ import (
 const storesBody = `{"count":3,"stores":[
 	{"store":{"id":1,"address":"tikv-0:20160","status_address":"tikv-0:20180","version":"8.1.0","state_name":"Down",
 	  "labels":[{"key":"zone","value":"a"}]},
-	 "status":{"leader_count":3,"region_count":9,"capacity":"97.93GiB","available":"512MiB","start_ts":"2026-01-02T03:04:05Z","last_heartbeat_ts":"2026-01-02T04:00:00.5+01:00"}},
-	{"store":{"id":2,"address":"tikv-1:20160","state":1,"start_timestamp":100},"status":{"capacity":"0B","available":"0B","last_heartbeat_ts":"1970-01-01T00:00:00Z"}},
+	 "status":{"leader_count":3,"region_count":9,"region_weight":0.5,"capacity":"97.93GiB","available":"512MiB","start_ts":"2026-01-02T03:04:05Z","last_heartbeat_ts":"2026-01-02T04:00:00.5+01:00"}},
+	{"store":{"id":2,"address":"tikv-1:20160","state":1,"start_timestamp":100},"status":{"region_weight":0,"capacity":"0B","available":"0B","last_heartbeat_ts":"1970-01-01T00:00:00Z"}},
 	{"store":{"id":3,"address":"tikv-2:20160","state":2,"state_name":"Tombstone"},"status":{"capacity":"1TiB","available":"?","start_ts":"0001-01-01T00:00:00Z"}}]}`
 
 func TestStores(t *testing.T) {
@@ -43,9 +43,9 @@ func TestStores(t *testing.T) {
 		}
 		want := []Store{
 			{ID: 1, Address: "tikv-0:20160", StatusAddress: "tikv-0:20180", State: StoreUp, StateName: "Down", Version: "8.1.0",
-				Labels: map[string]string{"zone": "a"}, LeaderCount: 3, RegionCount: 9, Capacity: 105151536825, Available: 512 << 20,
+				Labels: map[string]string{"zone": "a"}, LeaderCount: 3, RegionCount: 9, RegionWeight: 0.5, Capacity: 105151536825, Available: 512 << 20,
 				StartTime: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)},
-			{ID: 2, Address: "tikv-1:20160", State: StoreOffline, StateName: "Offline", Labels: map[string]string{},
+			{ID: 2, Address: "tikv-1:20160", State: StoreOffline, StateName: "Offline", Labels: map[string]string{}, NoRegions: true,
 				StartTime: time.Unix(100, 0)},
 			{ID: 3, Address: "tikv-2:20160", State: StoreTombstone, StateName: "Tombstone", Labels: map[string]string{}},
 		}

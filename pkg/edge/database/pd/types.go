@@ -90,6 +90,8 @@ type Store struct {
 	// RegionWeight says how many regions the store is to have compared with others; 1 by default, 0 where PD does not say
 	// it.
 	RegionWeight float64
+	// NoRegions is true if somebody has set that weight to 0. PD puts regions on all other stores then.
+	NoRegions bool
 	// Capacity is the size of the store's disk, or what the store's configuration lets the store use. Available is
 	// what is free of it. Both are in bytes, as the store last reported. Both are 0 where PD does not know.
 	Capacity, Available int64
