@@ -96,6 +96,11 @@ func (w *Model) callOff(g plan.Gate) {
 		return
 	}
 	name := args[3]
+	if name == "--cancel" {
+		w.note("user: call all replacements off")
+		w.replaced = nil
+		return
+	}
 	component, i, _ := w.member(name)
 	if c := w.claims[kindOf(component)][i]; c != nil && c.noNode && !w.claimReplaced(kindOf(component), i) {
 		w.Replace(name, false) // its node does not come back

@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
@@ -139,7 +140,8 @@ func (d *decision) recreate() verdict {
 
 // recreatedFirst waits for new claim templates before members are added whose claims could not follow the spec. The
 // storage class that there is may have no room for one more claim. It reports whether it waits. Where the StatefulSet
-// waits for a rollout, members to add do so too. A member in place of a lost one is added: the rollout may wait for it.
+// waits for a rollout, members to add do so too. A member in place of a lost one is added: the rollout may wait for it. So
+// is a member that takes over data which is being deleted: in the rollout that data would go with its pod.
 func (d *decision) recreatedFirst() (verdict, bool) {
 	switch {
 	case !d.TemplatesUnfit():
@@ -150,7 +152,7 @@ func (d *decision) recreatedFirst() (verdict, bool) {
 			Observed: "members are added after that", waitsForOthers: true,
 		}), true
 	}
-	return verdict{}, !d.Want.OtherVolumes && len(d.Want.Failures) == 0 && d.rolls()
+	return verdict{}, !d.Want.OtherVolumes && len(d.Want.Failures) == 0 && !slices.ContainsFunc(d.Got.InSet(), state.Member.DataBeingDeleted) && d.rolls()
 }
 
 // busy returns what the StatefulSet is needed for, "" for nothing. A new StatefulSet does not know
