@@ -55,6 +55,11 @@ func TestOtherVolumes(t *testing.T) {
 		{Name: "a store with its old pod is down, and no restart gives it the new volumes", Cluster: with(remade, func(c *plantest.Cluster) {
 			c.Down(time.Hour, "t-tikv-1")
 		})},
+		{Name: "OnDelete: a user who asks for the restart of a member gives it no new volumes", Cluster: with(remade, func(c *plantest.Cluster) {
+			c.Set(tikv, func(s *state.Set) { s.Manual = true }).Want(tikv).Manual = true
+			c.Down(time.Hour, "t-tikv-1")
+			name(c, "t-tikv-1")
+		})},
 		{Name: "nothing restarts a member that nobody has named", Cluster: with(remade, func(c *plantest.Cluster) { c.Want(tikv).Replacements = nil })},
 	})
 }

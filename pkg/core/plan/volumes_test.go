@@ -142,6 +142,10 @@ func TestLargerVolumes(t *testing.T) {
 		{Name: "another class during a rollout: a store that takes over data which is being deleted is added at once", Cluster: with(movedToClass, func(c *plantest.Cluster) {
 			spare(c).Roll(tikv).Rolled(tikv, 3).Member("t-tikv-2").Claims[0].Terminating = true
 		})},
+		{Name: "another class during a rollout: a store that takes over regions of one that is offline is added at once", Cluster: with(movedToClass, func(c *plantest.Cluster) {
+			c.Roll(tikv).Rolled(tikv, 3).Offline("t-tikv-0")
+			c.Want(tikv).Replicas = 5
+		})},
 		{Name: "another class, fewer members: after these have left", Cluster: with(movedToClass, func(c *plantest.Cluster) { c.Want(tikv).Replicas = 3 })},
 		{Name: "a class that lets nothing grow, and a cancel after the template was made larger", Cluster: with(func(c *plantest.Cluster) {
 			c.Volumes(tikv, 10*gi, 20*gi).Set(tikv, func(s *state.Set) { s.Volumes["tikv"] = state.ClaimTemplate{Size: 20 * gi} })
