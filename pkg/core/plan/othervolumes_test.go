@@ -60,6 +60,9 @@ func TestOtherVolumes(t *testing.T) {
 			c.Down(time.Hour, "t-tikv-1")
 			name(c, "t-tikv-1")
 		})},
+		{Name: "another class while members are replaced: the StatefulSet is made again", Cluster: with(remade, func(c *plantest.Cluster) {
+			c.Want(tikv).Volumes[0].Class = "fast"
+		})},
 		{Name: "nothing restarts a member that nobody has named", Cluster: with(remade, func(c *plantest.Cluster) { c.Want(tikv).Replacements = nil })},
 	})
 }

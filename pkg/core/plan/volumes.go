@@ -185,10 +185,10 @@ func (d *decision) busy() string {
 }
 
 // rolls reports whether a rollout is under way, or comes next. With other volumes members are replaced, and no rollout
-// restarts them.
+// restarts them. They wait for claim templates as wanted, so that these do not wait for them.
 func (sc Scope) rolls() bool {
 	set := sc.Got.Set
-	_, outdated := sc.Highest(sc.IsToRestart)
+	_, outdated := sc.Highest(func(m state.Member) bool { return sc.IsToRestart(m) && !sc.KeepsOldVolumes(m) })
 	return sc.IsDrifted() && !sc.addsFirst() || !set.Manual && (outdated || !set.Completed() || !set.Closed())
 }
 
