@@ -63,6 +63,17 @@ func TestOtherVolumes(t *testing.T) {
 		{Name: "another class while members are replaced: the StatefulSet is made again", Cluster: with(remade, func(c *plantest.Cluster) {
 			c.Want(tikv).Volumes[0].Class = "fast"
 		})},
+		{Name: "larger volumes while members are replaced, and a rollout has begun: the replacement goes on", Cluster: with(remade, func(c *plantest.Cluster) {
+			c.Want(tikv).Volumes[0].Size = 20 * gi
+			c.Set(tikv, func(s *state.Set) { s.CurrentRevision = "v1" })
+		})},
+		{Name: "larger volumes, a rollout has begun, and a spare store is asked for: it is added", Cluster: with(remade, func(c *plantest.Cluster) {
+			c.Want(tikv).Volumes[0].Size = 20 * gi
+			spare(c).Set(tikv, func(s *state.Set) { s.CurrentRevision = "v1" })
+		})},
+		{Name: "a store that PD does not list restarts with the new volumes", Cluster: with(remade, func(c *plantest.Cluster) {
+			c.Down(time.Hour, "t-tikv-3").Member("t-tikv-3").Database = state.Database{Presence: state.Absent}
+		})},
 		{Name: "nothing restarts a member that nobody has named", Cluster: with(remade, func(c *plantest.Cluster) { c.Want(tikv).Replacements = nil })},
 	})
 }

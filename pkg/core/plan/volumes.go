@@ -141,8 +141,8 @@ func (d *decision) recreate() verdict {
 // recreatedFirst waits for new claim templates before members are added whose claims could not follow the spec. The
 // storage class that there is may have no room for one more claim. It reports whether it waits. Where the StatefulSet
 // waits for a rollout, members to add do so too. A member in place of a lost one is added: the rollout may wait for it. So
-// is a member that takes over data which is being deleted, or regions of a store that is offline: their members hold the
-// rollout up.
+// is a member that takes over data which is being deleted, or regions of a store that is offline, and a spare member for
+// one that keeps old volumes: these members hold the rollout up.
 func (d *decision) recreatedFirst() (verdict, bool) {
 	switch {
 	case !d.TemplatesUnfit():
@@ -153,7 +153,9 @@ func (d *decision) recreatedFirst() (verdict, bool) {
 			Observed: "members are added after that", waitsForOthers: true,
 		}), true
 	}
-	leaves := func(m state.Member) bool { return m.DataBeingDeleted() || m.Database.State == state.StoreOffline }
+	leaves := func(m state.Member) bool {
+		return m.DataBeingDeleted() || m.Database.State == state.StoreOffline || d.KeepsOldVolumes(m)
+	}
 	return verdict{}, !d.Want.OtherVolumes && len(d.Want.Failures) == 0 && !slices.ContainsFunc(d.Got.InSet(), leaves) && d.rolls()
 }
 
