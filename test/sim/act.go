@@ -240,7 +240,7 @@ func (w *Model) apply(s step.Apply) error {
 	default:
 		if s.Object.Drift == desired.Missing {
 			return w.make(k, setSpec{
-				replicas: s.Replicas, partition: s.Replicas, size: intent.Size[k], class: intent.Class[k],
+				replicas: s.Replicas, partition: s.Replicas, size: intent.Size[k], class: intent.Class[k], mounts: intent.Mounts[k],
 				template: template, manual: intent.Manual[k],
 			})
 		}
@@ -252,6 +252,9 @@ func (w *Model) apply(s step.Apply) error {
 			template = set.applied()
 		} else {
 			w.judgeTemplate(k, template)
+			if intent.Mounts[k] != spec.mounts {
+				w.broke("mounts", "%s gets a template with other volumes than its StatefulSet has", kinds[k].Title())
+			}
 			spec.batches = spec.batches && !intent.Manual[k]
 			spec.manual = spec.batches || intent.Manual[k]
 		}

@@ -14,6 +14,7 @@ type likeness struct {
 	members [limit]labelled
 	size    int
 	class   int
+	mounts  mounts
 	volumes map[string]state.ClaimTemplate
 }
 
@@ -52,11 +53,12 @@ func (w *Model) knownAs(k kind, i int, id uint64) uint64 {
 }
 
 // templates are a StatefulSet's claim templates.
-func (t *likeness) templates(k kind, size, class int) map[string]state.ClaimTemplate {
-	if t.size != size || t.class != class {
-		t.size, t.class, t.volumes = size, class, nil
-		if size > 0 {
-			t.volumes = map[string]state.ClaimTemplate{kinds[k].DataVolume(): {Size: topology.Size(size) * gi, Class: classNamed(class)}}
+func (t *likeness) templates(k kind, spec setSpec) map[string]state.ClaimTemplate {
+	if t.size != spec.size || t.class != spec.class || t.mounts != spec.mounts {
+		t.size, t.class, t.mounts, t.volumes = spec.size, spec.class, spec.mounts, nil
+		if spec.size > 0 {
+			t.volumes = map[string]state.ClaimTemplate{kinds[k].DataVolume(): {Size: topology.Size(spec.size) * gi, Class: classNamed(spec.class)}}
+			mountTemplates(t.volumes, spec.mounts)
 		}
 	}
 	return t.volumes

@@ -17,10 +17,12 @@ type WrittenSet struct {
 	Partition  int
 	Size       int // of each volume, in Gi
 	Class      int // of each volume
-	Template   string
-	Manual     bool // OnDelete
-	InBatches  bool // because a run of the engine restarts the pods in batches
-	Ordered    bool // OrderedReady
+	// Mounts are the volumes beside the volume with the data, and where pods mount them, as in "wal=/wal,log=/log".
+	Mounts    string
+	Template  string
+	Manual    bool // OnDelete
+	InBatches bool // because a run of the engine restarts the pods in batches
+	Ordered   bool // OrderedReady
 }
 
 // WriteSet writes a StatefulSet. The controller sees the write some seconds later. Another UID makes a new StatefulSet.
@@ -33,7 +35,7 @@ func (w *Model) WriteSet(component topology.Kind, written WrittenSet) {
 	}
 	w.judgeSetWritten(component, written)
 	spec := setSpec{
-		replicas: min(written.Replicas, limit), partition: written.Partition, size: written.Size, class: written.Class, template: written.Template,
+		replicas: min(written.Replicas, limit), partition: written.Partition, size: written.Size, class: written.Class, mounts: mounts(written.Mounts), template: written.Template,
 		manual: written.Manual, batches: written.InBatches,
 	}
 	if s.exists && s.uid != written.UID {
@@ -94,7 +96,7 @@ func (w *Model) ShownSet(component topology.Kind) ShownSet {
 	return ShownSet{
 		Exists: s.exists, UID: s.uid, Leaving: s.leaving, Observed: int64(s.observed), Current: s.current, Update: s.update,
 		Spec: WrittenSet{
-			UID: s.uid, Generation: int64(s.generation), Replicas: s.spec.replicas, Partition: s.spec.partition, Size: s.spec.size, Class: s.spec.class,
+			UID: s.uid, Generation: int64(s.generation), Replicas: s.spec.replicas, Partition: s.spec.partition, Size: s.spec.size, Class: s.spec.class, Mounts: string(s.spec.mounts),
 			Template: s.spec.template, Manual: s.spec.manual, InBatches: s.spec.batches, Ordered: w.Ordered[k],
 		},
 	}

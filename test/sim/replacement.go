@@ -97,6 +97,11 @@ func (w *Model) callOff(g plan.Gate) {
 	}
 	name := args[3]
 	if name == "--cancel" {
+		for name := range w.replaced {
+			if w.cannotStay(name) {
+				return // it is refused
+			}
+		}
 		w.note("user: call all replacements off")
 		w.replaced = nil
 		return
@@ -114,7 +119,13 @@ func (w *Model) callOff(g plan.Gate) {
 		}
 		return
 	}
-	if _, asked := w.replaced[name]; asked {
+	r, asked := w.replaced[name]
+	if asked && w.cannotStay(name) {
+		r.Spare = r.Spare || slices.Contains(args, "--spare")
+		w.replaced[name] = r
+		return // to call the replacement off is refused
+	}
+	if asked {
 		w.note("user: call the replacement of %s off", name)
 		delete(w.replaced, name)
 	}

@@ -11,6 +11,9 @@ func (w *Model) rest() {
 		}
 		w.restOfSet(k)
 		w.restOfVolumes(k)
+		if w.Mounts {
+			w.restOfMounts(k)
+		}
 		for i := range limit {
 			w.restOfMember(k, i)
 		}

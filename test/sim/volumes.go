@@ -110,12 +110,17 @@ func (w *Model) recreate(s step.RecreateSet) error {
 	if !old.exists || old.leaving || !w.is(k, s.Basis) || old.spec.replicas != s.Replicas || old.observed != old.generation {
 		return errConflict
 	}
-	if !old.byHand() && (old.current != old.update || old.spec.partition < old.spec.replicas) {
+	if !s.OtherVolumes && !old.byHand() && (old.current != old.update || old.spec.partition < old.spec.replicas) {
 		return errConflict
 	}
 	for i := range min(s.Replicas, limit) {
 		if c := w.claims[k][i]; c != nil && c.goneAt == never && !w.claimReplaced(k, i) && max(c.requested, c.capacity) < size {
 			return errConflict
+		}
+	}
+	if s.OtherVolumes {
+		if err := w.recordTemplate(k, s.Object); err != nil {
+			return err
 		}
 	}
 	spec := old.spec
@@ -132,6 +137,9 @@ func (w *Model) recreate(s step.RecreateSet) error {
 		spec.size = size
 	}
 	spec.class = w.view.intent.Class[k]
+	if s.OtherVolumes {
+		spec.mounts, spec.template = w.view.intent.Mounts[k], groupOf(w.view.wanted, k).Template
+	}
 	return w.make(k, spec)
 }
 
@@ -171,7 +179,7 @@ func (w *Model) judgeRecreate(s step.RecreateSet, say sayer) {
 		say("recreate", "the cluster is paused")
 	}
 	other := w.seen.intent.Class[k] != set.spec.class || w.Intent.Class[k] != set.spec.class
-	if !other && !w.replacesAny(k) && max(w.seen.intent.Size[k], w.Intent.Size[k]) <= set.spec.size {
+	if !other && !s.OtherVolumes && !w.replacesAny(k) && max(w.seen.intent.Size[k], w.Intent.Size[k]) <= set.spec.size {
 		say("recreate", "its claims are as wanted")
 	}
 	shown := groupOf(w.view.wanted, k).Size() // with those that replace others
@@ -180,7 +188,7 @@ func (w *Model) judgeRecreate(s step.RecreateSet, say sayer) {
 	}
 	for i := range min(set.spec.replicas, limit) {
 		p := w.pods[k][i]
-		if p != nil && !set.byHand() && p.revision != set.update && w.seen.revision[k][i] == p.revision {
+		if p != nil && !s.OtherVolumes && p.mounts == set.spec.mounts && !set.byHand() && p.revision != set.update && w.seen.revision[k][i] == p.revision {
 			say("recreate", "%s has yet to be restarted", w.names[k][i])
 		}
 	}

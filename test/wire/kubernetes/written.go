@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -48,11 +49,15 @@ func (b *Bridge) specOf(k topology.Kind, set *appsv1.StatefulSet) sim.WrittenSet
 	if r := set.Spec.UpdateStrategy.RollingUpdate; r != nil && r.Partition != nil {
 		out.Partition = int(*r.Partition)
 	}
+	var mounts []string
 	for _, c := range set.Spec.VolumeClaimTemplates {
 		if c.Name == k.DataVolume() {
 			out.Size = sizeOf(&c)
+			continue
 		}
+		mounts = append(mounts, c.Name+"="+render.MountPath(set.Spec.Template.Spec, k, c.Name))
 	}
+	out.Mounts = strings.Join(mounts, ",")
 	return out
 }
 
