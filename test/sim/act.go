@@ -178,6 +178,8 @@ func (w *Model) takeOnVolumes(next step.Step) error {
 		return w.enableRules()
 	case step.ResizeClaim:
 		return w.resizeClaim(s)
+	case step.ModifyClaim:
+		return w.modifyClaim(s)
 	case step.RecreateSet:
 		return w.recreate(s)
 	}
@@ -240,7 +242,7 @@ func (w *Model) apply(s step.Apply) error {
 	default:
 		if s.Object.Drift == desired.Missing {
 			return w.make(k, setSpec{
-				replicas: s.Replicas, partition: s.Replicas, size: intent.Size[k], class: intent.Class[k], mounts: intent.Mounts[k],
+				replicas: s.Replicas, partition: s.Replicas, size: intent.Size[k], class: intent.Class[k], attributes: intent.Attributes[k], mounts: intent.Mounts[k],
 				template: template, manual: intent.Manual[k],
 			})
 		}

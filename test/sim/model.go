@@ -167,12 +167,13 @@ type Options struct {
 
 // Intent is what the user wants at the moment.
 type Intent struct {
-	Replicas [components]int
-	Template [components]string
-	Size     [components]int    // of each volume, in Gi
-	Mounts   [components]mounts // of the volumes beside the data
-	Class    [components]int    // the storage class of the volumes, by a number
-	Paused   bool
+	Replicas   [components]int
+	Template   [components]string
+	Size       [components]int    // of each volume, in Gi
+	Mounts     [components]mounts // of the volumes beside the data
+	Class      [components]int    // the storage class of the volumes, by a number
+	Attributes [components]string // the VolumeAttributesClass of the volumes, "" for any
+	Paused     bool
 	// PausedUntil is when the pause ends by itself, 0 for never.
 	PausedUntil int64
 	Manual      [components]bool
@@ -331,6 +332,7 @@ func (w *Model) tick() {
 		w.control(kind(k))
 		w.run(kind(k))
 		w.growVolumes(kind(k))
+		w.modifyVolumes(kind(k))
 	}
 	w.tickPD()
 	w.tickStores()

@@ -34,6 +34,7 @@ type setSpec struct {
 	size, class         int // of the claims of new pods
 	template            string
 	mounts              mounts // of the volumes beside the data
+	attributes          string // the VolumeAttributesClass of the claims of new pods
 	manual              bool   // OnDelete
 	batches             bool   // because a run of the engine restarts the pods in batches
 }
@@ -114,9 +115,11 @@ type claim struct {
 	lost    bool   // it is bound to a host that is lost for good
 	noNode  bool   // and the Node object of that host was deleted
 
-	requested, capacity int   // in Gi
-	class               int   // the storage class
-	growAt              int64 // when the storage has made it larger
+	requested, capacity  int    // in Gi
+	class                int    // the storage class
+	attributes, modified string // the VolumeAttributesClass that it asks for, and the one that its volume has
+	modifyAt             int64  // when the storage has made the change
+	growAt               int64  // when the storage has made it larger
 	// markedLate: a request that came late has marked it. Nothing is deleted for a mark alone: PD is asked once more.
 	markedLate bool
 	changes    int // of the mark, for which the version stands
@@ -249,7 +252,7 @@ func (w *Model) create(k kind, i int) {
 		}
 		if c == nil {
 			name := fmt.Sprintf("%s-%s", kinds[k].DataVolume(), w.names[k][i])
-			w.claims[k][i] = &claim{name: name, mounted: []string{name}, uid: w.uid(), made: w.t, goneAt: never, requested: w.sets[k].seen.size, capacity: w.sets[k].seen.size, class: w.sets[k].seen.class}
+			w.claims[k][i] = &claim{name: name, mounted: []string{name}, uid: w.uid(), made: w.t, goneAt: never, requested: w.sets[k].seen.size, capacity: w.sets[k].seen.size, class: w.sets[k].seen.class, attributes: w.sets[k].seen.attributes, modified: w.sets[k].seen.attributes}
 		}
 	}
 	w.pods[k][i] = &pod{

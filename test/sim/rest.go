@@ -11,6 +11,7 @@ func (w *Model) rest() {
 		}
 		w.restOfSet(k)
 		w.restOfVolumes(k)
+		w.restOfAttributes(k)
 		if w.Mounts {
 			w.restOfMounts(k)
 		}

@@ -48,7 +48,7 @@ func classNamed(class int) string {
 // replacement of all members.
 func (w *Model) otherVolumes() {
 	k := kind(w.rng.IntN(2))
-	if w.Intent.Size[k] == 0 {
+	if w.Intent.Size[k] == 0 || w.Intent.Attributes[k] != "" { // beside a VolumeAttributesClass, a storage class has no effect
 		return
 	}
 	w.Intent.Class[k]++
@@ -64,7 +64,11 @@ func (w *Model) volumes(k kind) []topology.Volume {
 	if w.Intent.Size[k] == 0 {
 		return nil
 	}
-	return []topology.Volume{{Name: kinds[k].DataVolume(), Size: topology.Size(w.Intent.Size[k]) * gi, Class: classNamed(w.Intent.Class[k])}}
+	v := topology.Volume{Name: kinds[k].DataVolume(), Size: topology.Size(w.Intent.Size[k]) * gi, Attributes: w.Intent.Attributes[k]}
+	if v.Attributes == "" {
+		v.Class = classNamed(w.Intent.Class[k])
+	}
+	return []topology.Volume{v}
 }
 
 // growVolumes is the storage: a volume grows a while after it was asked to, on
@@ -83,6 +87,7 @@ func (w *Model) observeClaim(k kind, c *claim) state.Claim {
 		Template: kinds[k].DataVolume(), Class: cmp.Or(classNamed(c.class), "standard"), Growth: state.Growable, Bound: true,
 		Requested: topology.Size(c.requested) * gi, Capacity: topology.Size(c.capacity) * gi,
 	}
+	w.observeAttributes(c, &out)
 	if c.capacity < c.requested {
 		out.Resizing = "the node has to resize the filesystem"
 	}
@@ -136,7 +141,7 @@ func (w *Model) recreate(s step.RecreateSet) error {
 	if spec.partition = spec.replicas; size > spec.size || w.replacesAny(k) {
 		spec.size = size
 	}
-	spec.class = w.view.intent.Class[k]
+	spec.class, spec.attributes = w.view.intent.Class[k], w.view.intent.Attributes[k]
 	if s.OtherVolumes {
 		spec.mounts, spec.template = w.view.intent.Mounts[k], groupOf(w.view.wanted, k).Template
 	}
@@ -178,7 +183,8 @@ func (w *Model) judgeRecreate(s step.RecreateSet, say sayer) {
 	if w.seen.intent.Paused && w.Intent.Paused {
 		say("recreate", "the cluster is paused")
 	}
-	other := w.seen.intent.Class[k] != set.spec.class || w.Intent.Class[k] != set.spec.class
+	other := w.seen.intent.Class[k] != set.spec.class || w.Intent.Class[k] != set.spec.class ||
+		w.seen.intent.Attributes[k] != set.spec.attributes || w.Intent.Attributes[k] != set.spec.attributes
 	if !other && !s.OtherVolumes && !w.replacesAny(k) && max(w.seen.intent.Size[k], w.Intent.Size[k]) <= set.spec.size {
 		say("recreate", "its claims are as wanted")
 	}
@@ -202,7 +208,7 @@ func (w *Model) restOfVolumes(k kind) {
 	if have := w.sets[k].spec.size; have < want || have > want && !w.sets[k].late {
 		w.broke("rest", "%s has claims of %d Gi for new members, not of %d", kinds[k].Title(), have, want)
 	}
-	if have := w.sets[k].spec.class; have != w.Intent.Class[k] {
+	if have := w.sets[k].spec.class; have != w.Intent.Class[k] && w.Intent.Attributes[k] == "" {
 		w.broke("rest", "%s has claims of class %d for new members, not of %d", kinds[k].Title(), have, w.Intent.Class[k])
 	}
 	for i, c := range w.claims[k] {
