@@ -141,8 +141,7 @@ func (d *decision) recreate() verdict {
 // recreatedFirst waits for new claim templates before members are added whose claims could not follow the spec. The
 // storage class that there is may have no room for one more claim. It reports whether it waits. Where the StatefulSet
 // waits for a rollout, members to add do so too. A member in place of a lost one is added: the rollout may wait for it. So
-// is a member that takes over data which is being deleted, or regions of a store that is offline, and a spare member for
-// one that keeps old volumes: these members hold the rollout up.
+// are members while another one holds the rollout up, see needsOthers.
 func (d *decision) recreatedFirst() (verdict, bool) {
 	switch {
 	case !d.TemplatesUnfit():
@@ -153,10 +152,17 @@ func (d *decision) recreatedFirst() (verdict, bool) {
 			Observed: "members are added after that", waitsForOthers: true,
 		}), true
 	}
-	leaves := func(m state.Member) bool {
-		return m.DataBeingDeleted() || m.Database.State == state.StoreOffline || d.KeepsOldVolumes(m)
+	return verdict{}, !d.Want.OtherVolumes && len(d.Want.Failures) == 0 && !slices.ContainsFunc(d.Got.Members, d.needsOthers) && d.rolls()
+}
+
+// needsOthers reports whether a member holds a rollout up until members are added. Its data is being deleted, its regions
+// need another place, or it keeps old volumes and is replaced, which may need a spare member. Or it is itself to be
+// added: the database counts on the member, and the StatefulSet has too few replicas.
+func (d *decision) needsOthers(m state.Member) bool {
+	if !d.Got.Set.Has(m.Ordinal) {
+		return d.Kept(m) && m.CountedOn()
 	}
-	return verdict{}, !d.Want.OtherVolumes && len(d.Want.Failures) == 0 && !slices.ContainsFunc(d.Got.InSet(), leaves) && d.rolls()
+	return m.DataBeingDeleted() || m.Database.State == state.StoreOffline || d.KeepsOldVolumes(m)
 }
 
 // busy returns what the StatefulSet is needed for, "" for nothing. A new StatefulSet does not know

@@ -146,6 +146,11 @@ func TestLargerVolumes(t *testing.T) {
 			c.Roll(tikv).Rolled(tikv, 3).Offline("t-tikv-0")
 			c.Want(tikv).Replicas = 5
 		})},
+		{Name: "another class during a rollout: a store that somebody has scaled away, and that has no data, is added at once", Cluster: with(movedToClass, func(c *plantest.Cluster) {
+			c.Roll(tikv).Set(tikv, func(s *state.Set) { s.Replicas = 3 })
+			m := c.Member("t-tikv-3")
+			m.Pod, m.Claims, m.Database.State = nil, nil, state.StoreDown
+		})},
 		{Name: "another class, fewer members: after these have left", Cluster: with(movedToClass, func(c *plantest.Cluster) { c.Want(tikv).Replicas = 3 })},
 		{Name: "a class that lets nothing grow, and a cancel after the template was made larger", Cluster: with(func(c *plantest.Cluster) {
 			c.Volumes(tikv, 10*gi, 20*gi).Set(tikv, func(s *state.Set) { s.Volumes["tikv"] = state.ClaimTemplate{Size: 20 * gi} })
