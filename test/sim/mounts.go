@@ -134,6 +134,22 @@ func (w *Model) takeBackMounts() {
 	}
 }
 
+// deleteFailing is a user who deletes pods with old volumes and a template with which they fail. No engine does that, because
+// the next pod has other volumes, and after the faults the user knows that only logs are on these.
+func (w *Model) deleteFailing() {
+	if w.chaos {
+		return
+	}
+	for k := range kinds {
+		for i, p := range w.pods[k] {
+			if p != nil && p.flaw != "" && !p.terminating() && p.mounts != w.sets[k].spec.mounts {
+				w.note("user: delete pod %s, which fails", w.names[k][i])
+				w.remove(p)
+			}
+		}
+	}
+}
+
 // growPD is a user who adds members to a PD of one member whose volumes change, because the only one holds all metadata.
 func (w *Model) growPD() {
 	moves := func(p *pod) bool { return p != nil && p.mounts != w.Intent.Mounts[pd] }
@@ -184,6 +200,7 @@ func (w *Model) nameUnfit() {
 		return
 	}
 	w.growPD()
+	w.deleteFailing()
 	for k := range kinds {
 		for _, i := range w.unfit(kind(k)) {
 			w.Replace(w.names[k][i], kind(k).data() == topology.Store)
