@@ -39,6 +39,7 @@ func remade(c *plantest.Cluster) {
 func TestOtherVolumes(t *testing.T) {
 	plantest.Waits(t, "othervolumes", []plantest.Case{
 		{Name: "the StatefulSet is made again", Cluster: with(otherVolumes)},
+		{Name: "the StatefulSet is made again before later components restart", Cluster: with(otherVolumes, func(c *plantest.Cluster) { c.Roll(tidb) })},
 		{Name: "the configuration is written first", Cluster: with(otherVolumes, func(c *plantest.Cluster) {
 			c.Want(tikv).Config = []desired.Object{{Kind: "ConfigMap", Name: "t-tikv", Drift: desired.Missing}}
 		})},
