@@ -155,9 +155,9 @@ func (d *decision) recreatedFirst() (verdict, bool) {
 	return verdict{}, !d.Want.OtherVolumes && len(d.Want.Failures) == 0 && !slices.ContainsFunc(d.Got.Members, d.needsOthers) && d.rolls()
 }
 
-// needsOthers reports whether a member holds a rollout up until members are added. Its data is being deleted, its regions
-// need another place, or it keeps old volumes and is replaced, which may need a spare member. Or it is itself to be
-// added: the database counts on the member, and the StatefulSet has too few replicas.
+// needsOthers reports whether a member holds a rollout up until members are added. Its data is being deleted, its store
+// is offline, or its old volumes are replaced, which may need a spare member. Or the member itself is to be added: the
+// database counts on the member, and the StatefulSet has too few replicas.
 func (d *decision) needsOthers(m state.Member) bool {
 	if !d.Got.Set.Has(m.Ordinal) {
 		return d.Kept(m) && m.CountedOn()
@@ -193,7 +193,7 @@ func (d *decision) busy() string {
 }
 
 // rolls reports whether a rollout is under way, or comes next. With other volumes members are replaced, and no rollout
-// restarts them. They wait for claim templates as wanted, so that these do not wait for them.
+// restarts them. Such members wait for claim templates, so that claim templates do not wait for such members.
 func (sc Scope) rolls() bool {
 	set := sc.Got.Set
 	_, outdated := sc.Highest(func(m state.Member) bool { return sc.IsToRestart(m) && !sc.KeepsOldVolumes(m) })
