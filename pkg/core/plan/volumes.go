@@ -155,8 +155,8 @@ func (d *decision) recreatedFirst() (verdict, bool) {
 	return verdict{}, !d.Want.OtherVolumes && len(d.Want.Failures) == 0 && !slices.ContainsFunc(d.Got.Members, d.needsOthers) && d.rolls()
 }
 
-// needsOthers reports whether a member holds a rollout up until members are added. Its data is being deleted, its store
-// is offline, or its old volumes are replaced, which may need a spare member. Or the member itself is to be added: the
+// needsOthers reports whether a member holds a rollout up until members are added. The data of the member is being
+// deleted, its store is offline, or the member is replaced for other volumes. Or the member itself is to be added: the
 // database counts on the member, and the StatefulSet has too few replicas.
 func (d *decision) needsOthers(m state.Member) bool {
 	if !d.Got.Set.Has(m.Ordinal) {
