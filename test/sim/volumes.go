@@ -110,25 +110,15 @@ func (w *Model) resizeClaim(s step.ResizeClaim) error {
 // recreate replaces a StatefulSet in two steps, between which a run can end.
 func (w *Model) recreate(s step.RecreateSet) error {
 	k := kindOf(s.Component)
-	old := &w.sets[k]
-	size := w.view.intent.Size[k]
-	if !old.exists || old.leaving || !w.is(k, s.Basis) || old.spec.replicas != s.Replicas || old.observed != old.generation {
+	if !w.replaceable(k, s) {
 		return errConflict
-	}
-	if !s.OtherVolumes && !old.byHand() && (old.current != old.update || old.spec.partition < old.spec.replicas) {
-		return errConflict
-	}
-	for i := range min(s.Replicas, limit) {
-		if c := w.claims[k][i]; c != nil && c.goneAt == never && !w.claimReplaced(k, i) && max(c.requested, c.capacity) < size {
-			return errConflict
-		}
 	}
 	if s.OtherVolumes {
 		if err := w.recordTemplate(k, s.Object); err != nil {
 			return err
 		}
 	}
-	spec := old.spec
+	spec := w.sets[k].spec
 	w.orphan(k)
 	if w.endsHalfWay() {
 		return errHalfWay
@@ -138,6 +128,7 @@ func (w *Model) recreate(s step.RecreateSet) error {
 		w.kill()
 		return errKilled
 	}
+	size := w.view.intent.Size[k]
 	if spec.partition = spec.replicas; size > spec.size || w.replacesAny(k) {
 		spec.size = size
 	}
@@ -146,6 +137,24 @@ func (w *Model) recreate(s step.RecreateSet) error {
 		spec.mounts, spec.template = w.view.intent.Mounts[k], groupOf(w.view.wanted, k).Template
 	}
 	return w.make(k, spec)
+}
+
+// replaceable reports whether a StatefulSet is as it was when that was decided, has no unfinished work, and all claims
+// have been asked to grow.
+func (w *Model) replaceable(k kind, s step.RecreateSet) bool {
+	old := &w.sets[k]
+	if !old.exists || old.leaving || !w.is(k, s.Basis) || old.spec.replicas != s.Replicas || old.observed != old.generation {
+		return false
+	}
+	if !s.OtherVolumes && !old.byHand() && (old.current != old.update || old.spec.partition < old.spec.replicas) {
+		return false
+	}
+	for i := range min(s.Replicas, limit) {
+		if c := w.claims[k][i]; c != nil && c.goneAt == never && !w.claimReplaced(k, i) && max(c.requested, c.capacity) < w.view.intent.Size[k] {
+			return false
+		}
+	}
+	return true
 }
 
 // orphan deletes a StatefulSet without its pods.
@@ -175,6 +184,11 @@ func (w *Model) stray(k kind, i int) {
 	}
 }
 
+// otherClaims reports whether a user asks for other claims than a StatefulSet makes.
+func otherClaims(in Intent, k kind, spec setSpec) bool {
+	return in.Class[k] != spec.class || in.Attributes[k] != spec.attributes || in.Size[k] > spec.size
+}
+
 // judgeRecreate checks that a StatefulSet is recreated only for larger volumes. The StatefulSet must not be needed
 // for anything else.
 func (w *Model) judgeRecreate(s step.RecreateSet, say sayer) {
@@ -183,9 +197,8 @@ func (w *Model) judgeRecreate(s step.RecreateSet, say sayer) {
 	if w.seen.intent.Paused && w.Intent.Paused {
 		say("recreate", "the cluster is paused")
 	}
-	other := w.seen.intent.Class[k] != set.spec.class || w.Intent.Class[k] != set.spec.class ||
-		w.seen.intent.Attributes[k] != set.spec.attributes || w.Intent.Attributes[k] != set.spec.attributes
-	if !other && !s.OtherVolumes && !w.replacesAny(k) && max(w.seen.intent.Size[k], w.Intent.Size[k]) <= set.spec.size {
+	other := otherClaims(w.seen.intent, k, set.spec) || otherClaims(w.Intent, k, set.spec)
+	if !other && !s.OtherVolumes && !w.replacesAny(k) {
 		say("recreate", "its claims are as wanted")
 	}
 	shown := groupOf(w.view.wanted, k).Size() // with those that replace others
