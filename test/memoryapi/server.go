@@ -29,7 +29,7 @@ var kinds = map[string]string{
 	"configmaps": "ConfigMap", "deployments": "Deployment", "events": "Event", "leases": "Lease", "namespaces": "Namespace",
 	"nodes": "Node", "persistentvolumeclaims": "PersistentVolumeClaim", "persistentvolumes": "PersistentVolume", "pods": "Pod",
 	"secrets": "Secret", "serviceaccounts": "ServiceAccount", "services": "Service", "statefulsets": "StatefulSet",
-	"storageclasses": "StorageClass", "tidbclusters": "TidbCluster", "controllerrevisions": "ControllerRevision",
+	"storageclasses": "StorageClass", "volumeattributesclasses": "VolumeAttributesClass", "tidbclusters": "TidbCluster", "controllerrevisions": "ControllerRevision",
 }
 
 // Server is the API server.

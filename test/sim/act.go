@@ -178,6 +178,8 @@ func (w *Model) takeOnVolumes(next step.Step) error {
 		return w.enableRules()
 	case step.ResizeClaim:
 		return w.resizeClaim(s)
+	case step.ModifyClaim:
+		return w.modifyClaim(s)
 	case step.RecreateSet:
 		return w.recreate(s)
 	}
@@ -240,7 +242,7 @@ func (w *Model) apply(s step.Apply) error {
 	default:
 		if s.Object.Drift == desired.Missing {
 			return w.make(k, setSpec{
-				replicas: s.Replicas, partition: s.Replicas, size: intent.Size[k], class: intent.Class[k],
+				replicas: s.Replicas, partition: s.Replicas, size: intent.Size[k], class: intent.Class[k], attributes: intent.Attributes[k], mounts: intent.Mounts[k],
 				template: template, manual: intent.Manual[k],
 			})
 		}
@@ -252,6 +254,9 @@ func (w *Model) apply(s step.Apply) error {
 			template = set.applied()
 		} else {
 			w.judgeTemplate(k, template)
+			if intent.Mounts[k] != spec.mounts {
+				w.broke("mounts", "%s gets a template with other volumes than its StatefulSet has", kinds[k].Title())
+			}
 			spec.batches = spec.batches && !intent.Manual[k]
 			spec.manual = spec.batches || intent.Manual[k]
 		}

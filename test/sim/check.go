@@ -135,7 +135,7 @@ func (w *Model) sightMembers(s *sighting) {
 			s.going[k][i], s.replaces[k][i] = w.going(kind(k), i), w.replaces(kind(k), i)
 			if p := w.pods[k][i]; p != nil {
 				s.revision[k][i] = p.revision
-				s.outdated[k] = s.outdated[k] || i < set.spec.replicas && p.revision != set.spec.template
+				s.outdated[k] = s.outdated[k] || i < set.spec.replicas && p.revision != set.spec.template && p.mounts == set.spec.mounts
 			}
 		}
 	}
@@ -310,6 +310,7 @@ func (w *Model) judgeRestart(s step.Restart, say sayer) {
 	p := w.pods[k][i]
 	w.judgeCertificate(k, i, say)
 	w.judgeReason(s, say)
+	w.judgeMounts(k, i, say)
 	if w.dataBeingDeleted(k, i) && p != nil {
 		say("data", "%s loses its data with its pod, and PD counts on it", w.names[k][i])
 	}

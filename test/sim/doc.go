@@ -7,7 +7,8 @@
 // The model has these parts:
 //
 //   - The StatefulSet controller: Parallel and OrderedReady pod management, partitions, revisions, OnDelete, and a lag
-//     before it sees a new spec. A pod that is not Ready is treated in both ways: Kubernetes below 1.35 replaces it.
+//     before it sees a new spec. A pod that has no volume for one of the claim templates ends its turn, so that it makes
+//     no pod above that pod. A pod that is not Ready is treated in both ways: Kubernetes below 1.35 replaces it.
 //     Kubernetes from 1.35 on does not, and OrderedReady does not.
 //   - Pods that start, crash, cannot be pulled or are refused at creation. Claims outlive their pods, and volumes take
 //     their time to grow. StatefulSets are deleted without their pods and recreated around the pods.
@@ -42,6 +43,12 @@
 //   - In one of five there are up to three stores of another TidbCluster in the same PD (elsewhere.go). These stores
 //     have replicas of regions. They are away for a while, or for so long that PD replaces their replicas. They leave
 //     PD, and other stores join.
+//   - In one of eight, members of PD and stores of TiKV have a second volume, for logs (mounts.go). The user mounts it at
+//     another path, or removes it, and asks for the replacement of all members. A change that nobody has asked that for
+//     is refused, as package render does.
+//   - In one of eight the user asks for other VolumeAttributesClasses, some of which the driver refuses (attributes.go).
+//   - In one of four the user asks for new volumes of members, of several at the same time, with a spare store or without,
+//     and calls that off.
 //   - In one of six PD lists a store now and then under an address that is the address of no pod (unlisted.go). Then it
 //     is not known which member that is. That ends with the store's last region, or when another pod of the member runs.
 //
@@ -215,6 +222,8 @@
 //   - bootstrap: PD is bootstrapped once. No member that has started begins again as one of the first while no member
 //     is there that could refuse it.
 //   - ended: no ReplaceEnded of a pod whose process runs.
+//   - mounts: no Restart of a member that PD counts on gives that member other volumes than it has. Only a member that is
+//     replaced gets these. No StatefulSet gets a pod template that mounts other volumes than its claim templates have.
 //   - evictions: no more of our schedulers than stores may be leaving at once. A scheduler of a store that is the next
 //     to restart, restarting or leaving does not count.
 //   - limits: no eviction begins while PD moves more leaders at a time, or fewer, than the run asks for.

@@ -48,6 +48,7 @@ func (w *Model) Settle(most time.Duration) {
 		// It gave up or is blocked: the user reads why, and runs it again.
 		w.Pass(60)
 		w.obey(p)
+		w.nameUnfit()
 		if w.needsPerson() {
 			w.help()
 		}

@@ -217,7 +217,7 @@ func (w *Model) rolls(k kind) bool {
 // missing, or the member was given up, and then it is down.
 func (w *Model) judgeRemoval(k kind, i int, id uint64, say sayer) {
 	// Else the user's wish or the deletion of its claim was the reason, and not that the member was down.
-	wanted := i < w.seen.intent.Replicas[k] && !w.seen.going[k][i]
+	wanted := i < w.seen.intent.Replicas[k] && !w.seen.going[k][i] && !w.seen.replaces[k][i]
 	if c := w.claims[k][i]; wanted && w.nap.woke && c != nil && c.data == id && !w.seen.serves[k][i] && w.fit(k, i) {
 		say("late", "%s is back", w.names[k][i])
 	}

@@ -31,6 +31,8 @@ type Faults struct {
 	Release     float64 // the user changes the release of TiDB
 	Named       float64 // the user names a member to be restarted
 	Replace     float64 // the user names a member to get new volumes
+	Mount       float64 // the user mounts a volume at another path, or removes it
+	Modify      float64 // the user asks for another VolumeAttributesClass
 	Rival       float64 // a second engine begins before the first one sees that its lease is lost
 	Late        float64 // heartbeats of a store arrive late
 	LoseForGood float64 // a host is lost for good, with what it stored
@@ -86,7 +88,7 @@ func (w *Model) injectFaults() {
 		{f.TakeOffline, w.deleteStore}, {f.Refusing, w.breakStep}, {f.Standstill, w.standStill}, {f.DeleteClaim, w.deleteClaimInUse}, {f.Operator, w.startOperator},
 		{f.Certificate, w.spoilCertificate}, {f.Expiry, w.expireCertificate}, {f.Password, w.setPasswordByHand}, {f.Rules, w.disableRules},
 		{f.Outage, w.outage}, {f.KillProcess, w.killProcess}, {f.Freeze, w.freeze}, {f.Expire, w.expire}, {f.Command, w.runCommand},
-		{f.Named, w.restartAny}, {f.Replace, w.replaceAny}, {f.Stall, w.stallPD}, {f.Template, w.changeTemplate}, {f.OldReport, w.reportLate},
+		{f.Named, w.restartAny}, {f.Replace, w.replaceAny}, {f.Mount, w.moveMount}, {f.Modify, w.modifySome}, {f.Stall, w.stallPD}, {f.Template, w.changeTemplate}, {f.OldReport, w.reportLate},
 		{f.StoreElsewhere, w.changeElsewhere}, {f.Release, w.changeRelease}, {f.Unlist, w.unlist}, {f.Relabel, w.relabel}, {f.Isolate, w.isolate}, {f.LoseZone, w.loseZone},
 	} {
 		if roll < fault.odds {
@@ -99,7 +101,7 @@ func (w *Model) injectFaults() {
 
 func (f Faults) total() float64 {
 	return f.EndPod + f.Crash + f.Lose + f.LoseLong + f.PDSilent + f.Forget + f.EvictByHand + f.Elsewhere + f.Delete + f.Kubectl + f.Intent +
-		f.Rival + f.Late + f.LoseForGood + f.Resign + f.Ping + f.KubeletAway + f.Port + f.Hide + f.TakeOffline + f.Refusing + f.Standstill + f.DeleteClaim + f.Operator + f.Outage + f.KillProcess + f.Freeze + f.Expire + f.Command + f.Certificate + f.Expiry + f.Password + f.Rules + f.Named + f.Replace + f.Stall + f.Template + f.OldReport + f.StoreElsewhere + f.Release + f.Unlist + f.Relabel + f.Isolate + f.LoseZone
+		f.Rival + f.Late + f.LoseForGood + f.Resign + f.Ping + f.KubeletAway + f.Port + f.Hide + f.TakeOffline + f.Refusing + f.Standstill + f.DeleteClaim + f.Operator + f.Outage + f.KillProcess + f.Freeze + f.Expire + f.Command + f.Certificate + f.Expiry + f.Password + f.Rules + f.Named + f.Replace + f.Mount + f.Modify + f.Stall + f.Template + f.OldReport + f.StoreElsewhere + f.Release + f.Unlist + f.Relabel + f.Isolate + f.LoseZone
 }
 
 func (w *Model) anyPod() (kind, int, *pod) {
@@ -301,6 +303,8 @@ func (w *Model) calm() {
 	}
 	w.thaw()
 	w.Intent.Paused, w.Intent.PausedUntil, w.Intent.Recover = false, 0, true
+	w.takeBackMounts()
+	w.takeBackAttributes()
 	w.Failover = true // a person sees the members that are lost, and asks for failover
 	for k := range kinds {
 		w.Intent.Size[k] = max(w.Intent.Size[k], w.sets[k].spec.size) // less would be refused

@@ -59,6 +59,9 @@ func (w *Model) wanted() desired.State {
 		case s.applied() != g.Template || s.byHand() != g.Manual:
 			g.Set.Drift = desired.Differs
 		}
+		if w.Mounts {
+			w.addMounts(k, &g)
+		}
 		g.PutBack = w.putBack(k)
 		g.Set.Record, g.Set.Recorded = w.wantedRecord(g.Template), w.records[k]
 		g.Config[0].Record, g.Config[0].Recorded = g.Set.Record, g.Set.Recorded
@@ -107,8 +110,9 @@ func (w *Model) Upgrade(template string, only ...topology.Kind) {
 	}
 	for _, k := range only {
 		w.note("user: change %s to %s", k.Title(), template)
-		w.Intent.Template[kindOf(k)] = template
-		w.asked[kindOf(k)][template] = true
+		wanted := w.withMounts(kindOf(k), template)
+		w.Intent.Template[kindOf(k)] = wanted
+		w.asked[kindOf(k)][wanted] = true
 	}
 }
 

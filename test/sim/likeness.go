@@ -11,10 +11,12 @@ import (
 // should be, because upkeep is no part of the simulation. To make labels for each observation would
 // take longer than to decide.
 type likeness struct {
-	members [limit]labelled
-	size    int
-	class   int
-	volumes map[string]state.ClaimTemplate
+	members    [limit]labelled
+	size       int
+	class      int
+	attributes string
+	mounts     mounts
+	volumes    map[string]state.ClaimTemplate
 }
 
 type labelled struct {
@@ -52,11 +54,12 @@ func (w *Model) knownAs(k kind, i int, id uint64) uint64 {
 }
 
 // templates are a StatefulSet's claim templates.
-func (t *likeness) templates(k kind, size, class int) map[string]state.ClaimTemplate {
-	if t.size != size || t.class != class {
-		t.size, t.class, t.volumes = size, class, nil
-		if size > 0 {
-			t.volumes = map[string]state.ClaimTemplate{kinds[k].DataVolume(): {Size: topology.Size(size) * gi, Class: classNamed(class)}}
+func (t *likeness) templates(k kind, spec setSpec) map[string]state.ClaimTemplate {
+	if t.size != spec.size || t.class != spec.class || t.attributes != spec.attributes || t.mounts != spec.mounts {
+		t.size, t.class, t.attributes, t.mounts, t.volumes = spec.size, spec.class, spec.attributes, spec.mounts, nil
+		if spec.size > 0 {
+			t.volumes = map[string]state.ClaimTemplate{kinds[k].DataVolume(): {Size: topology.Size(spec.size) * gi, Class: classNamed(spec.class), Attributes: spec.attributes}}
+			mountTemplates(t.volumes, spec.mounts)
 		}
 	}
 	return t.volumes

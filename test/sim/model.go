@@ -160,16 +160,20 @@ type Options struct {
 	Concurrency plan.Concurrency
 	// Daemons is how many replicas of a daemon drive; 0 for commands only.
 	Daemons int
-	Faults  Faults
+	// Mounts: members of PD and stores of TiKV have a second volume.
+	Mounts bool
+	Faults Faults
 }
 
 // Intent is what the user wants at the moment.
 type Intent struct {
-	Replicas [components]int
-	Template [components]string
-	Size     [components]int // of each volume, in Gi
-	Class    [components]int // the storage class of the volumes, by a number
-	Paused   bool
+	Replicas   [components]int
+	Template   [components]string
+	Size       [components]int    // of each volume, in Gi
+	Mounts     [components]mounts // of the volumes beside the data
+	Class      [components]int    // the storage class of the volumes, by a number
+	Attributes [components]string // the VolumeAttributesClass of the volumes, "" for any
+	Paused     bool
 	// PausedUntil is when the pause ends by itself, 0 for never.
 	PausedUntil int64
 	Manual      [components]bool
@@ -289,6 +293,9 @@ func New(o Options) *Model {
 	}
 	w.pd.electAt = never
 	w.Intent.Size = [components]int{pd: defaultSize, tikv: defaultSize}
+	if o.Mounts {
+		w.Intent.Mounts = [components]mounts{pd: firstMounts, tikv: firstMounts}
+	}
 	if o.TiFlash > 0 {
 		w.Intent.Size[tiflash] = defaultSize
 	}
@@ -325,6 +332,7 @@ func (w *Model) tick() {
 		w.control(kind(k))
 		w.run(kind(k))
 		w.growVolumes(kind(k))
+		w.modifyVolumes(kind(k))
 	}
 	w.tickPD()
 	w.tickStores()

@@ -25,6 +25,7 @@ type observation struct {
 	// the StatefulSets stand for resourceVersions.
 	generations       [components]int
 	intent            Intent
+	refused           error // what package render says of the spec
 	advice, newAdvice advice
 }
 
@@ -33,7 +34,7 @@ func (o *observation) answer() state.Observation {
 }
 
 // want works out what is wanted when it is observed: there are no manifests to make.
-func (w *Model) want(state.Observation) (desired.State, error) { return w.view.wanted, nil }
+func (w *Model) want(state.Observation) (desired.State, error) { return w.view.wanted, w.view.refused }
 
 // Observe implements reconcile.Observer.
 func (w *Model) Observe(_ context.Context, live bool) (state.Observation, error) {
@@ -114,7 +115,7 @@ func (w *Model) observe() *observation {
 
 // look is what any client sees now.
 func (w *Model) look() *observation {
-	o := &observation{at: w.t, wanted: w.wanted(), intent: w.Intent, advice: w.advice, newAdvice: w.newAdvice()}
+	o := &observation{at: w.t, wanted: w.wanted(), intent: w.Intent, advice: w.advice, newAdvice: w.newAdvice(), refused: w.refusal()}
 	o.snap = state.Snapshot{
 		At: w.Now(), PD: w.observePD(), Groups: make(map[topology.Kind]state.Group, len(kinds)), RulesEnabled: w.flash.enabled,
 	}
@@ -184,7 +185,7 @@ func (w *Model) observeGroup(k kind) state.Group {
 		Observed: s.observed == s.generation, UpdateRevision: s.update, CurrentRevision: s.current,
 		Template: s.applied(),
 	}}
-	g.Set.Volumes = w.likeness[k].templates(k, s.spec.size, s.spec.class)
+	g.Set.Volumes = w.likeness[k].templates(k, s.spec)
 	n := s.spec.replicas
 	for i := range limit {
 		if w.pods[k][i] != nil || w.claims[k][i] != nil || w.inDatabase(k, i) {
@@ -208,7 +209,7 @@ func (w *Model) observeGroup(k kind) state.Group {
 			w.byHost(k, i, m.Pod)
 			m.Pod.Binlog = w.Binlog
 			m.Pod.Version = w.imageOf(k, p)
-			m.Pod.Identity = labels
+			m.Pod.Identity, m.Pod.Mounts = labels, w.mountedBy(k, p)
 		}
 		if c := w.claims[k][i]; c != nil {
 			m.Claims = claims[i : i+1 : i+1]

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 const (
@@ -67,7 +68,7 @@ func (w *Model) operate() {
 			continue
 		}
 		empty := empties[k]
-		if set.observed == set.generation && w.allReady(kind(k)) && (empty == nil || empty(w, i)) {
+		if set.observed == set.generation && w.allReady(kind(k)) && w.upgradedServe(kind(k)) && (empty == nil || empty(w, i)) {
 			w.note("tidb-operator: restarts %s", w.names[k][i])
 			spec := set.spec
 			spec.partition = i
@@ -80,6 +81,21 @@ func (w *Model) operate() {
 func (w *Model) allReady(k kind) bool {
 	for i := range min(w.sets[k].spec.replicas, limit) {
 		if p := w.pods[k][i]; p == nil || !p.ready || p.terminating() {
+			return false
+		}
+	}
+	return true
+}
+
+// upgradedServe reports whether the members with the new template are healthy by PD, or by their status port. The operator
+// looks at these before it goes on, and at nothing of PD while PD does not answer (pd_upgrader.go, tikv_upgrader.go and
+// tidb_upgrader.go of tidb-operator v1.6).
+func (w *Model) upgradedServe(k kind) bool {
+	if k.data() == topology.Raft && !w.serving() {
+		return false
+	}
+	for i := range min(w.sets[k].spec.replicas, limit) {
+		if p := w.pods[k][i]; p != nil && p.revision == w.sets[k].update && !w.serves(k, i) {
 			return false
 		}
 	}

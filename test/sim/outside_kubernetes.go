@@ -17,6 +17,9 @@ type WrittenSet struct {
 	Partition  int
 	Size       int // of each volume, in Gi
 	Class      int // of each volume
+	// Mounts are the volumes beside the volume with the data, and where pods mount them, as in "wal=/wal,log=/log".
+	Mounts     string
+	Attributes string // the VolumeAttributesClass of each volume
 	Template   string
 	Manual     bool // OnDelete
 	InBatches  bool // because a run of the engine restarts the pods in batches
@@ -33,7 +36,7 @@ func (w *Model) WriteSet(component topology.Kind, written WrittenSet) {
 	}
 	w.judgeSetWritten(component, written)
 	spec := setSpec{
-		replicas: min(written.Replicas, limit), partition: written.Partition, size: written.Size, class: written.Class, template: written.Template,
+		replicas: min(written.Replicas, limit), partition: written.Partition, size: written.Size, class: written.Class, mounts: mounts(written.Mounts), attributes: written.Attributes, template: written.Template,
 		manual: written.Manual, batches: written.InBatches,
 	}
 	if s.exists && s.uid != written.UID {
@@ -94,7 +97,7 @@ func (w *Model) ShownSet(component topology.Kind) ShownSet {
 	return ShownSet{
 		Exists: s.exists, UID: s.uid, Leaving: s.leaving, Observed: int64(s.observed), Current: s.current, Update: s.update,
 		Spec: WrittenSet{
-			UID: s.uid, Generation: int64(s.generation), Replicas: s.spec.replicas, Partition: s.spec.partition, Size: s.spec.size, Class: s.spec.class,
+			UID: s.uid, Generation: int64(s.generation), Replicas: s.spec.replicas, Partition: s.spec.partition, Size: s.spec.size, Class: s.spec.class, Mounts: string(s.spec.mounts), Attributes: s.spec.attributes,
 			Template: s.spec.template, Manual: s.spec.manual, InBatches: s.spec.batches, Ordered: w.Ordered[k],
 		},
 	}
@@ -201,6 +204,9 @@ type ShownClaim struct {
 	Terminating bool
 	Requested   int // in Gi
 	Capacity    int
+	// Attributes is the VolumeAttributesClass that the claim asks for, Modified the one that its volume has. Modifying is
+	// what Kubernetes reports until they are the same, as in InProgress.
+	Attributes, Modified, Modifying string
 	// NoNode: the volume can be used only on a node that does not exist.
 	NoNode bool
 }
@@ -212,7 +218,7 @@ func (w *Model) ShownClaims(component topology.Kind) []ShownClaim {
 		if c != nil {
 			all = append(all, ShownClaim{
 				Ordinal: i, Name: c.name, UID: c.uid, Marked: c.marked, Terminating: c.goneAt != never, Requested: c.requested,
-				Capacity: c.capacity, NoNode: c.lost && c.noNode,
+				Capacity: c.capacity, Attributes: c.attributes, Modified: c.modified, Modifying: c.modifying(w.t), NoNode: c.lost && c.noNode,
 			})
 		}
 	}
@@ -242,6 +248,14 @@ func (w *Model) MarkClaim(uid string, marked bool) {
 func (w *Model) GrowClaim(uid string, size int) {
 	if c := w.claimOf(uid); c != nil && c.requested < size {
 		c.requested, c.growAt = size, w.t+w.between(20, 600)
+		w.writes++
+	}
+}
+
+// ModifyClaim asks for another VolumeAttributesClass of a volume.
+func (w *Model) ModifyClaim(uid, class string) {
+	if c := w.claimOf(uid); c != nil && c.attributes != class {
+		w.modify(c, class)
 		w.writes++
 	}
 }
@@ -290,16 +304,19 @@ type Asked struct {
 	Replicas int
 	Template string // "" where it is not known
 	Size     int    // of each volume, in Gi
-	Manual   bool
-	Suspend  bool
-	Canary   int
-	Failures []topology.Failure
+	// Attributes is the VolumeAttributesClass of each volume, "" for any.
+	Attributes string
+	Manual     bool
+	Suspend    bool
+	Canary     int
+	Failures   []topology.Failure
 }
 
 // Ask is the user who changes what is wanted of a component.
 func (w *Model) Ask(component topology.Kind, a Asked) {
 	k, in := kindOf(component), &w.Intent
 	in.Replicas[k], in.Size[k], in.Manual[k], in.Suspend[k], in.Canary[k] = a.Replicas, a.Size, a.Manual, a.Suspend, a.Canary
+	in.Attributes[k] = a.Attributes
 	w.failures[k] = slices.Clone(a.Failures)
 	if a.Template != "" {
 		in.Template[k] = a.Template

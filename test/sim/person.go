@@ -163,7 +163,7 @@ func (w *Model) rebuild(k kind, named string) {
 		if fails && (above || w.names[k][i] == named || k.data() == topology.Raft && w.Faults.Kubectl > 0) {
 			w.note("user: recreate the StatefulSet of %s and %s", kinds[k].Title(), w.names[k][i])
 			s.current, s.update = w.Intent.Template[k], w.Intent.Template[k]
-			s.spec.template, s.record = s.update, ""
+			s.spec.template, s.spec.mounts, s.record = s.update, w.Intent.Mounts[k], ""
 			s.seen = s.spec
 			s.generation++
 			if p != nil {

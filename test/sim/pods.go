@@ -33,8 +33,10 @@ type setSpec struct {
 	replicas, partition int
 	size, class         int // of the claims of new pods
 	template            string
-	manual              bool // OnDelete
-	batches             bool // because a run of the engine restarts the pods in batches
+	mounts              mounts // of the volumes beside the data
+	attributes          string // the VolumeAttributesClass of the claims of new pods
+	manual              bool   // OnDelete
+	batches             bool   // because a run of the engine restarts the pods in batches
 }
 
 // change is a write of the StatefulSet's spec.
@@ -82,6 +84,7 @@ type pod struct {
 	distrusts   int64  // until when it does not accept our certificate
 	closing     bool   // its Pump was asked to close
 	closed      bool   // its Pump has ended, and its container has not
+	mounts      mounts // the volumes that it was made with
 	refuses     int64  // until when its status port answers with errors
 	expired     span   // while nobody accepts its certificate
 	advice      advice // what a PD without data read when it started
@@ -112,9 +115,11 @@ type claim struct {
 	lost    bool   // it is bound to a host that is lost for good
 	noNode  bool   // and the Node object of that host was deleted
 
-	requested, capacity int   // in Gi
-	class               int   // the storage class
-	growAt              int64 // when the storage has made it larger
+	requested, capacity  int    // in Gi
+	class                int    // the storage class
+	attributes, modified string // the VolumeAttributesClass that it asks for, and the one that its volume has
+	modifyAt             int64  // when the storage has made the change
+	growAt               int64  // when the storage has made it larger
 	// markedLate: a request that came late has marked it. Nothing is deleted for a mark alone: PD is asked once more.
 	markedLate bool
 	changes    int // of the mark, for which the version stands
@@ -140,8 +145,8 @@ func (w *Model) control(k kind) {
 		if !w.inOrder(k) {
 			return
 		}
-	} else {
-		w.atOnce(k)
+	} else if !w.atOnce(k) {
+		return
 	}
 	if !s.seen.manual {
 		w.roll(k)
@@ -158,10 +163,12 @@ func (w *Model) dropClaims(k kind) {
 	}
 }
 
-// atOnce does what Parallel asks for: it creates all missing pods, and deletes all surplus ones.
-func (w *Model) atOnce(k kind) {
+// atOnce does what Parallel asks for: it creates all missing pods, and deletes all surplus ones. It reports whether it
+// has got to all of them.
+func (w *Model) atOnce(k kind) bool {
 	s := &w.sets[k]
-	for i, p := range w.pods[k] {
+	end, all := w.processed(k)
+	for i, p := range w.pods[k][:end] {
 		switch {
 		case i < s.seen.replicas && w.replacesEnded(p):
 		case p != nil && i >= s.seen.replicas && !p.terminating():
@@ -171,6 +178,7 @@ func (w *Model) atOnce(k kind) {
 			w.create(k, i)
 		}
 	}
+	return all
 }
 
 // inOrder does what OrderedReady asks for, before anything else. It creates a pod when all earlier pods are Ready, and
@@ -186,6 +194,9 @@ func (w *Model) inOrder(k kind) bool {
 		if p == nil || !p.ready || p.terminating() {
 			w.replacesEnded(p)
 			return false
+		}
+		if p.lacks(s.seen.mounts) {
+			return false // see processed
 		}
 	}
 	for i := limit - 1; i >= s.seen.replicas; i-- {
@@ -241,12 +252,12 @@ func (w *Model) create(k kind, i int) {
 		}
 		if c == nil {
 			name := fmt.Sprintf("%s-%s", kinds[k].DataVolume(), w.names[k][i])
-			w.claims[k][i] = &claim{name: name, mounted: []string{name}, uid: w.uid(), made: w.t, goneAt: never, requested: w.sets[k].seen.size, capacity: w.sets[k].seen.size, class: w.sets[k].seen.class}
+			w.claims[k][i] = &claim{name: name, mounted: []string{name}, uid: w.uid(), made: w.t, goneAt: never, requested: w.sets[k].seen.size, capacity: w.sets[k].seen.size, class: w.sets[k].seen.class, attributes: w.sets[k].seen.attributes, modified: w.sets[k].seen.attributes}
 		}
 	}
 	w.pods[k][i] = &pod{
 		uid: w.uid(), revision: revision, flaw: flaw(revision), startAt: w.t + w.between(2, 20), since: w.t, made: w.t, goneAt: never,
-		problem: "ContainerCreating", drains: w.drain(k),
+		problem: "ContainerCreating", drains: w.drain(k), mounts: w.sets[k].seen.mounts,
 	}
 }
 

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 
@@ -32,14 +33,31 @@ func (w *Model) Replace(name string, spare bool) {
 	w.replaced[name] = topology.MemberReplacement{Claims: []string{c.uid}, At: w.Now(), Spare: spare, WaitBalanced: kindOf(k).data() == topology.Store && w.t%3 == 0}
 }
 
-// replaceAny is the user who asks for new volumes of any member, and now and then for other volumes of all.
+// replaceAny is the user who asks for new volumes of any member, now and then for other volumes of all, or calls a
+// replacement off. There may be several at the same time.
 func (w *Model) replaceAny() {
-	if w.rng.IntN(4) == 0 {
+	switch w.rng.IntN(8) {
+	case 0, 1:
 		w.otherVolumes()
+		return
+	case 2:
+		w.callOffAny()
 		return
 	}
 	if k, i, p := w.anyPod(); p != nil && k.data() != topology.None && i < w.Intent.Replicas[k] {
 		w.Replace(w.names[k][i], k.data() == topology.Store && w.rng.IntN(2) == 0)
+	}
+}
+
+// callOffAny is the user who calls the replacement of any member off, begun or not.
+func (w *Model) callOffAny() {
+	names := slices.Sorted(maps.Keys(w.replaced))
+	if len(names) == 0 {
+		return
+	}
+	if name := names[w.rng.IntN(len(names))]; !w.cannotStay(name) {
+		w.note("user: call the replacement of %s off", name)
+		delete(w.replaced, name)
 	}
 }
 
@@ -96,6 +114,16 @@ func (w *Model) callOff(g plan.Gate) {
 		return
 	}
 	name := args[3]
+	if name == "--cancel" {
+		for name := range w.replaced {
+			if w.cannotStay(name) {
+				return // it is refused
+			}
+		}
+		w.note("user: call all replacements off")
+		w.replaced = nil
+		return
+	}
 	component, i, _ := w.member(name)
 	if c := w.claims[kindOf(component)][i]; c != nil && c.noNode && !w.claimReplaced(kindOf(component), i) {
 		w.Replace(name, false) // its node does not come back
@@ -109,7 +137,13 @@ func (w *Model) callOff(g plan.Gate) {
 		}
 		return
 	}
-	if _, asked := w.replaced[name]; asked {
+	r, asked := w.replaced[name]
+	if asked && w.cannotStay(name) {
+		r.Spare = r.Spare || slices.Contains(args, "--spare")
+		w.replaced[name] = r
+		return // to call the replacement off is refused
+	}
+	if asked {
 		w.note("user: call the replacement of %s off", name)
 		delete(w.replaced, name)
 	}

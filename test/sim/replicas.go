@@ -28,6 +28,7 @@ func (w *Model) settleDaemons(most time.Duration) {
 		}
 		w.runUntil(w.t + 60)
 		w.obey(w.planned)
+		w.nameUnfit()
 		if w.needsPerson() && w.t-helped >= int64(patient/time.Second) {
 			w.help()
 			helped = w.t

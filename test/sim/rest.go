@@ -11,6 +11,10 @@ func (w *Model) rest() {
 		}
 		w.restOfSet(k)
 		w.restOfVolumes(k)
+		w.restOfAttributes(k)
+		if w.Mounts {
+			w.restOfMounts(k)
+		}
 		for i := range limit {
 			w.restOfMember(k, i)
 		}

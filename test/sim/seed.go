@@ -75,7 +75,7 @@ func begun(o Options) *Model {
 func drawApart(o *Options) {
 	for _, draw := range []func(*Options){
 		drawDaemons, drawPlacement, drawMany, drawEnded, drawCertificates, drawVersions, drawDDL, drawTemplates, drawUsers,
-		drawOptional, drawEviction, drawStalls, drawSleep, drawElsewhere, drawUnlisted, drawSlots, drawBatches,
+		drawOptional, drawEviction, drawStalls, drawSleep, drawElsewhere, drawUnlisted, drawSlots, drawBatches, drawMounts, drawAttributes,
 	} {
 		draw(o)
 	}
@@ -88,10 +88,12 @@ func (w *Model) amongFaults(rng *rand.Rand, until int64) {
 		if w.Daemons > 0 {
 			w.runUntil(min(w.t+60, until))
 			w.obey(w.planned)
+			w.nameUnfit()
 			continue
 		}
 		p, _ := w.Drive(time.Duration(until-w.t) * time.Second)
 		w.obey(p)
+		w.nameUnfit()
 		w.Pass(5 + rng.IntN(60))
 	}
 }

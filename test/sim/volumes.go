@@ -48,7 +48,7 @@ func classNamed(class int) string {
 // replacement of all members.
 func (w *Model) otherVolumes() {
 	k := kind(w.rng.IntN(2))
-	if w.Intent.Size[k] == 0 {
+	if w.Intent.Size[k] == 0 || w.Intent.Attributes[k] != "" { // beside a VolumeAttributesClass, a storage class has no effect
 		return
 	}
 	w.Intent.Class[k]++
@@ -64,7 +64,11 @@ func (w *Model) volumes(k kind) []topology.Volume {
 	if w.Intent.Size[k] == 0 {
 		return nil
 	}
-	return []topology.Volume{{Name: kinds[k].DataVolume(), Size: topology.Size(w.Intent.Size[k]) * gi, Class: classNamed(w.Intent.Class[k])}}
+	v := topology.Volume{Name: kinds[k].DataVolume(), Size: topology.Size(w.Intent.Size[k]) * gi, Attributes: w.Intent.Attributes[k]}
+	if v.Attributes == "" {
+		v.Class = classNamed(w.Intent.Class[k])
+	}
+	return []topology.Volume{v}
 }
 
 // growVolumes is the storage: a volume grows a while after it was asked to, on
@@ -83,6 +87,7 @@ func (w *Model) observeClaim(k kind, c *claim) state.Claim {
 		Template: kinds[k].DataVolume(), Class: cmp.Or(classNamed(c.class), "standard"), Growth: state.Growable, Bound: true,
 		Requested: topology.Size(c.requested) * gi, Capacity: topology.Size(c.capacity) * gi,
 	}
+	w.observeAttributes(c, &out)
 	if c.capacity < c.requested {
 		out.Resizing = "the node has to resize the filesystem"
 	}
@@ -105,20 +110,15 @@ func (w *Model) resizeClaim(s step.ResizeClaim) error {
 // recreate replaces a StatefulSet in two steps, between which a run can end.
 func (w *Model) recreate(s step.RecreateSet) error {
 	k := kindOf(s.Component)
-	old := &w.sets[k]
-	size := w.view.intent.Size[k]
-	if !old.exists || old.leaving || !w.is(k, s.Basis) || old.spec.replicas != s.Replicas || old.observed != old.generation {
+	if !w.replaceable(k, s) {
 		return errConflict
 	}
-	if !old.byHand() && (old.current != old.update || old.spec.partition < old.spec.replicas) {
-		return errConflict
-	}
-	for i := range min(s.Replicas, limit) {
-		if c := w.claims[k][i]; c != nil && c.goneAt == never && !w.claimReplaced(k, i) && max(c.requested, c.capacity) < size {
-			return errConflict
+	if s.OtherVolumes {
+		if err := w.recordTemplate(k, s.Object); err != nil {
+			return err
 		}
 	}
-	spec := old.spec
+	spec := w.sets[k].spec
 	w.orphan(k)
 	if w.endsHalfWay() {
 		return errHalfWay
@@ -128,11 +128,33 @@ func (w *Model) recreate(s step.RecreateSet) error {
 		w.kill()
 		return errKilled
 	}
+	size := w.view.intent.Size[k]
 	if spec.partition = spec.replicas; size > spec.size || w.replacesAny(k) {
 		spec.size = size
 	}
-	spec.class = w.view.intent.Class[k]
+	spec.class, spec.attributes = w.view.intent.Class[k], w.view.intent.Attributes[k]
+	if s.OtherVolumes {
+		spec.mounts, spec.template = w.view.intent.Mounts[k], groupOf(w.view.wanted, k).Template
+	}
 	return w.make(k, spec)
+}
+
+// replaceable reports whether a StatefulSet is as it was when that was decided, has no unfinished work, and all claims
+// have been asked to grow.
+func (w *Model) replaceable(k kind, s step.RecreateSet) bool {
+	old := &w.sets[k]
+	if !old.exists || old.leaving || !w.is(k, s.Basis) || old.spec.replicas != s.Replicas || old.observed != old.generation {
+		return false
+	}
+	if !s.OtherVolumes && !old.byHand() && (old.current != old.update || old.spec.partition < old.spec.replicas) {
+		return false
+	}
+	for i := range min(s.Replicas, limit) {
+		if c := w.claims[k][i]; c != nil && c.goneAt == never && !w.claimReplaced(k, i) && max(c.requested, c.capacity) < w.view.intent.Size[k] {
+			return false
+		}
+	}
+	return true
 }
 
 // orphan deletes a StatefulSet without its pods.
@@ -162,6 +184,11 @@ func (w *Model) stray(k kind, i int) {
 	}
 }
 
+// otherClaims reports whether a user asks for other claims than a StatefulSet makes.
+func otherClaims(in Intent, k kind, spec setSpec) bool {
+	return in.Class[k] != spec.class || in.Attributes[k] != spec.attributes || in.Size[k] > spec.size
+}
+
 // judgeRecreate checks that a StatefulSet is recreated only for larger volumes. The StatefulSet must not be needed
 // for anything else.
 func (w *Model) judgeRecreate(s step.RecreateSet, say sayer) {
@@ -170,8 +197,8 @@ func (w *Model) judgeRecreate(s step.RecreateSet, say sayer) {
 	if w.seen.intent.Paused && w.Intent.Paused {
 		say("recreate", "the cluster is paused")
 	}
-	other := w.seen.intent.Class[k] != set.spec.class || w.Intent.Class[k] != set.spec.class
-	if !other && !w.replacesAny(k) && max(w.seen.intent.Size[k], w.Intent.Size[k]) <= set.spec.size {
+	other := otherClaims(w.seen.intent, k, set.spec) || otherClaims(w.Intent, k, set.spec)
+	if !other && !s.OtherVolumes && !w.replacesAny(k) {
 		say("recreate", "its claims are as wanted")
 	}
 	shown := groupOf(w.view.wanted, k).Size() // with those that replace others
@@ -180,7 +207,7 @@ func (w *Model) judgeRecreate(s step.RecreateSet, say sayer) {
 	}
 	for i := range min(set.spec.replicas, limit) {
 		p := w.pods[k][i]
-		if p != nil && !set.byHand() && p.revision != set.update && w.seen.revision[k][i] == p.revision {
+		if p != nil && !s.OtherVolumes && p.mounts == set.spec.mounts && !set.byHand() && p.revision != set.update && w.seen.revision[k][i] == p.revision {
 			say("recreate", "%s has yet to be restarted", w.names[k][i])
 		}
 	}
@@ -194,7 +221,7 @@ func (w *Model) restOfVolumes(k kind) {
 	if have := w.sets[k].spec.size; have < want || have > want && !w.sets[k].late {
 		w.broke("rest", "%s has claims of %d Gi for new members, not of %d", kinds[k].Title(), have, want)
 	}
-	if have := w.sets[k].spec.class; have != w.Intent.Class[k] {
+	if have := w.sets[k].spec.class; have != w.Intent.Class[k] && w.Intent.Attributes[k] == "" {
 		w.broke("rest", "%s has claims of class %d for new members, not of %d", kinds[k].Title(), have, w.Intent.Class[k])
 	}
 	for i, c := range w.claims[k] {

@@ -14,8 +14,10 @@ func (c Component) WaitsForReplacement(m state.Member) bool {
 // NextToReplace returns the member that is replaced next by its name. A store that leaves already comes before other
 // ones. Before the next member begins, a spare member is there, and members that are not wanted have left.
 // Otherwise more members would leave at the same time than the user allows. The claim templates are as wanted as well,
-// because the claims of the next member are made from these. A member that is down comes first, because the others
-// wait for it. PD's leader comes last, because then its leadership moves once, to a member with new data.
+// because the claims of the next member are made from these. A member that keeps old volumes does not wait for
+// that. A rollout cannot end without its replacement, and claim templates may wait for the rollout. A member that is down
+// comes first, because the others wait for it. PD's leader comes last, because then its leadership moves once, to a
+// member with new data.
 func (c Component) NextToReplace() (state.Member, bool) {
 	if len(c.Want.Replacements) == 0 {
 		return state.Member{}, false
@@ -24,17 +26,18 @@ func (c Component) NextToReplace() (state.Member, bool) {
 	if m, ok := c.Highest(leaves); ok {
 		return m, true
 	}
-	if !c.Want.Ordinals().Same(c.Got.Set.Ordinals()) || c.TemplatesDiffer() {
+	if !c.Want.Ordinals().Same(c.Got.Set.Ordinals()) || c.Want.OtherVolumes {
 		return state.Member{}, false
 	}
-	if m, ok := c.Highest(func(m state.Member) bool { return c.WaitsForReplacement(m) && m.IsDown() }); ok {
+	differ := c.TemplatesDiffer()
+	waits := func(m state.Member) bool { return c.WaitsForReplacement(m) && (!differ || c.KeepsOldVolumes(m)) }
+	if m, ok := c.Highest(func(m state.Member) bool { return waits(m) && m.IsDown() }); ok {
 		return m, true
 	}
-	follows := func(m state.Member) bool { return c.WaitsForReplacement(m) && !m.Database.Leader }
-	if m, ok := c.Highest(follows); ok {
+	if m, ok := c.Highest(func(m state.Member) bool { return waits(m) && !m.Database.Leader }); ok {
 		return m, true
 	}
-	return c.Highest(c.WaitsForReplacement)
+	return c.Highest(waits)
 }
 
 // BeingReplaced reports whether a member is the one that is replaced now. What was begun for its removal stays.

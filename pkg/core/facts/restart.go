@@ -85,10 +85,11 @@ func (c Component) IsToRestart(m state.Member) bool { return c.Got.Outdated(m) |
 func (c Component) LeftToUser(m state.Member) bool { return c.Got.Set.Manual && !c.Want.Named(m) }
 
 // RestartsOutsideRollout reports whether a member that a user has named is restarted apart from a rollout. Its pod is
-// deleted then, and the new pod has the update revision. A rollout that has yet to reach the member restarts it anyway.
+// deleted then, and the new pod has the update revision. A rollout that has yet to reach the member restarts it anyway. A
+// member that needs other volumes is replaced instead.
 func (c Component) RestartsOutsideRollout(m state.Member) bool {
 	set := c.Got.Set
-	return c.Want.Named(m) && (set.Manual || !c.Got.Outdated(m)) && set.Next(m.Ordinal) == set.UpdateRevision
+	return c.Want.Named(m) && (set.Manual || !c.Got.Outdated(m)) && set.Next(m.Ordinal) == set.UpdateRevision && !c.KeepsOldVolumes(m)
 }
 
 // IsDrifted reports whether the configuration or the pod template is to be written.

@@ -57,9 +57,10 @@ func (c Component) TemplatesUnfit() bool {
 }
 
 // KeepsOldVolumes reports whether the pod of a member with data has other volumes than are wanted. A restart would have
-// the member look for its data on volumes that have none, so that only a replacement helps.
+// the member look for its data on volumes that have none, so that only a replacement helps. With a member that the
+// database does not list, a restart takes nothing away, and the member may need it to join.
 func (c Component) KeepsOldVolumes(m state.Member) bool {
-	return c.Want.Kind.Data() != topology.None && !c.Want.HasVolumes(m)
+	return c.Want.Kind.Data() != topology.None && m.Database.Presence != state.Absent && !c.Want.HasVolumes(m)
 }
 
 // ClaimsReplaced returns the UIDs of claims of members that are still to get new ones.

@@ -78,10 +78,10 @@ func decideComponents(decisions []decision, order []int, sum verdict) verdict {
 		sum.steps = append(sum.steps, v.steps...)
 		sum.gates = append(sum.gates, v.gates...)
 		sum.exclusive = sum.exclusive || slices.ContainsFunc(v.steps, d.needsLock)
-		before = append(before, earlierRollout{
-			index: i, kind: d.Want.Kind, waits: !v.idle(), needs: !d.needs().idle(), rolling: d.Rolling(), canary: d.Want.Held, awaits: v.awaits(),
-		})
 		disks := d.volumes()
+		before = append(before, earlierRollout{
+			index: i, kind: d.Want.Kind, waits: !v.idle() || d.Want.OtherVolumes && !disks.idle(), needs: !d.needs().idle(), rolling: d.Rolling(), canary: d.Want.Held, awaits: v.awaits(),
+		})
 		sum.steps = append(sum.steps, disks.steps...)
 		sum.gates = append(sum.gates, disks.gates...)
 	}

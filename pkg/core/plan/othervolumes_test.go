@@ -41,6 +41,7 @@ func remade(c *plantest.Cluster) {
 func TestOtherVolumes(t *testing.T) {
 	plantest.Waits(t, "othervolumes", []plantest.Case{
 		{Name: "the StatefulSet is made again", Cluster: with(otherVolumes)},
+		{Name: "the StatefulSet is made again before later components restart", Cluster: with(otherVolumes, func(c *plantest.Cluster) { c.Roll(tidb) })},
 		{Name: "the configuration is written first", Cluster: with(otherVolumes, func(c *plantest.Cluster) {
 			c.Want(tikv).Config = []desired.Object{{Kind: "ConfigMap", Name: "t-tikv", Drift: desired.Missing}}
 		})},
@@ -56,6 +57,25 @@ func TestOtherVolumes(t *testing.T) {
 		})},
 		{Name: "a store with its old pod is down, and no restart gives it the new volumes", Cluster: with(remade, func(c *plantest.Cluster) {
 			c.Down(time.Hour, "t-tikv-1")
+		})},
+		{Name: "OnDelete: a user who asks for the restart of a member gives it no new volumes", Cluster: with(remade, func(c *plantest.Cluster) {
+			c.Set(tikv, func(s *state.Set) { s.Manual = true }).Want(tikv).Manual = true
+			c.Down(time.Hour, "t-tikv-1")
+			name(c, "t-tikv-1")
+		})},
+		{Name: "another class while members are replaced: the StatefulSet is made again", Cluster: with(remade, func(c *plantest.Cluster) {
+			c.Want(tikv).Volumes[0].Class = "fast"
+		})},
+		{Name: "larger volumes while members are replaced, and a rollout has begun: the replacement goes on", Cluster: with(remade, func(c *plantest.Cluster) {
+			c.Want(tikv).Volumes[0].Size = 20 * gi
+			c.Set(tikv, func(s *state.Set) { s.CurrentRevision = "v1" })
+		})},
+		{Name: "larger volumes, a rollout has begun, and a spare store is asked for: it is added", Cluster: with(remade, func(c *plantest.Cluster) {
+			c.Want(tikv).Volumes[0].Size = 20 * gi
+			spare(c).Set(tikv, func(s *state.Set) { s.CurrentRevision = "v1" })
+		})},
+		{Name: "a store that PD does not list restarts with the new volumes", Cluster: with(remade, func(c *plantest.Cluster) {
+			c.Down(time.Hour, "t-tikv-3").Member("t-tikv-3").Database = state.Database{Presence: state.Absent}
 		})},
 		{Name: "nothing restarts a member that nobody has named", Cluster: with(remade, func(c *plantest.Cluster) { c.Want(tikv).Replacements = nil })},
 	})

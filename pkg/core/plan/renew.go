@@ -42,12 +42,12 @@ func (d *decision) replaceLostData() verdict {
 			return v.plus(d.replaceData(m))
 		}
 	}
-	if m, ok := d.NextToReplace(); ok && !slices.ContainsFunc(members, renewed) {
+	m, ok := d.NextToReplace()
+	if ok && !slices.ContainsFunc(members, renewed) && (m.Database.State == state.StoreOffline || !d.needsTemplates(m)) {
 		v = v.plus(d.replaceNamed(m))
 		if len(v.steps) == 0 && len(d.MembersToAdd(1)) > 0 {
 			v = v.plus(d.scaleOut()) // its regions may need the room
 		}
-		return v
 	}
 	return v
 }

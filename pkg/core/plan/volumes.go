@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
@@ -139,7 +140,8 @@ func (d *decision) recreate() verdict {
 
 // recreatedFirst waits for new claim templates before members are added whose claims could not follow the spec. The
 // storage class that there is may have no room for one more claim. It reports whether it waits. Where the StatefulSet
-// waits for a rollout, members to add do so too. A member in place of a lost one is added: the rollout may wait for it.
+// waits for a rollout, members to add do so too. A member in place of a lost one is added: the rollout may wait for it. So
+// are members while another one holds the rollout up, see needsOthers.
 func (d *decision) recreatedFirst() (verdict, bool) {
 	switch {
 	case !d.TemplatesUnfit():
@@ -150,7 +152,17 @@ func (d *decision) recreatedFirst() (verdict, bool) {
 			Observed: "members are added after that", waitsForOthers: true,
 		}), true
 	}
-	return verdict{}, !d.Want.OtherVolumes && len(d.Want.Failures) == 0 && d.rolls()
+	return verdict{}, !d.Want.OtherVolumes && len(d.Want.Failures) == 0 && !slices.ContainsFunc(d.Got.Members, d.needsOthers) && d.rolls()
+}
+
+// needsOthers reports whether a member holds a rollout up until members are added. The data of the member is being
+// deleted, its store is offline, or the member is replaced for other volumes. Or the member itself is to be added: the
+// database counts on the member, and the StatefulSet has too few replicas.
+func (d *decision) needsOthers(m state.Member) bool {
+	if !d.Got.Set.Has(m.Ordinal) {
+		return d.Kept(m) && m.CountedOn()
+	}
+	return m.DataBeingDeleted() || m.Database.State == state.StoreOffline || d.KeepsOldVolumes(m)
 }
 
 // busy returns what the StatefulSet is needed for, "" for nothing. A new StatefulSet does not know
@@ -181,10 +193,10 @@ func (d *decision) busy() string {
 }
 
 // rolls reports whether a rollout is under way, or comes next. With other volumes members are replaced, and no rollout
-// restarts them.
+// restarts them. Such members wait for claim templates, so that claim templates do not wait for such members.
 func (sc Scope) rolls() bool {
 	set := sc.Got.Set
-	_, outdated := sc.Highest(sc.IsToRestart)
+	_, outdated := sc.Highest(func(m state.Member) bool { return sc.IsToRestart(m) && !sc.KeepsOldVolumes(m) })
 	return sc.IsDrifted() && !sc.addsFirst() || !set.Manual && (outdated || !set.Completed() || !set.Closed())
 }
 

@@ -139,6 +139,18 @@ func TestLargerVolumes(t *testing.T) {
 			c.Roll(tikv).Rolled(tikv, 3).Down(time.Hour, "t-tikv-0")
 			c.Want(tikv).Failures = []topology.Failure{{Member: "t-tikv-0", ID: c.Member("t-tikv-0").Database.ID, Created: plantest.Now.Add(-time.Minute)}}
 		})},
+		{Name: "another class during a rollout: a store that takes over data which is being deleted is added at once", Cluster: with(movedToClass, func(c *plantest.Cluster) {
+			spare(c).Roll(tikv).Rolled(tikv, 3).Member("t-tikv-2").Claims[0].Terminating = true
+		})},
+		{Name: "another class during a rollout: a store that takes over regions of one that is offline is added at once", Cluster: with(movedToClass, func(c *plantest.Cluster) {
+			c.Roll(tikv).Rolled(tikv, 3).Offline("t-tikv-0")
+			c.Want(tikv).Replicas = 5
+		})},
+		{Name: "another class during a rollout: a store that somebody has scaled away, and that has no data, is added at once", Cluster: with(movedToClass, func(c *plantest.Cluster) {
+			c.Roll(tikv).Set(tikv, func(s *state.Set) { s.Replicas = 3 })
+			m := c.Member("t-tikv-3")
+			m.Pod, m.Claims, m.Database.State = nil, nil, state.StoreDown
+		})},
 		{Name: "another class, fewer members: after these have left", Cluster: with(movedToClass, func(c *plantest.Cluster) { c.Want(tikv).Replicas = 3 })},
 		{Name: "a class that lets nothing grow, and a cancel after the template was made larger", Cluster: with(func(c *plantest.Cluster) {
 			c.Volumes(tikv, 10*gi, 20*gi).Set(tikv, func(s *state.Set) { s.Volumes["tikv"] = state.ClaimTemplate{Size: 20 * gi} })

@@ -135,11 +135,33 @@ func claimAs(claim *corev1.PersistentVolumeClaim, c sim.ShownClaim) *corev1.Pers
 		}
 	}
 	next.Status.Conditions = conditions
+	showAttributes(next, c)
 	if c.Terminating && next.DeletionTimestamp == nil {
 		now, none := metav1.NewTime(time.Now().Truncate(time.Second)), int64(0)
 		next.DeletionTimestamp, next.DeletionGracePeriodSeconds = &now, &none
 	}
 	return next
+}
+
+// showAttributes writes what Kubernetes reports of the VolumeAttributesClass of a volume.
+func showAttributes(claim *corev1.PersistentVolumeClaim, c sim.ShownClaim) {
+	s := &claim.Status
+	s.CurrentVolumeAttributesClassName, s.ModifyVolumeStatus = nil, nil
+	if c.Modified != "" {
+		s.CurrentVolumeAttributesClassName = &c.Modified
+	}
+	if c.Modifying == "" {
+		return
+	}
+	s.ModifyVolumeStatus = &corev1.ModifyVolumeStatus{
+		TargetVolumeAttributesClassName: c.Attributes, Status: corev1.PersistentVolumeClaimModifyVolumeStatus(c.Modifying),
+	}
+	if s.ModifyVolumeStatus.Status == corev1.PersistentVolumeClaimModifyVolumeInfeasible {
+		s.Conditions = append(s.Conditions, corev1.PersistentVolumeClaimCondition{
+			Type: corev1.PersistentVolumeClaimVolumeModifyVolumeError, Status: corev1.ConditionTrue,
+			Reason: "ControllerModifyVolumeFailed", Message: "rpc error: code = InvalidArgument desc = iops is too high",
+		})
+	}
 }
 
 func volumeName(claim *corev1.PersistentVolumeClaim) string { return "pvc-" + string(claim.UID) }

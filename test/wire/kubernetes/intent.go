@@ -56,7 +56,7 @@ func (b *Bridge) writtenIntent() {
 			Failures: g.Failures,
 		}
 		if v, ok := g.Volume(g.Kind.DataVolume()); ok {
-			asked.Size = int(v.Size / gi)
+			asked.Size, asked.Attributes = int(v.Size/gi), v.Attributes
 		}
 		b.model.Ask(g.Kind, asked)
 	}

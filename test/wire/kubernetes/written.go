@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -48,17 +49,29 @@ func (b *Bridge) specOf(k topology.Kind, set *appsv1.StatefulSet) sim.WrittenSet
 	if r := set.Spec.UpdateStrategy.RollingUpdate; r != nil && r.Partition != nil {
 		out.Partition = int(*r.Partition)
 	}
+	var mounts []string
 	for _, c := range set.Spec.VolumeClaimTemplates {
 		if c.Name == k.DataVolume() {
-			out.Size = sizeOf(&c)
+			out.Size, out.Attributes = sizeOf(&c), attributesOf(&c)
+			continue
 		}
+		mounts = append(mounts, c.Name+"="+render.MountPath(set.Spec.Template.Spec, k, c.Name))
 	}
+	out.Mounts = strings.Join(mounts, ",")
 	return out
 }
 
 // sizeOf returns the size that a claim asks for, in Gi.
 func sizeOf(c *corev1.PersistentVolumeClaim) int {
 	return int(c.Spec.Resources.Requests.Storage().Value() / gi)
+}
+
+// attributesOf returns the VolumeAttributesClass that a claim asks for, "" for none.
+func attributesOf(c *corev1.PersistentVolumeClaim) string {
+	if name := c.Spec.VolumeAttributesClassName; name != nil {
+		return *name
+	}
+	return ""
 }
 
 // shownPod is what the bridge has shown of a pod.
@@ -112,6 +125,7 @@ func (b *Bridge) writtenClaims(k topology.Kind) {
 		_, marked := claim.Annotations[topology.AnnotationDeferDeleting]
 		b.model.MarkClaim(c.UID, marked)
 		b.model.GrowClaim(c.UID, sizeOf(claim))
+		b.model.ModifyClaim(c.UID, attributesOf(claim))
 		if claim.DeletionTimestamp != nil {
 			b.model.DeleteClaim(c.UID)
 		}
