@@ -171,7 +171,7 @@ func TestMistakes(t *testing.T) {
 		"a strategy":                   {"  timezone: UTC", "  configUpdateStrategy: Rolling", refused, []string{"configUpdateStrategy", `"RollingUpdate"`}},
 		"an image with a tag":          {"pingcap/pd", "pingcap/pd:v8.1.0", refused, []string{"spec.pd.baseImage", "must not have a tag"}},
 		"negative replicas":            {"    replicas: 2", "    replicas: -2", refused, []string{"spec.tidb.replicas", "negative"}},
-		"a part of a cluster":          {"  pd:\n    baseImage: pingcap/pd\n    replicas: 3\n    requests:\n      cpu: 500m\n      storage: 10Gi\n    config: |\n      [log]\n      level = \"info\"\n", "  cluster: {name: other}\n", refused, []string{"spec.cluster: Forbidden: not supported yet"}},
+		"a part of a cluster":          {"  pd:\n    baseImage: pingcap/pd\n    replicas: 3\n    requests:\n      cpu: 500m\n      storage: 10Gi\n    config: |\n      [log]\n      level = \"info\"\n", "  cluster: {name: other}\n", refused, []string{`spec.cluster: Not found: "default/other"`, "make that TidbCluster first"}},
 		"a size of a volume":           {"    replicas: 2", "    storageVolumes: [{name: log, storageSize: 10GB}]\n    replicas: 2", refused, []string{"spec.tidb.storageVolumes[0].storageSize", `"10GB"`}},
 		"a container without an image": {"  tikv:", "  tikv:\n    additionalContainers: [{name: mine}]", refused, []string{"spec.tikv.additionalContainers[mine].image"}},
 		"a patch of a container":       {"  tikv:", "  tikv:\n    additionalContainers: [{name: tikv, tty: true}]", 0, nil},

@@ -49,7 +49,7 @@ func TestAdmit(t *testing.T) {
 			Change: intent.Change{Now: basic(same), Want: basic(func(tc *v1alpha1.TidbCluster) {
 				tc.Spec.TiKV, tc.Spec.PD.Replicas, tc.Spec.AcrossK8s = nil, 0, true
 			})},
-		}, exit.Refused, "there are 3 reasons:\n  spec.acrossK8s: Forbidden: not supported yet: a cluster in several parts\n  spec.pd.replicas: Invalid value: 0: all other components need PD\n  spec.tikv: Forbidden: cannot be taken out"},
+		}, exit.Refused, "there are 3 reasons:\n  spec.acrossK8s: Forbidden: not supported yet: a cluster with parts in several Kubernetes clusters\n  spec.pd.replicas: Invalid value: 0: all other components need PD\n  spec.tikv: Forbidden: cannot be taken out"},
 		{"paused", Request{Change: intent.Change{Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.Paused = true })}}, exit.Paused, "kubectl tidb resume basic "},
 		{"pd-A4: deleting", Request{Change: intent.Change{Want: basic(func(tc *v1alpha1.TidbCluster) { tc.DeletionTimestamp = &metav1.Time{} })}}, exit.Refused, "being deleted"},
 		{"paused, and to be written nevertheless", Request{Change: intent.Change{Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.Paused = true })}, Keep: true}, exit.OK, ""},

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
@@ -44,14 +43,11 @@ func (d *deletion) leaves(ctx context.Context, together []cache.ObjectName) erro
 	return nil
 }
 
-// joining returns the TidbClusters that use the PD of the cluster. Without the right to list those of all namespaces, it
-// returns those of the cluster's own namespace.
+// joining returns the TidbClusters that use the PD of the cluster. They are in its namespace. One that cannot be read may
+// be a part.
 func (d *deletion) joining(ctx context.Context) ([]topology.Cluster, error) {
-	all, err := d.session.Intent.List(ctx, "", "")
-	if apierrors.IsForbidden(err) {
-		all, err = d.session.Intent.List(ctx, d.cluster.Namespace, "")
-	}
-	if err != nil && len(all) == 0 {
+	all, err := d.session.Intent.List(ctx, d.cluster.Namespace, "")
+	if err != nil {
 		return nil, fmt.Errorf("see which TidbClusters use the PD of %s: %w", target.Title(d.cluster), err)
 	}
 	var joining []topology.Cluster
@@ -79,15 +75,15 @@ func (d *deletion) emptied(ctx context.Context) error {
 			remedy.Run("see what PD lacks", remedy.Plugin(d.cluster.Joined.Namespace, "doctor", d.cluster.Joined.Name))))
 	}
 	var counted, empty []string
-	for _, g := range d.cluster.Groups {
+	for _, k := range topology.Kinds() {
 		n := 0
-		for _, m := range seen.Snapshot.Groups[g.Kind].Members {
-			if g.Kind.Data() != topology.None && m.CountedOn() {
+		for _, m := range seen.Snapshot.Groups[k].Members {
+			if k.Data() != topology.None && m.CountedOn() {
 				counted, n = append(counted, m.Name), n+1
 			}
 		}
 		if n > 0 {
-			empty = append(empty, string(g.Kind)+"=0")
+			empty = append(empty, string(k)+"=0")
 		}
 	}
 	if len(counted) == 0 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -30,13 +31,16 @@ var pdServes = plan.Need{
 	Observed: func(sc plan.Scope) string { return pdState(sc) },
 }
 
-// pdUpgraded is what a component of a part needs of PD in other parts. PD is upgraded first in each part, and so it is in
-// all parts together: a store of a new version may use what an old PD does not know.
+// pdUpgraded is what a component needs of PD in other parts. In each part PD is upgraded first, and so it is in all parts
+// together. A store of a new version may use what an old PD does not know.
 var pdUpgraded = plan.Need{
 	Reason: plan.PDUpgraded, Want: "PD of other parts upgraded",
 	Holds: func(sc plan.Scope) bool {
 		newer, err := topology.IsDowngrade(sc.Want.Version, sc.All.PD.OldestElsewhere)
 		return err != nil || !newer
+	},
+	Help: func(sc plan.Scope) remedy.Remedy {
+		return remedy.Remedy{remedy.Run("upgrade the part with PD", sc.Cluster.PDPart().Plugin("upgrade", sc.Want.Version))}
 	},
 	Observed: func(sc plan.Scope) string {
 		return fmt.Sprintf("a member has %s, and %s is asked for here", sc.All.PD.OldestElsewhere, sc.Want.Version)

@@ -26,6 +26,8 @@ func pdCannotAnswer(sc plan.Scope) bool {
 		return false
 	case pd.Leaderless:
 		return true
+	case sc.Cluster.IsPart():
+		return false // members of another part are not observed here, and only PD says what they do
 	}
 	for _, m := range sc.All.Groups[topology.PD].Members {
 		if m.Pod != nil && !m.Pod.Terminating && !m.Stopped() {

@@ -47,7 +47,7 @@ var tikvServes = plan.Need{
 		if n := kv.Unknown(); n > 0 {
 			return fmt.Sprintf("%d of %d stores unknown", n, kv.Set.Replicas)
 		}
-		if _, own := sc.Cluster.Group(topology.TiKV); !own {
+		if sc.Cluster.IsPart() && kv.Set.Replicas == 0 {
 			return "no store up in another part"
 		}
 		return fmt.Sprintf("%d of %d stores up", kv.Up(), kv.Set.Replicas)

@@ -182,7 +182,7 @@ func (h Host) quorumOfPD(s Sight, same []Sight) (Refusal, bool) {
 	return Refusal{
 		Text: fmt.Sprintf("PD has %s, of which %d would be healthy without %s: it would have no quorum, and the whole cluster would stop",
 			remedy.Count(pd.Members, "member", "members"), pd.Healthy-down, strings.Join(on, ", ")),
-		Remedy: remedy.Remedy{remedy.Run("have more members of PD, on other hosts", s.Cluster.Plugin("scale", fmt.Sprintf("%s=%d", topology.PD, state.MoreVoters(pd.Members))))},
+		Remedy: remedy.Remedy{remedy.Run("have more members of PD, on other hosts", s.Cluster.PDPart().Plugin("scale", fmt.Sprintf("%s=%d", topology.PD, state.MoreVoters(pd.Members))))},
 	}, true
 }
 

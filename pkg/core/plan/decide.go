@@ -19,8 +19,6 @@ type verdict struct {
 	gates []Gate
 	// notes are goals that were given up, each with the reason.
 	notes []string
-	// exclusive: a step needs the lock that all parts share.
-	exclusive bool
 }
 
 func (v verdict) idle() bool { return len(v.steps) == 0 && len(v.gates) == 0 }
@@ -53,6 +51,7 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 		sum = reclaim(decisions, w, s)
 	}
 	p := conclude(sum, policy, w, s)
+	p.markLocked(decisions)
 	p.Upkeep = upkeep.Steps(facts.Of(&w, &s))
 	p.Notices = findings(w, s)
 	p.Unapplied = unapplied(w, s)
@@ -77,7 +76,6 @@ func decideComponents(decisions []decision, order []int, sum verdict) verdict {
 		v = d.cancelWhileBlocked(v, sum.gates)
 		sum.steps = append(sum.steps, v.steps...)
 		sum.gates = append(sum.gates, v.gates...)
-		sum.exclusive = sum.exclusive || slices.ContainsFunc(v.steps, d.needsLock)
 		disks := d.volumes()
 		before = append(before, earlierRollout{
 			index: i, kind: d.Want.Kind, waits: !v.idle() || d.Want.OtherVolumes && !disks.idle(), needs: !d.needs().idle(), rolling: d.Rolling(), canary: d.Want.Held, awaits: v.awaits(),
@@ -90,7 +88,7 @@ func decideComponents(decisions []decision, order []int, sum verdict) verdict {
 
 // conclude makes the plan out of all verdicts.
 func conclude(v verdict, policy Policy, w desired.State, s state.Snapshot) Plan {
-	p := Plan{Gates: once(v.gates), Steps: chooseSteps(v.steps, policy.Later), exclusive: v.exclusive}
+	p := Plan{Gates: once(v.gates), Steps: chooseSteps(v.steps, policy.Later)}
 	if len(p.Steps) == 0 && allWaitForOthers(p.Gates) {
 		endByThemselves(p.Gates)
 	}

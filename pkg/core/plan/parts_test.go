@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
@@ -44,7 +45,7 @@ func TestNeedsLock(t *testing.T) {
 		"a store":                           {true, func(c *plantest.Cluster) { c.Roll(tikv) }, true},
 		"the only part":                     {false, func(c *plantest.Cluster) { c.Roll(tikv) }, false},
 		"a store whose process is gone":     {true, func(c *plantest.Cluster) { c.Roll(tikv).Down(time.Minute, "t-tikv-3") }, false},
-		"a server":                          {true, func(c *plantest.Cluster) { c.Roll(tidb) }, true},
+		"a server":                          {true, func(c *plantest.Cluster) { c.Roll(tidb) }, false},
 		"a new store":                       {true, func(c *plantest.Cluster) { c.Want(tikv).Replicas = 5 }, false},
 		"a store that leaves":               {true, func(c *plantest.Cluster) { c.Want(tikv).Replicas = 3 }, true},
 		"PD without a leader for a while":   {true, func(c *plantest.Cluster) { c.Roll(pd); c.Seen.PD.Leaderless = true }, false},
@@ -59,31 +60,45 @@ func TestNeedsLock(t *testing.T) {
 	}
 }
 
-// TestTakenAway: a member counts as taken away if its pod went, or is new, since the lock was taken.
-func TestTakenAway(t *testing.T) {
-	since := plantest.Now.Add(-time.Minute)
+// TestStillAway: the lock is kept until a member that was taken away serves with another pod, or other parts can see that
+// it is down. The pod is deleted only after the step, so an old pod that serves proves nothing.
+func TestStillAway(t *testing.T) {
+	rolled := func(c *plantest.Cluster) {
+		c.Roll(tikv)
+		g := c.Seen.Groups[tikv]
+		g.Set.Partition = 3
+		c.Seen.Groups[tikv] = g
+	}
 	for name, tt := range map[string]struct {
-		change func(*plantest.Cluster)
+		change func(*plantest.Cluster, *state.Member)
+		since  time.Duration
 		want   bool
 	}{
-		"all serve":   {func(*plantest.Cluster) {}, false},
-		"down before": {func(c *plantest.Cluster) { c.Down(time.Hour, "t-tikv-3") }, false},
-		"pod terminating": {func(c *plantest.Cluster) {
-			c.Down(time.Second, "t-tikv-3")
-			c.Member("t-tikv-3").Pod.Terminating = true
-		}, true},
-		"a new pod that does not serve": {func(c *plantest.Cluster) {
-			c.Down(time.Second, "t-tikv-3")
-			c.Member("t-tikv-3").Pod.Made = plantest.Now.Add(-time.Second)
-		}, true},
-		"pod gone": {func(c *plantest.Cluster) {
-			c.Member("t-tikv-3").Pod, c.Member("t-tikv-3").Gone = nil, plantest.Now
-		}, true},
+		"old pod, still serving, soon replaced":  {func(c *plantest.Cluster, _ *state.Member) { rolled(c) }, time.Hour, true},
+		"old pod, still serving, just asked for": {func(*plantest.Cluster, *state.Member) {}, time.Second, true},
+		"old pod, and the step has failed":       {func(*plantest.Cluster, *state.Member) {}, time.Hour, false},
+		"pod terminating":                        {func(_ *plantest.Cluster, m *state.Member) { m.Pod.Terminating = true }, time.Hour, true},
+		"pod gone":                               {func(_ *plantest.Cluster, m *state.Member) { m.Pod = nil }, time.Hour, true},
+		"new pod that starts":                    {func(_ *plantest.Cluster, m *state.Member) { m.Pod.UID, m.Pod.Ready = "new", false }, time.Second, true},
+		"new pod that serves":                    {func(_ *plantest.Cluster, m *state.Member) { m.Pod.UID = "new" }, time.Second, false},
+		"PD calls it Disconnected": {func(_ *plantest.Cluster, m *state.Member) {
+			m.Pod = nil
+			m.Database.Healthy, m.Database.State = false, state.StoreDisconnected
+		}, time.Second, false},
+		"PD still calls it Up": {func(_ *plantest.Cluster, m *state.Member) {
+			m.Pod = nil
+			m.Database.Healthy = false
+		}, time.Second, true},
 	} {
 		c := plantest.New(3, 4, 3)
-		tt.change(c)
-		if got := plan.TakenAway(c.Seen, since); got != tt.want {
+		m := c.Member("t-tikv-3")
+		away := plan.Away{Kind: tikv, Member: m.Name, PodUID: m.Pod.UID, Since: plantest.Now.Add(-tt.since)}
+		tt.change(c, m)
+		if got := plan.StillAway(c.Seen, away); got != tt.want {
 			t.Errorf("%s: %t", name, got)
 		}
+	}
+	if plan.StillAway(plantest.New(3, 4, 3).Seen, plan.Away{Kind: tikv, Member: "t-tikv-9"}) {
+		t.Error("a member that was removed is awaited")
 	}
 }

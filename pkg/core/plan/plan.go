@@ -135,8 +135,8 @@ type Plan struct {
 	// Unapplied is no part of the outcome either. It is configuration that takes effect only at the
 	// next restart, which is not asked for.
 	Unapplied []Unapplied
-	// exclusive: a step that was decided needs the lock that all parts share.
-	exclusive bool
+	// locked says of each step whether it needs the lock that all parts share.
+	locked []bool
 }
 
 // MustBeLive reports whether the plan has to be decided again on a live observation before it is carried out. A change

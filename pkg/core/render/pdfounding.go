@@ -15,7 +15,7 @@ import (
 // The keys of the bootstrap ConfigMap, for a PD pod without data. The ConfigMap has the names of
 // all initial members, which start one cluster together, or the id of a cluster and the members to
 // join. Once a cluster exists, no pod may start another one. See founders for initial members that
-// start late. Members of a part never start a cluster: they join the PD of the part that spec.cluster names.
+// start late.
 const (
 	keyInitial   = "initial-cluster"
 	keyClusterID = "cluster-id"
@@ -71,8 +71,6 @@ func bootstrapData(c topology.Cluster, g topology.Group, have state.Existing, sn
 			data[keyInitial] = old[keyInitial] // for the members of which PD says that they have yet to start
 		}
 		return data
-	case c.IsPart():
-		return map[string]string{keyJoin: c.JoinURL()}
 	case have.Sets[topology.PD] != nil, len(snap.Groups[topology.PD].Staying()) > 0 && old != nil,
 		begun(c, snap, old[keyInitial]):
 		// The initial members start, or have started, with these names. Other names now could start
@@ -161,11 +159,8 @@ func joinURLs(c topology.Cluster, snap state.Snapshot, old string) string {
 			urls = append(urls, url)
 		}
 	}
-	if len(urls) == 0 && old != "" {
+	if len(urls) == 0 {
 		return old
-	}
-	if c.IsPart() { // its members may be the only ones here
-		urls = append(urls, c.JoinURL())
 	}
 	return strings.Join(urls, ",")
 }

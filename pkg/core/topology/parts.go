@@ -34,15 +34,15 @@ func joined(tc *v1alpha1.TidbCluster) Joined {
 // IsPart reports whether the TidbCluster joins another one, so that both are parts of one database.
 func (c Cluster) IsPart() bool { return c.Joined.Name != "" }
 
-// UsesOtherPD reports whether the members here connect to the PD of another TidbCluster.
+// UsesOtherPD reports whether the members here connect to the PD of another TidbCluster. That one is in the same
+// namespace. Else who may write a TidbCluster in one namespace would have a driver connect to pods of any other.
 func (c Cluster) UsesOtherPD() bool {
 	_, own := c.Group(PD)
-	return c.IsPart() && !own
+	return c.IsPart() && !own && c.Joined.Namespace == c.Namespace
 }
 
-// PDPart returns the TidbCluster whose members of PD the members here connect to. It is another one for a part without
-// PD. Only its name, its namespace, its domain and its TLS are known. Nothing of it may be changed: it has a driver of
-// its own.
+// PDPart returns the TidbCluster whose PD the members here connect to. For a part without PD, that is the other part, of
+// which only names and TLS are known. Nothing of the other part may be changed, because another driver drives it.
 func (c Cluster) PDPart() Cluster {
 	if c.UsesOtherPD() {
 		return c.joinedPart()
@@ -55,17 +55,10 @@ func (c Cluster) joinedPart() Cluster {
 	return Cluster{Namespace: j.Namespace, Name: j.Name, Instance: j.Name, Domain: j.Domain, TLS: c.TLS}
 }
 
-// PDHost returns the host that members connect to PD by. It is the name of a Service. In another namespace the Service
-// is not found by its name alone. tidb-operator writes the name alone there too, and such members never find PD.
-func (c Cluster) PDHost() string {
-	p := c.PDPart()
-	if p.Namespace == c.Namespace {
-		return p.SetName(PD)
-	}
-	return p.serviceHost(PD)
-}
+// PDHost returns the host that members connect to PD by. It is the name of a Service.
+func (c Cluster) PDHost() string { return c.PDPart().SetName(PD) }
 
-// serviceHost returns the whole DNS name of the Service of a component, for pods of other namespaces.
+// serviceHost returns the whole DNS name of the Service of a component.
 func (c Cluster) serviceHost(k Kind) string {
 	host := fmt.Sprintf("%s.%s.svc", c.SetName(k), c.Namespace)
 	if c.Domain != "" {
@@ -74,8 +67,7 @@ func (c Cluster) serviceHost(k Kind) string {
 	return host
 }
 
-// TiFlashPDHost returns the host by which TiFlash finds PD. It is a whole name, without the domain of a cluster of its
-// own PD, as tidb-operator writes it.
+// TiFlashPDHost returns the host by which TiFlash finds PD. As in tidb-operator, the name of an own PD has no domain.
 func (c Cluster) TiFlashPDHost() string {
 	if !c.UsesOtherPD() {
 		c.Domain = ""
@@ -86,19 +78,11 @@ func (c Cluster) TiFlashPDHost() string {
 // TiFlashTiDBHost returns the host of the TiDB servers that TiFlash asks for the schema. A part without TiDB asks those
 // of the part that it joins.
 func (c Cluster) TiFlashTiDBHost() string {
-	if _, own := c.Group(TiDB); own || !c.IsPart() {
+	if _, own := c.Group(TiDB); own || !c.UsesOtherPD() {
 		c.Domain = ""
 		return c.serviceHost(TiDB)
 	}
 	return c.joinedPart().serviceHost(TiDB)
-}
-
-// JoinURL returns the address by which members of PD of a part join the PD of the other part, "" where they join none.
-func (c Cluster) JoinURL() string {
-	if !c.IsPart() {
-		return ""
-	}
-	return fmt.Sprintf("%s://%s:%d", c.Scheme(), c.joinedPart().serviceHost(PD), PDClientPort)
 }
 
 // validateParts refuses a part that could not find PD.
@@ -109,14 +93,24 @@ func validateParts(c Cluster) field.ErrorList {
 		return nil
 	case ref.Name == "":
 		return field.ErrorList{field.Required(at.Child("name"), "it names the TidbCluster whose PD the members of this part use")}
-	case c.Joined.Name == c.Name && c.Joined.Namespace == c.Namespace && c.Joined.Domain == c.Domain:
+	case c.Joined.Name == c.Name && c.Joined.Namespace == c.Namespace:
 		return field.ErrorList{field.Invalid(at.Child("name"), ref.Name, "this is the TidbCluster itself: name the part that it is to join")}
 	}
-	return nil
+	var errs field.ErrorList
+	if c.Joined.Namespace != c.Namespace {
+		errs = append(errs, notYet(at.Child("namespace"), "a part that joins a TidbCluster of another namespace"))
+	}
+	if c.Joined.Domain != c.Domain {
+		errs = append(errs, notYet(at.Child("clusterDomain"), "a part that joins a TidbCluster of another Kubernetes cluster"))
+	}
+	if _, own := c.Group(PD); own {
+		errs = append(errs, notYet(field.NewPath("spec", "pd"), "a part with members of PD of its own"))
+	}
+	return errs
 }
 
-// updateParts refuses to move members to another PD. They have the id of their database in their data, and do not start
-// with another one.
+// updateParts refuses to move members to another PD. Members have the id of the database in their data, and would not
+// start.
 func updateParts(was *Cluster, is Cluster) field.ErrorList {
 	if was.Joined == is.Joined || was.Source.Status.ClusterID == "" {
 		return nil // no member has ever had a PD

@@ -7,31 +7,34 @@ import (
 )
 
 // TestParts: a part without PD reaches the PD of the part that it joins, and nothing else of that part. The addresses are
-// those that tidb-operator writes, but for another namespace, where its short names lead nowhere.
+// those that tidb-operator writes.
 func TestParts(t *testing.T) {
 	const tikv = `pd: null, tikv: {replicas: 1, requests: {storage: 1Gi}}, tidb: null`
-	for name, tt := range map[string]struct{ spec, pd, tiflash, schema, join string }{
-		"alone":             {`{}`, "basic-pd", "basic-pd.db.svc", "basic-tidb.db.svc", ""},
-		"with a domain":     {`{clusterDomain: a.example}`, "basic-pd", "basic-pd.db.svc", "basic-tidb.db.svc", ""},
-		"same namespace":    {`{cluster: {name: shop}, ` + tikv + `}`, "shop-pd", "shop-pd.db.svc", "shop-tidb.db.svc", "http://shop-pd.db.svc:2379"},
-		"another namespace": {`{cluster: {name: shop, namespace: prod}, ` + tikv + `}`, "shop-pd.prod.svc", "shop-pd.prod.svc", "shop-tidb.prod.svc", "http://shop-pd.prod.svc:2379"},
-		"another domain": {
-			`{cluster: {name: shop, clusterDomain: b.example}, ` + tikv + `}`, "shop-pd", "shop-pd.db.svc.b.example", "shop-tidb.db.svc.b.example",
-			"http://shop-pd.db.svc.b.example:2379",
+	for name, tt := range map[string]struct {
+		spec, pd, tiflash, schema string
+		joins                     bool
+	}{
+		"alone":             {`{}`, "basic-pd", "basic-pd.db.svc", "basic-tidb.db.svc", false},
+		"with a domain":     {`{clusterDomain: a.example}`, "basic-pd", "basic-pd.db.svc", "basic-tidb.db.svc", false},
+		"a part":            {`{cluster: {name: shop}, ` + tikv + `}`, "shop-pd", "shop-pd.db.svc", "shop-tidb.db.svc", true},
+		"another namespace": {`{cluster: {name: shop, namespace: prod}, ` + tikv + `}`, "basic-pd", "basic-pd.db.svc", "basic-tidb.db.svc", false},
+		"a domain": {
+			`{clusterDomain: b.example, cluster: {name: shop, clusterDomain: b.example}, ` + tikv + `}`,
+			"shop-pd", "shop-pd.db.svc.b.example", "shop-tidb.db.svc.b.example", true,
 		},
-		"with TiDB":  {`{cluster: {name: shop}, pd: null}`, "shop-pd", "shop-pd.db.svc", "basic-tidb.db.svc", "http://shop-pd.db.svc:2379"},
-		"with a PD":  {`{cluster: {name: shop}}`, "basic-pd", "basic-pd.db.svc", "basic-tidb.db.svc", "http://shop-pd.db.svc:2379"},
-		"of nothing": {`{cluster: {namespace: prod}}`, "basic-pd", "basic-pd.db.svc", "basic-tidb.db.svc", ""},
+		"with TiDB":  {`{cluster: {name: shop}, pd: null}`, "shop-pd", "shop-pd.db.svc", "basic-tidb.db.svc", true},
+		"with a PD":  {`{cluster: {name: shop}}`, "basic-pd", "basic-pd.db.svc", "basic-tidb.db.svc", false},
+		"of nothing": {`{cluster: {namespace: prod}}`, "basic-pd", "basic-pd.db.svc", "basic-tidb.db.svc", false},
 	} {
 		c := New(written(t, tt.spec))
-		got := []string{c.PDHost(), c.TiFlashPDHost(), c.TiFlashTiDBHost(), c.JoinURL()}
-		for i, want := range []string{tt.pd, tt.tiflash, tt.schema, tt.join} {
+		got := []string{c.PDHost(), c.TiFlashPDHost(), c.TiFlashTiDBHost()}
+		for i, want := range []string{tt.pd, tt.tiflash, tt.schema} {
 			if got[i] != want {
 				t.Errorf("%s: %q, want %q", name, got[i], want)
 			}
 		}
-		if c.UsesOtherPD() != (c.PDPart().Name != c.Name) || c.IsPart() != (tt.join != "") {
-			t.Errorf("%s: part %t, other PD %t", name, c.IsPart(), c.UsesOtherPD())
+		if c.UsesOtherPD() != tt.joins || c.PDPart().Name == c.Name == tt.joins {
+			t.Errorf("%s: uses another PD: %t, of %s", name, c.UsesOtherPD(), c.PDPart().Name)
 		}
 	}
 }

@@ -74,7 +74,7 @@ func validateComponents(c Cluster) field.ErrorList {
 	elsewhere := spec.Cluster != nil || len(spec.PDAddresses) > 0 // PD may be in another part of the cluster
 	if pd, ok := c.Group(PD); !ok && len(c.Groups) > 0 && !elsewhere {
 		errs = append(errs, field.Required(at.Child("pd"), "all other components need PD"))
-	} else if ok && pd.Replicas == 0 && len(c.Groups) > 1 && !elsewhere {
+	} else if ok && pd.Replicas == 0 && len(c.Groups) > 1 {
 		errs = append(errs, field.Invalid(at.Child("pd", "replicas"), 0, "all other components need PD"))
 	}
 	if len(c.Groups) == 0 {

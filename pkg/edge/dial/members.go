@@ -59,8 +59,8 @@ func (m *Members) Tell(pods []*corev1.Pod) (over func()) {
 	return to.Tell(own)
 }
 
-// has reports whether a pod is one of a member, or one of PD of the part that this one joins. The name is enough: only
-// the cluster's own StatefulSets make pods with it.
+// has reports whether a pod is one of a member, or one of the PD that a part joins. The name is enough: only
+// StatefulSets of the cluster make pods with it.
 func (m *Members) has(namespace, pod string) bool {
 	_, _, ok := m.cluster.Member(pod)
 	if ok && namespace == m.cluster.Namespace {

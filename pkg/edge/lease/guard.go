@@ -26,8 +26,8 @@ func (h *Held) endIfUnrenewed() {
 	}
 }
 
-// elapsed returns the time between two moments by the monotonic clock or the wall clock, whichever says more. The
+// Elapsed returns the time between two moments by the monotonic clock or the wall clock, whichever says more. The
 // monotonic clock stops while the machine sleeps.
-func elapsed(from, to time.Time) time.Duration {
+func Elapsed(from, to time.Time) time.Duration {
 	return max(to.Sub(from), to.Round(0).Sub(from.Round(0)))
 }

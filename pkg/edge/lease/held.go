@@ -68,7 +68,7 @@ func (h *Held) endContexts(cause error) {
 func (h *Held) sinceRenewal() time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return elapsed(h.renewed, h.candidate.now())
+	return Elapsed(h.renewed, h.candidate.now())
 }
 
 // renew renews the lease until the renewal is to end or the lease is lost.

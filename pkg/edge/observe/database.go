@@ -175,7 +175,7 @@ func (o *Observer) askPD(ctx context.Context, c topology.Cluster, seen objects) 
 		return database{state: state.PD{Problem: "there is no valid certificate to ask it with"}}
 	}
 	var urls []string
-	for n, pod := range seen.pd {
+	for n, pod := range seen.pdPods(c) {
 		if pod.Status.Phase == corev1.PodRunning {
 			urls = append(urls, c.PDPart().MemberURL(topology.PD, n, topology.PDClientPort))
 		}
@@ -188,7 +188,7 @@ func (o *Observer) askPD(ctx context.Context, c topology.Cluster, seen objects) 
 	client := o.client(urls)
 	short, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	got, err := ask(short, client, o.now, o.renewed(seen.pd))
+	got, err := ask(short, client, o.now, o.renewed(seen.pdPods(c)))
 	if err != nil {
 		return database{state: o.unanswered(ctx, client, c, seen, err)}
 	}
@@ -306,6 +306,9 @@ func (a answers) sortMember(c topology.Cluster, d *database, m pd.Member) {
 	n, ok := owner(c, topology.PD, slices.Concat(m.PeerURLs, m.ClientURLs)...)
 	if !ok {
 		d.state.Shared = true
+		if !healthy { // it may never come back, and nothing could be upgraded
+			return
+		}
 		if older, err := topology.IsDowngrade(d.state.OldestElsewhere, m.Version); d.state.OldestElsewhere == "" || err == nil && older {
 			d.state.OldestElsewhere = m.Version
 		}

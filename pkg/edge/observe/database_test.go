@@ -180,7 +180,7 @@ func TestSort(t *testing.T) {
 	}
 	want := database{
 		state: state.PD{
-			ClusterID: 77, Members: 4, Healthy: 1, Leader: "basic-pd-0", Stores: 3, UpStores: 2, MaxReplicas: 3,
+			ClusterID: 77, Members: 4, Healthy: 1, Leader: "basic-pd-0", Stores: 3, UpStores: 2, Shared: true, MaxReplicas: 3,
 			Elsewhere:      []state.StoreElsewhere{{ID: 6, Address: "10.0.0.2:20160", State: state.StoreDisconnected}},
 			LocationLabels: []string{"zone"}, IsolationLevel: "zone", Placement: state.Placement{Unread: "why"}, MaxStoreDown: time.Hour,
 			SchedulersUnknown: true, Bootstrapped: true, Isolation: state.Isolation{Regions: 9},

@@ -25,14 +25,22 @@ type objects struct {
 	born     map[topology.Kind]map[int]time.Time // when the claim with a member's data was made
 	bound    map[string]string                   // the volumes of claims, by the claim's UID
 	ledger   *corev1.ConfigMap
-	pd       map[int]*corev1.Pod      // the pods of PD that the members connect to, also those of another part
+	otherPD  map[int]*corev1.Pod      // the pods of PD of the part that has it, for a part that has none
 	others   map[topology.Kind]string // StatefulSets of the kind that the cluster does not have
+}
+
+// pdPods returns the pods of PD that the members connect to.
+func (o objects) pdPods(c topology.Cluster) map[int]*corev1.Pod {
+	if c.UsesOtherPD() {
+		return o.otherPD
+	}
+	return o.pods[topology.PD]
 }
 
 // started returns when the process of a member of PD started, by its name; zero
 // when it is unknown.
 func (o objects) started(c topology.Cluster, member string) time.Time {
-	for n, pod := range o.pd {
+	for n, pod := range o.pdPods(c) {
 		if p := podState(topology.PD, pod); c.PDPart().PodName(topology.PD, n) == member {
 			return p.Started
 		}
@@ -54,11 +62,12 @@ func (o objects) give(volumes map[string]*state.Volume) {
 // sort sorts objects by component and member.
 func (l Objects) sort(c topology.Cluster) objects {
 	seen := objects{
-		pods:   map[topology.Kind]map[int]*corev1.Pod{},
-		claims: map[topology.Kind]map[int][]state.Claim{},
-		born:   map[topology.Kind]map[int]time.Time{},
-		bound:  map[string]string{},
-		others: map[topology.Kind]string{},
+		pods:    map[topology.Kind]map[int]*corev1.Pod{},
+		claims:  map[topology.Kind]map[int][]state.Claim{},
+		born:    map[topology.Kind]map[int]time.Time{},
+		bound:   map[string]string{},
+		others:  map[topology.Kind]string{},
+		otherPD: map[int]*corev1.Pod{},
 		existing: state.Existing{
 			Services:               map[string]*corev1.Service{},
 			ConfigMaps:             map[string]*corev1.ConfigMap{},
@@ -105,13 +114,10 @@ func (l Objects) sort(c topology.Cluster) objects {
 			}
 		}
 	}
-	seen.ledger, seen.pd = l.Ledger, seen.pods[topology.PD]
-	if c.UsesOtherPD() {
-		seen.pd = map[int]*corev1.Pod{}
-	}
+	seen.ledger = l.Ledger
 	for _, pod := range l.PD {
 		if n, ok := c.PDPart().Ordinal(topology.PD, pod.Name); ok {
-			seen.pd[n] = pod
+			seen.otherPD[n] = pod
 		}
 	}
 	return seen

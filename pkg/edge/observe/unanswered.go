@@ -26,7 +26,7 @@ func (o *Observer) unanswered(ctx context.Context, client pd.Client, c topology.
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	read := voters.Reader{PD: client, Kube: o.kube, Cluster: c.PDPart(), Now: o.now, Pod: func(_ context.Context, ordinal int) (*corev1.Pod, error) {
-		return seen.pd[ordinal], nil
+		return seen.pdPods(c)[ordinal], nil
 	}}
 	say, failed := read.Read(ctx)
 	var leader *pd.LeaderError

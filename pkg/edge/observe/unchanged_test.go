@@ -146,7 +146,7 @@ func TestChecked(t *testing.T) {
 			secret()
 		}
 	}
-	once := []string{"intent", "services", "configmaps", "statefulsets", "pods", "persistentvolumeclaims", "ledger", "discovery deployment", "secret"}
+	once := []string{"intent", "services", "configmaps", "statefulsets", "pods", "pods of PD", "persistentvolumeclaims", "ledger", "discovery deployment", "secret"}
 	if !slices.Equal(read, slices.Concat(once, once)) {
 		t.Errorf("read %q", read)
 	}

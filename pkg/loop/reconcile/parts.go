@@ -3,7 +3,6 @@ package reconcile
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -12,8 +11,11 @@ import (
 
 // Parts is the right to take members of the database away, which all its parts share.
 type Parts interface {
-	// Held returns since when this process has the right; zero without it.
-	Held() time.Time
+	// Held reports whether this process has the right, as far as it knows.
+	Held() bool
+	// Note notes members that are taken away now, and Away returns all that were noted since the right was taken.
+	Note([]plan.Away)
+	Away() []plan.Away
 	// Take takes the right, or renews it. had is true if this process had it before. It is false as well where another part
 	// has the right.
 	Take(ctx context.Context) (had bool, err error)
@@ -26,23 +28,28 @@ type Parts interface {
 // lockParts returns the steps that may be taken now. Before steps that take members away it takes the right for that.
 // The next turn decides on such steps again: what was observed before may have changed while another part had the right.
 //
-// It gives the right up when the members that were taken away serve again, so that another part need not wait for a run
-// that waits itself. A run that ends before keeps the right until PD ends it. PD calls a store Up for 20 seconds after the
-// store has ended, and another part would not see that it is down.
+// It gives the right up when the members that were taken away serve again, or PD calls them down. Another part need not
+// wait then for a run that waits for something else. A run that ends before that keeps the right until PD ends the lock.
+// PD calls a store Up for 20 seconds after the store has ended, and another part would not see that it is down.
 func (e Engine) lockParts(ctx context.Context, p plan.Plan, s state.Snapshot) ([]step.Step, error) {
+	away := func(a plan.Away) bool { return plan.StillAway(s, a) }
 	switch {
 	case e.Parts == nil:
 		return p.Steps, nil
 	case p.NeedsLock():
-	case e.Parts.Held().IsZero():
+	case !e.Parts.Held():
 		return p.Steps, nil
-	case !plan.TakenAway(s, e.Parts.Held()):
+	case !slices.ContainsFunc(e.Parts.Away(), away):
 		e.Parts.Release(ctx)
 		return p.Steps, nil
 	}
 	had, err := e.Parts.Take(ctx)
-	if had || !p.NeedsLock() {
+	switch {
+	case !p.NeedsLock():
 		return p.Steps, nil // a renewal that fails is repeated before the next such step
+	case !had:
+		return p.WithoutLock(), err
 	}
-	return slices.DeleteFunc(slices.Clone(p.Steps), plan.TakesAway), err
+	e.Parts.Note(p.TakenAway(s))
+	return p.Steps, nil
 }

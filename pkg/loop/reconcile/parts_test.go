@@ -5,8 +5,8 @@ import (
 	"errors"
 	"slices"
 	"testing"
-	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
@@ -15,15 +15,15 @@ import (
 type parts struct {
 	had, held bool
 	err       error
+	away      []plan.Away
 	log       []string
 }
 
-func (p *parts) Held() time.Time {
-	if !p.held {
-		return time.Time{}
-	}
-	return plantest.Now.Add(-time.Minute)
-}
+func (p *parts) Held() bool { return p.held }
+
+func (p *parts) Note(away []plan.Away) { p.away = append(p.away, away...) }
+
+func (p *parts) Away() []plan.Away { return p.away }
 
 func (p *parts) Take(context.Context) (bool, error) {
 	p.log = append(p.log, "take")
@@ -39,10 +39,10 @@ func (p *parts) Guard(ctx context.Context) (context.Context, context.CancelFunc)
 // TestParts: a member of a database with other parts is taken away only by a decision that was made with the lock. The
 // lock is given up when all members serve again.
 func TestParts(t *testing.T) {
-	rolling := func() *plantest.Cluster { return plantest.New(3, 4, 3).Roll(topology.TiDB) }
+	rolling := func() *plantest.Cluster { return plantest.New(3, 4, 3).Roll(topology.PD) }
 	missing := func() *plantest.Cluster {
 		c := rolling()
-		c.Member("t-tidb-2").Pod.Terminating, c.Member("t-tidb-2").Pod.Ready = true, false
+		c.Member("t-pd-2").Pod.Terminating, c.Member("t-pd-2").Pod.Ready = true, false
 		return c
 	}
 	for name, tt := range map[string]struct {
@@ -58,7 +58,8 @@ func TestParts(t *testing.T) {
 		"held":                   {c: rolling(), lock: parts{had: true, held: true}, want: []string{"take"}, acts: true},
 		"PD fails":               {c: rolling(), lock: parts{err: errors.New("no leader")}, want: []string{"take"}, fails: true},
 		"all serve":              {c: plantest.New(3, 4, 3), lock: parts{had: true, held: true}, want: []string{"release"}},
-		"a member is taken away": {c: missing(), lock: parts{had: true, held: true}, want: []string{"take"}},
+		"a member is away":       {c: missing(), lock: parts{had: true, held: true, away: []plan.Away{{Kind: topology.PD, Member: "t-pd-2"}}}, want: []string{"take"}},
+		"only another is away":   {c: missing(), lock: parts{had: true, held: true}, want: []string{"release"}},
 		"nothing is held":        {c: missing()},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -70,9 +71,12 @@ func TestParts(t *testing.T) {
 			if (err != nil) != tt.fails || !slices.Equal(tt.lock.log, tt.want) {
 				t.Errorf("lock %v, want %v: %v", tt.lock.log, tt.want, err)
 			}
-			acts := slices.ContainsFunc(s.log, func(line string) bool { return line == "restart t-tidb-2" })
+			acts := slices.ContainsFunc(s.log, func(line string) bool { return line == "restart t-pd-2" })
 			if acts != tt.acts {
 				t.Errorf("log %v", s.log)
+			}
+			if noted := len(tt.lock.away) > 0 && tt.lock.away[0].PodUID != ""; noted != (tt.acts && !tt.alone) {
+				t.Errorf("noted %v", tt.lock.away)
 			}
 		})
 	}

@@ -82,7 +82,7 @@ func (c Connections) Drive(e *reconcile.Engine, o *observe.Observer, cluster top
 		OnDDL(act.DDL{CanPause: o.CanPauseDDL, Pause: o.PauseDDL, Resume: o.ResumeDDL, Notice: notice(event.DDLNotPaused)}).
 		OnLogBackup(act.LogBackups{Flush: o.FlushLog, Notice: notice(event.LogBackupNotFlushed)})
 	e.Recorder = act.NewRecorder(status)
-	e.Parts = partlock.New(o.PD, cluster, lease.Self().Describe(), c.Now)
+	e.Parts = partlock.New(o.PD, cluster, lease.Self().Describe())
 }
 
 // root returns what makes a client that logs in to a TiDB server of a cluster as root.

@@ -83,7 +83,7 @@ type Client interface {
 	// a LockedError where another part has the Lock.
 	TakeLock(ctx context.Context, l Lock, lasts time.Duration) (id string, err error)
 	// RenewLock renews a Lock. It fails with ErrLockLost where PD has deleted the Lock.
-	RenewLock(ctx context.Context, id string) error
+	RenewLock(ctx context.Context, id, nonce string) error
 	// ReleaseLock deletes a Lock that was made here. It succeeds if there is none any more.
 	ReleaseLock(ctx context.Context, id string) error
 

@@ -436,7 +436,7 @@ func (f *Fake) Lock(ctx context.Context) (out *Lock, err error) {
 	return out, err
 }
 
-// TakeLock implements Client. The id of a Lock is the UID of its part.
+// TakeLock implements Client. The id of a Lock is its nonce.
 func (f *Fake) TakeLock(ctx context.Context, l Lock, _ time.Duration) (id string, err error) {
 	err = f.do(ctx, fmt.Sprintf("TakeLock(%s)", l.Part), func(s *FakeState) error {
 		if s.Lock != nil && s.Lock.UID != l.UID {
@@ -445,13 +445,13 @@ func (f *Fake) TakeLock(ctx context.Context, l Lock, _ time.Duration) (id string
 		s.Lock = &l
 		return nil
 	})
-	return l.UID, err
+	return l.Nonce, err
 }
 
 // RenewLock implements Client.
-func (f *Fake) RenewLock(ctx context.Context, id string) error {
+func (f *Fake) RenewLock(ctx context.Context, _, nonce string) error {
 	return f.do(ctx, "RenewLock()", func(s *FakeState) error {
-		if s.Lock == nil || s.Lock.UID != id {
+		if s.Lock == nil || s.Lock.Nonce != nonce {
 			return ErrLockLost
 		}
 		return nil
@@ -461,7 +461,7 @@ func (f *Fake) RenewLock(ctx context.Context, id string) error {
 // ReleaseLock implements Client.
 func (f *Fake) ReleaseLock(ctx context.Context, id string) error {
 	return f.do(ctx, "ReleaseLock()", func(s *FakeState) error {
-		if s.Lock != nil && s.Lock.UID == id {
+		if s.Lock != nil && s.Lock.Nonce == id {
 			s.Lock = nil
 		}
 		return nil

@@ -16,6 +16,8 @@ type Lock struct {
 	UID string `json:"uid"`
 	// Part is its namespace and name.
 	Part string `json:"part"`
+	// Nonce distinguishes this Lock from earlier ones of the part, whose renewal must not count for it.
+	Nonce string `json:"nonce"`
 	// Holder says who drives the part, and where.
 	Holder string    `json:"holder"`
 	Since  time.Time `json:"since"`
@@ -28,8 +30,8 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("part %s takes members of the database away, driven by %s since %s", e.By.Part, e.By.Holder, e.By.Since.UTC().Format(time.RFC3339))
 }
 
-// ErrLockLost: PD has no such Lock any more, because it was not renewed in time.
-var ErrLockLost = errors.New("the lock in PD was not renewed in time")
+// ErrLockLost: PD has no such Lock any more. It was not renewed in time, or another process of the part has replaced it.
+var ErrLockLost = errors.New("the lock of parts in PD was lost, so another part may take members away now")
 
 // keyLock is the key of the Lock.
 const keyLock = "/kubectl-tidb/lock"
@@ -58,7 +60,7 @@ func lockOf(value []byte) Lock {
 type number64 = json.Number
 
 // TakeLock implements Client. The answer to a request may be lost, and a driver of the same part may have been killed.
-// So a Lock of the same part is replaced. Of one part there is one driver at a time, by its Lease in Kubernetes.
+// So a Lock of the same part is replaced. The Lease in Kubernetes lets only one driver of a part write.
 func (c *client) TakeLock(ctx context.Context, l Lock, lasts time.Duration) (id string, err error) {
 	const op = "take the lock of parts"
 	value, err := json.Marshal(l)
@@ -106,13 +108,14 @@ func (c *client) putIf(ctx context.Context, op, lease string, value []byte, cond
 	case err != nil || answer.Succeeded:
 		return nil, err
 	case len(answer.Responses) != 1 || len(answer.Responses[0].Range.Entries) != 1:
-		return nil, fmt.Errorf("%s: it was released at the same moment", op)
+		return nil, fmt.Errorf("%s: another part has released the lock at the same moment", op)
 	}
 	return answer.Responses[0].Range.Entries[0].Value, nil
 }
 
-// RenewLock implements Client.
-func (c *client) RenewLock(ctx context.Context, id string) error {
+// RenewLock implements Client. The lease of etcd may live on after another process of the part has replaced the Lock. So
+// the Lock itself is read as well.
+func (c *client) RenewLock(ctx context.Context, id, nonce string) error {
 	var answer renewal
 	if _, err := c.etcd(ctx, "renew the lock of parts", "/lease/keepalive", map[string]string{"ID": id}, &answer); err != nil {
 		return err
@@ -120,7 +123,11 @@ func (c *client) RenewLock(ctx context.Context, id string) error {
 	if left, err := answer.Result.TTL.Int64(); err != nil || left <= 0 {
 		return ErrLockLost
 	}
-	return nil
+	l, err := c.Lock(ctx)
+	if err == nil && (l == nil || l.Nonce != nonce) {
+		err = ErrLockLost
+	}
+	return err
 }
 
 // renewal is the answer to a renewal, which etcd wraps as the first of a stream.

@@ -124,8 +124,8 @@ func (t reportingClient) TakeLock(ctx context.Context, l Lock, lasts time.Durati
 	return timed(t, "TakeLock", func() (string, error) { return t.to.TakeLock(ctx, l, lasts) })
 }
 
-func (t reportingClient) RenewLock(ctx context.Context, id string) error {
-	return t.do("RenewLock", func() error { return t.to.RenewLock(ctx, id) })
+func (t reportingClient) RenewLock(ctx context.Context, id, nonce string) error {
+	return t.do("RenewLock", func() error { return t.to.RenewLock(ctx, id, nonce) })
 }
 
 func (t reportingClient) ReleaseLock(ctx context.Context, id string) error {
