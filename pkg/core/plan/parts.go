@@ -92,7 +92,8 @@ type Away struct {
 	Since  time.Time
 }
 
-// TakenAway returns the members that the steps of the plan take away, and that come back or go for good.
+// TakenAway returns the members that the steps of the plan take away, and that come back or go for good. A member whose
+// leaders leave counts already. Otherwise two parts would move leaders to and from each other's stores.
 func (p Plan) TakenAway(s state.Snapshot) []Away {
 	var all []Away
 	for i, next := range p.Steps {
@@ -101,7 +102,7 @@ func (p Plan) TakenAway(s state.Snapshot) []Away {
 			continue
 		}
 		switch next := next.(type) {
-		case step.Restart:
+		case step.Restart, step.EvictLeaders, step.MoveLeader:
 			m, _ := s.Groups[kind].Member(name)
 			if m.Pod != nil {
 				all = append(all, Away{kind, name, m.Pod.UID, s.At})
@@ -117,7 +118,8 @@ func (p Plan) TakenAway(s state.Snapshot) []Away {
 	return all
 }
 
-// restartLate is how long a copy of the objects may not show yet what a step has written.
+// restartLate is how long a copy of the objects may not show yet what a step has written. It is also how long another
+// part waits for a restart before which leaders leave.
 const restartLate = 30 * time.Second
 
 // StillAway reports whether a member that was taken away is not back, and others cannot know that yet. The pod is
