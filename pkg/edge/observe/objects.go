@@ -29,6 +29,17 @@ type objects struct {
 	others   map[topology.Kind]string // StatefulSets of the kind that the cluster does not have
 }
 
+// sortOtherPD sorts the pods of PD of the part that has it.
+func (l Objects) sortOtherPD(c topology.Cluster) map[int]*corev1.Pod {
+	pods := map[int]*corev1.Pod{}
+	for _, pod := range l.PD {
+		if n, ok := c.PDPart().Ordinal(topology.PD, pod.Name); ok {
+			pods[n] = pod
+		}
+	}
+	return pods
+}
+
 // pdPods returns the pods of PD that the members connect to.
 func (o objects) pdPods(c topology.Cluster) map[int]*corev1.Pod {
 	if c.UsesOtherPD() {
@@ -67,7 +78,6 @@ func (l Objects) sort(c topology.Cluster) objects {
 		born:    map[topology.Kind]map[int]time.Time{},
 		bound:   map[string]string{},
 		others:  map[topology.Kind]string{},
-		otherPD: map[int]*corev1.Pod{},
 		existing: state.Existing{
 			Services:               map[string]*corev1.Service{},
 			ConfigMaps:             map[string]*corev1.ConfigMap{},
@@ -114,12 +124,7 @@ func (l Objects) sort(c topology.Cluster) objects {
 			}
 		}
 	}
-	seen.ledger = l.Ledger
-	for _, pod := range l.PD {
-		if n, ok := c.PDPart().Ordinal(topology.PD, pod.Name); ok {
-			seen.otherPD[n] = pod
-		}
-	}
+	seen.ledger, seen.otherPD = l.Ledger, l.sortOtherPD(c)
 	return seen
 }
 

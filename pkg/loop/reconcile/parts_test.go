@@ -53,14 +53,14 @@ func TestParts(t *testing.T) {
 		acts  bool     // a member is taken away
 		fails bool
 	}{
-		"the only part":          {c: rolling(), alone: true, acts: true},
-		"new":                    {c: rolling(), want: []string{"take"}},
-		"held":                   {c: rolling(), lock: parts{had: true, held: true}, want: []string{"take"}, acts: true},
-		"PD fails":               {c: rolling(), lock: parts{err: errors.New("no leader")}, want: []string{"take"}, fails: true},
-		"all serve":              {c: plantest.New(3, 4, 3), lock: parts{had: true, held: true}, want: []string{"release"}},
-		"a member is away":       {c: missing(), lock: parts{had: true, held: true, away: []plan.Away{{Kind: topology.PD, Member: "t-pd-2"}}}, want: []string{"take"}},
-		"only another is away":   {c: missing(), lock: parts{had: true, held: true}, want: []string{"release"}},
-		"nothing is held":        {c: missing()},
+		"the only part":        {c: rolling(), alone: true, acts: true},
+		"new":                  {c: rolling(), want: []string{"take"}},
+		"held":                 {c: rolling(), lock: parts{had: true, held: true}, want: []string{"take"}, acts: true},
+		"PD fails":             {c: rolling(), lock: parts{err: errors.New("no leader")}, want: []string{"take"}, fails: true},
+		"all serve":            {c: plantest.New(3, 4, 3), lock: parts{had: true, held: true}, want: []string{"release"}},
+		"a member is away":     {c: missing(), lock: parts{had: true, held: true, away: []plan.Away{{Kind: topology.PD, Member: "t-pd-2"}}}, want: []string{"take"}},
+		"only another is away": {c: missing(), lock: parts{had: true, held: true}, want: []string{"release"}},
+		"nothing is held":      {c: missing()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.c.Seen.PD.Shared = !tt.alone
