@@ -73,11 +73,11 @@ func (o objects) give(volumes map[string]*state.Volume) {
 // sort sorts objects by component and member.
 func (l Objects) sort(c topology.Cluster) objects {
 	seen := objects{
-		pods:    map[topology.Kind]map[int]*corev1.Pod{},
-		claims:  map[topology.Kind]map[int][]state.Claim{},
-		born:    map[topology.Kind]map[int]time.Time{},
-		bound:   map[string]string{},
-		others:  map[topology.Kind]string{},
+		pods:   map[topology.Kind]map[int]*corev1.Pod{},
+		claims: map[topology.Kind]map[int][]state.Claim{},
+		born:   map[topology.Kind]map[int]time.Time{},
+		bound:  map[string]string{},
+		others: map[topology.Kind]string{},
 		existing: state.Existing{
 			Services:               map[string]*corev1.Service{},
 			ConfigMaps:             map[string]*corev1.ConfigMap{},
