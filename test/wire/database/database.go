@@ -43,6 +43,7 @@ type Database struct {
 	LogBackups []string
 	FlushFails string
 	routes     map[topology.Kind]routes
+	lock       lock
 
 	unserved []string
 }

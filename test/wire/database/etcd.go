@@ -40,12 +40,19 @@ func (d *Database) etcd(w http.ResponseWriter, r *http.Request, id uint64, serve
 		answer(w, http.StatusOK, status)
 	case "/v3/cluster/member/list":
 		answer(w, http.StatusOK, object{"header": d.etcdHeader(id), "members": d.etcdMembers()})
-	case "/v3/kv/range":
+	case "/v3/kv/range", "/v3/kv/txn", "/v3/lease/grant", "/v3/lease/keepalive", "/v3/lease/revoke":
 		if leader == 0 {
 			answer(w, http.StatusServiceUnavailable, object{"error": "etcdserver: no leader", "message": "etcdserver: no leader", "code": 14})
 			return
 		}
-		d.etcdRange(w, r, id)
+		switch r.URL.Path {
+		case "/v3/kv/range":
+			d.etcdRange(w, r, id)
+		case "/v3/kv/txn":
+			d.etcdTxn(w, r, id)
+		default:
+			d.etcdLease(w, r, id)
+		}
 	default:
 		text(w, http.StatusNotFound, "Not Found\n")
 	}
@@ -124,6 +131,9 @@ func (d *Database) entries() []entry {
 	}
 	for _, task := range d.LogBackups {
 		all = append(all, entry{"/tidb/br-stream/info/" + task, []byte("\n" + string(rune(len(task))) + task)})
+	}
+	if l := d.held(); l.value != nil {
+		all = append(all, entry{lockKey, l.value})
 	}
 	slices.SortFunc(all, func(a, b entry) int { return strings.Compare(a.key, b.key) })
 	return all
