@@ -118,15 +118,16 @@ func (w *Model) otherMounts(k kind) bool {
 	return w.sets[k].exists && w.sets[k].spec.mounts != w.Intent.Mounts[k]
 }
 
-// takeBackMounts is a user who takes back a change of volumes that nothing was done for and that came with a template that
-// fails. The next template could only come with the volumes, and the volumes only after all pods are there.
+// takeBackMounts is a user who takes back a change of volumes that nothing was done for while pods fail with their
+// template. The next template could only come with the volumes, and the volumes only after all pods are there.
 func (w *Model) takeBackMounts() {
 	if !w.Mounts {
 		return
 	}
 	for k := range kinds {
 		s := &w.sets[k]
-		if s.exists && s.spec.mounts != w.Intent.Mounts[k] && (flaw(s.spec.template) != "" || flaw(w.Intent.Template[k]) != "") {
+		fails := slices.ContainsFunc(w.pods[k][:], func(p *pod) bool { return p != nil && p.flaw != "" })
+		if s.exists && s.spec.mounts != w.Intent.Mounts[k] && (fails || flaw(s.spec.template) != "" || flaw(w.Intent.Template[k]) != "") {
 			w.Intent.Mounts[k] = s.spec.mounts
 			w.note("user: volumes of %s as before", kinds[k].Title())
 			w.Upgrade(w.Intent.Template[k], kinds[k])

@@ -113,10 +113,13 @@ func (a *Actor) recreateSet(ctx context.Context, s step.RecreateSet) error {
 	case err != nil:
 		return failed("create", object, err)
 	}
+	if err := a.forgetAdvanced(ctx, made); err != nil {
+		return err
+	}
 	if template := render.OtherAttributes(made, wanted); template != "" {
 		return notStored("create "+object+" with claim template "+template, s.Component)
 	}
-	return a.forgetAdvanced(ctx, made)
+	return nil
 }
 
 // orphan deletes the StatefulSet without its pods and returns the object from before. It returns nil if nothing is

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -29,7 +30,12 @@ func (l *Objects) FindAdvanced(c topology.Cluster, served func() (bool, error), 
 		if of(false) || len(l.Claims) == 0 && !asksForSlots(c) && !recorded {
 			return nil
 		}
-		if there, err := served(); err != nil || !there {
+		there, err := served()
+		if err == nil && !there && recorded {
+			// A StatefulSet of Kubernetes would adopt the pods, and delete those above a gap of their ordinals.
+			err = errors.New("a run was killed while it made an AdvancedStatefulSet again, and the API server has no such kind now: install its definition again")
+		}
+		if err != nil || !there {
 			return err
 		}
 	}

@@ -121,7 +121,6 @@ func TestAdvanced(t *testing.T) {
 			s.claim(topology.TiKV)
 		}, true, 2},
 		{"pods without a controller, and a record", true, func(_ *testing.T, s *apiServer) { s.pod("tikv", 0, ""); s.record() }, true, 2},
-		{"a record, and no such kind", false, func(_ *testing.T, s *apiServer) { s.pod("tikv", 0, ""); s.record() }, false, 1},
 		{"a record, and pods of StatefulSets", true, func(_ *testing.T, s *apiServer) { s.pod("tikv", 0, native); s.record() }, false, 0},
 		{"a record, and a StatefulSet without pods", true, func(t *testing.T, s *apiServer) { s.set(t, "tikv", false, ""); s.record() }, false, 0},
 		{"slots of a new cluster", true, func(_ *testing.T, s *apiServer) { topology.AskSlots(s.tc, topology.TiKV, []int{1}) }, false, 2},
@@ -143,6 +142,17 @@ func TestAdvanced(t *testing.T) {
 				t.Errorf("%d more requests, want %d", n, tt.more)
 			}
 		})
+	}
+}
+
+// TestAdvancedGone: where a run was killed while it made an AdvancedStatefulSet again, nothing is observed without that
+// kind. A StatefulSet of Kubernetes would adopt the pods.
+func TestAdvancedGone(t *testing.T) {
+	s := newAPIServer(t, false)
+	s.pod("tikv", 0, "")
+	s.record()
+	if _, err := (live{s.kube, nil}).Objects(t.Context(), topology.New(s.tc)); err == nil || !strings.Contains(err.Error(), "no such kind now") {
+		t.Errorf("observed: %v", err)
 	}
 }
 

@@ -81,14 +81,15 @@ func (o *Observer) presenceOf(ctx context.Context, p place) (presence, error) {
 	return o.presenceUnlabelled(ctx, p.label)
 }
 
-// presenceUnlabelled returns whether a node that a label would name, and that nothing has found, may be one without the
-// label. No node is, where all nodes have the label, or where the label has the names of nodes.
+// presenceUnlabelled returns whether a node that nothing has found may exist without the label. A node whose label is not
+// set yet, or was taken off, may be the one of the volume. No such node exists where all nodes have the label. Neither does
+// one where the values are names of nodes, because nodes were looked up by their names as well.
 func (o *Observer) presenceUnlabelled(ctx context.Context, label string) (presence, error) {
 	with, err := o.anyNode(ctx, metav1.ListOptions{LabelSelector: label, Limit: 1})
 	if err != nil || with == nil {
 		return presenceUnknown, err
 	}
-	if value := with.Labels[label]; value == with.Name || value == with.Labels[corev1.LabelHostname] {
+	if with.Labels[label] == with.Name {
 		return absent, nil
 	}
 	without, err := o.anyNode(ctx, metav1.ListOptions{LabelSelector: "!" + label, Limit: 1})
