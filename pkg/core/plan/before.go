@@ -144,7 +144,7 @@ func (s *subject) maintained() verdict {
 
 // partIdle waits until no other part of the database takes members away.
 func (s *subject) partIdle() verdict {
-	if s.All.PD.LockedBy == "" || s.RestartIsHarmless(s.member) {
+	if s.All.PD.LockedBy == "" || s.Want.Kind.Data() == topology.None || s.RestartIsHarmless(s.member) {
 		return verdict{}
 	}
 	return wait(s.otherPartGate(s.member.Name))
