@@ -153,6 +153,11 @@ func (w *Model) judgePlaces(victim int, say sayer) {
 			peers++
 		}
 	}
+	for _, o := range w.stores { // PD places regions on stores elsewhere as well
+		if z := w.zone(o.ordinal); o.elsewhere() && o.state == state.StoreUp && !slices.Contains(zones, z) {
+			zones = append(zones, z)
+		}
+	}
 	if w.rules.isolated && len(zones) < w.MaxCopy && !slices.Contains(zones, w.zone(victim)) {
 		say("places", "without %s there are only zones %v", w.names[tikv][victim], zones)
 	}
