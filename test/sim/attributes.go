@@ -69,7 +69,7 @@ func (w *Model) modifyClaim(s step.ModifyClaim) error {
 	return nil
 }
 
-// modifyVolumes is the storage: a volume gets another class a while after it was asked for, if the driver can do it.
+// modifyVolumes is the storage: some time after a request a volume gets another class, if the driver has that class.
 func (w *Model) modifyVolumes(k kind) {
 	for _, c := range w.claims[k] {
 		if c != nil && c.modified != c.attributes && w.t >= c.modifyAt && !c.lost && c.accepted() {

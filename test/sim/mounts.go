@@ -236,9 +236,9 @@ func mountTemplates(all map[string]state.ClaimTemplate, m mounts) {
 	}
 }
 
-// judgeMounts checks that no restart gives a member with data other volumes than it has. Only a member that is replaced may
-// have other ones. The model takes the second volume for one of logs: a member that loses its pod for another reason
-// finds its data.
+// judgeMounts checks that no restart gives a member with data other volumes. Only a member that is replaced may have
+// other volumes. In the model the second volume is for logs, so that a member that loses its pod for another reason finds
+// the data.
 func (w *Model) judgeMounts(k kind, i int, say sayer) {
 	if p, c := w.pods[k][i], w.claims[k][i]; p != nil && c != nil && c.data != 0 && w.inDatabase(k, i) && w.seen.intent.Mounts[k] == w.Intent.Mounts[k] && p.mounts != w.sets[k].spec.mounts {
 		say("mounts", "%s would have its data and other volumes", w.names[k][i])

@@ -3,6 +3,7 @@ package remove
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/client-go/tools/cache"
@@ -19,12 +20,7 @@ import (
 // are deleted by the same command take nothing from each other.
 func (d *deletion) leaves(ctx context.Context, together []cache.ObjectName) error {
 	goes := func(namespace, name string) bool {
-		for _, n := range together {
-			if n.Name == name && n.Namespace == namespace {
-				return true
-			}
-		}
-		return false
+		return slices.Contains(together, cache.NewObjectName(namespace, name))
 	}
 	joining, err := d.joining(ctx)
 	if err != nil {

@@ -14,10 +14,10 @@ func (c Component) WaitsForReplacement(m state.Member) bool {
 // NextToReplace returns the member that is replaced next by its name. A store that leaves already comes before other
 // ones. Before the next member begins, a spare member is there, and members that are not wanted have left.
 // Otherwise more members would leave at the same time than the user allows. The claim templates are as wanted as well,
-// because the claims of the next member are made from these. A member that keeps old volumes does not wait for
-// that. A rollout cannot end without its replacement, and claim templates may wait for the rollout. A member that is down
-// comes first, because the others wait for it. PD's leader comes last, because then its leadership moves once, to a
-// member with new data.
+// because the claims of the next member are made from these. A member that keeps old volumes does not wait for claim
+// templates. A rollout cannot end before the member is replaced, and claim templates may wait for the rollout. A member
+// that is down comes first, because the other members wait for that member. PD's leader comes last, because leadership
+// moves once then, to a member with new data.
 func (c Component) NextToReplace() (state.Member, bool) {
 	if len(c.Want.Replacements) == 0 {
 		return state.Member{}, false

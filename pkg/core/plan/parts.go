@@ -79,7 +79,7 @@ func (sc Scope) otherPartGate(member string) Gate {
 		Observed: sc.All.PD.LockedBy, Source: FromDatabase, patience: Moving,
 		Remedy: remedy.Remedy{
 			remedy.Run("see which pods are not ready", sc.Cluster.Kubectl("get", "pods", "--watch")),
-			remedy.Say("if that driver does not run any more, PD ends its lock after two minutes at most"),
+			remedy.Say("if that driver does not run any more, PD ends its lock after 90 seconds"),
 		},
 	}
 }

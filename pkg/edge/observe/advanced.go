@@ -19,8 +19,8 @@ import (
 // FindAdvanced adds the AdvancedStatefulSets of a cluster, which read returns, where there may be some. A pod of one shows
 // that. Without any pod of a StatefulSet, a cluster that has claims or asks for slots may have some. A StatefulSet of
 // Kubernetes made beside them would be a second controller of the same pods. Then served says whether the API server has
-// such a kind, and a cluster without claims is new. Where a run was killed while it made one again, the ledger says that
-// the cluster has some. Other clusters cost no request.
+// such a kind, and a cluster without claims is new. Where a run was killed while it made an AdvancedStatefulSet again, the
+// ledger says so. Other clusters cost no request.
 func (l *Objects) FindAdvanced(c topology.Cluster, served func() (bool, error), read func() ([]*appsv1.StatefulSet, error)) error {
 	of := func(advanced bool) bool {
 		return slices.ContainsFunc(l.Pods, func(p *corev1.Pod) bool { return controlledBySet(p, advanced) })

@@ -306,7 +306,7 @@ func (a answers) sortMember(c topology.Cluster, d *database, m pd.Member) {
 	n, ok := owner(c, topology.PD, slices.Concat(m.PeerURLs, m.ClientURLs)...)
 	if !ok {
 		d.state.Shared = true
-		if !healthy { // it may never come back, and nothing could be upgraded
+		if !healthy && !a.unasked { // a member that never comes back would hold all upgrades
 			return
 		}
 		if older, err := topology.IsDowngrade(d.state.OldestElsewhere, m.Version); d.state.OldestElsewhere == "" || err == nil && older {

@@ -433,3 +433,20 @@ func TestNew(t *testing.T) {
 		}
 	}
 }
+
+// TestOldestElsewhere: the version of PD in another part is known also while PD's health check takes long. A member that is
+// down does not count, because it may never come back.
+func TestOldestElsewhere(t *testing.T) {
+	c := topology.Cluster{Name: "more", Namespace: "db", Joined: topology.Joined{Namespace: "db", Name: "shop"}}
+	url := func(n string) []string { return []string{"http://shop-pd-" + n + ".shop-pd-peer.db.svc:2380"} }
+	members := &pd.Members{Members: []pd.Member{{ID: 1, Name: "shop-pd-0", PeerURLs: url("0"), Version: "v8.1.0"}, {ID: 2, Name: "shop-pd-1", PeerURLs: url("1"), Version: "v8.1.1"}}}
+	for want, a := range map[string]answers{
+		"v8.1.0": {members: members, unasked: true},
+		"v8.1.1": {members: members, health: []pd.MemberHealth{{ID: 2, Healthy: true}}},
+	} {
+		a.replication = &pd.ReplicationConfig{}
+		if got := a.sort(c).state; got.OldestElsewhere != want || !got.Shared {
+			t.Errorf("%q, want %q", got.OldestElsewhere, want)
+		}
+	}
+}

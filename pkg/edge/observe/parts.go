@@ -8,7 +8,7 @@ import (
 )
 
 // lockedBy says which other part of the database takes members away now, "" for none. Where that cannot be read, no
-// part is named. Whoever takes the lock asks PD again.
+// part is named. A driver that takes the lock asks PD again.
 func lockedBy(ctx context.Context, client pd.Client, c topology.Cluster) string {
 	l, err := client.Lock(ctx)
 	if err != nil || l == nil || l.UID == string(c.UID) {

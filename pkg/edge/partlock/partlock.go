@@ -1,6 +1,6 @@
 // Package partlock makes sure that only one part of a database takes members away at a time. A database can have
-// several parts: TidbClusters in several namespaces or Kubernetes clusters, each with a driver of its own. Each driver
-// asks PD before it takes a member away, but two that ask at the same moment would see the same members serve.
+// several parts, which are TidbClusters with a driver each. Each driver asks PD before a member is taken away, but two
+// drivers that ask at the same moment would see the same members serve.
 //
 // The lock is in PD's etcd, which all parts reach. Where PD has no quorum there is no lock. Only members that are known
 // not to serve are restarted then (plan.Plan.NeedsLock). tidb-operator does not know the lock.

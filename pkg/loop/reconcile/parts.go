@@ -16,8 +16,8 @@ type Parts interface {
 	// Note notes members that are taken away now, and Away returns all that were noted since the right was taken.
 	Note([]plan.Away)
 	Away() []plan.Away
-	// Take takes the right, or renews it. had is true if this process had it before. It is false as well where another part
-	// has the right.
+	// Take takes or renews the right. had is true if this process had the right before, and false where another part has
+	// the right.
 	Take(ctx context.Context) (had bool, err error)
 	// Release gives the right up.
 	Release(ctx context.Context)

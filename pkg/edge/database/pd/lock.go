@@ -30,7 +30,7 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("part %s takes members of the database away, driven by %s since %s", e.By.Part, e.By.Holder, e.By.Since.UTC().Format(time.RFC3339))
 }
 
-// ErrLockLost: PD has no such Lock any more. It was not renewed in time, or another process of the part has replaced it.
+// ErrLockLost: the Lock was not renewed in time, or another process of the part has replaced the Lock.
 var ErrLockLost = errors.New("the lock of parts in PD was lost, so another part may take members away now")
 
 // keyLock is the key of the Lock.
