@@ -189,8 +189,8 @@ func otherClaims(in Intent, k kind, spec setSpec) bool {
 	return in.Class[k] != spec.class || in.Attributes[k] != spec.attributes || in.Size[k] > spec.size
 }
 
-// judgeRecreate checks that a StatefulSet is recreated only for larger volumes. The StatefulSet must not be needed
-// for anything else.
+// judgeRecreate checks that a StatefulSet is recreated only for other claims, and not in the middle of a rollout. Replicas
+// are kept, see stray, so that a scale-in which has not begun loses nothing.
 func (w *Model) judgeRecreate(s step.RecreateSet, say sayer) {
 	k := kindOf(s.Component)
 	set := &w.sets[k]
@@ -200,10 +200,6 @@ func (w *Model) judgeRecreate(s step.RecreateSet, say sayer) {
 	other := otherClaims(w.seen.intent, k, set.spec) || otherClaims(w.Intent, k, set.spec)
 	if !other && !s.OtherVolumes && !w.replacesAny(k) {
 		say("recreate", "its claims are as wanted")
-	}
-	shown := groupOf(w.view.wanted, k).Size() // with those that replace others
-	if n := set.spec.replicas; n > shown && n > groupOf(w.wanted(), k).Size() {
-		say("recreate", "it has %d replicas to scale to another number", n)
 	}
 	for i := range min(set.spec.replicas, limit) {
 		p := w.pods[k][i]

@@ -165,10 +165,10 @@ func (d *decision) needsOthers(m state.Member) bool {
 	return m.DataBeingDeleted() || m.Database.State == state.StoreOffline || d.KeepsOldVolumes(m)
 }
 
-// busy returns what the StatefulSet is needed for, "" for nothing. A new StatefulSet does not know
-// which revision was the current one. So a rollout under way could not be taken back, and a member
-// that is about to be removed would be brought back. Members that are to be added wait for the new StatefulSet, and so
-// does a rollout that comes after them.
+// busy returns what the StatefulSet is needed for, "" for nothing. A new StatefulSet does not know which revision was the
+// current one, so a rollout under way could not be taken back. Members that are to be added wait for the new StatefulSet,
+// and so does a rollout that comes after them. A scale-in that has not begun waits as well, and replicas are kept. All
+// members have to serve before a scale-in, and one of them may need the new claim templates for that.
 func (d *decision) busy() string {
 	set := d.Got.Set
 	switch {
@@ -178,7 +178,7 @@ func (d *decision) busy() string {
 		return "the rollout of " + d.queue.by.Title()
 	case !d.Want.OtherVolumes && d.rolls():
 		return "the rollout"
-	case !set.Ordinals().Same(d.Want.Ordinals()) && !d.addsFirst(), len(d.Got.Staying()) > set.Replicas:
+	case !d.Want.Ordinals().Within(set.Ordinals()) && !d.addsFirst(), len(d.Got.Staying()) > set.Replicas:
 		return "scaling"
 	}
 	for _, m := range d.Got.InSet() {

@@ -151,7 +151,7 @@ func TestLargerVolumes(t *testing.T) {
 			m := c.Member("t-tikv-3")
 			m.Pod, m.Claims, m.Database.State = nil, nil, state.StoreDown
 		})},
-		{Name: "another class, fewer members: after these have left", Cluster: with(movedToClass, func(c *plantest.Cluster) { c.Want(tikv).Replicas = 3 })},
+		{Name: "another class, fewer members: before these leave", Cluster: with(movedToClass, func(c *plantest.Cluster) { c.Want(tikv).Replicas = 3 })},
 		{Name: "a class that lets nothing grow, and a cancel after the template was made larger", Cluster: with(func(c *plantest.Cluster) {
 			c.Volumes(tikv, 10*gi, 20*gi).Set(tikv, func(s *state.Set) { s.Volumes["tikv"] = state.ClaimTemplate{Size: 20 * gi} })
 			claims(c, tikv, func(c *state.Claim) { c.Requested, c.Capacity = 20*gi, 20*gi })

@@ -55,14 +55,23 @@ func newFixture(t *testing.T, objects ...runtime.Object) *fixture {
 	w := &fixture{kube: api(objects...), intent: &fakeIntent{}, pd: base}
 	w.Actor = New(w.kube, w.intent, func() pd.Client { return base }, cluster, func() time.Time { return now })
 	w.owner = "this run"
+	w.kube.PrependReactor("create", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		return isDryRun(a), a.(clienttesting.CreateAction).GetObject(), nil
+	})
 	return w
+}
+
+// isDryRun reports whether a request is to be tried only. The fake client would carry it out.
+func isDryRun(a clienttesting.Action) bool {
+	create, ok := a.(clienttesting.CreateActionImpl)
+	return ok && len(create.CreateOptions.DryRun) > 0
 }
 
 // writes returns the calls so far that change something in Kubernetes or PD.
 func (w *fixture) writes() []string {
 	var calls []string
 	for _, a := range w.kube.Actions() {
-		if !slices.Contains([]string{"get", "list", "watch"}, a.GetVerb()) {
+		if !slices.Contains([]string{"get", "list", "watch"}, a.GetVerb()) && !isDryRun(a) {
 			calls = append(calls, a.GetVerb()+" "+a.GetResource().Resource)
 		}
 	}

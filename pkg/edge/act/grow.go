@@ -92,20 +92,14 @@ func (a *Actor) recreateSet(ctx context.Context, s step.RecreateSet) error {
 			return err
 		}
 	}
-	live, err := a.orphan(ctx, s, wanted)
-	if live == nil || err != nil {
+	next, err := a.orphan(ctx, s, wanted)
+	if next == nil || err != nil {
 		return err
 	}
 	if err := a.waitUntilGone(ctx, s); err != nil {
 		return err
 	}
 	object := "statefulset " + s.Name
-	next := render.Recreated(live, wanted, len(s.Replaced) > 0)
-	if s.OtherVolumes {
-		if next, err = render.Remade(live, wanted, len(s.Replaced) > 0); err != nil {
-			return fmt.Errorf("make %s again: %w", object, err)
-		}
-	}
 	made, err := a.sets().Create(ctx, next, metav1.CreateOptions{FieldManager: fieldManager})
 	switch {
 	case apierrors.IsAlreadyExists(err):
@@ -113,25 +107,46 @@ func (a *Actor) recreateSet(ctx context.Context, s step.RecreateSet) error {
 	case err != nil:
 		return failed("create", object, err)
 	}
-	if err := a.forgetAdvanced(ctx, made); err != nil {
-		return err
+	return a.forgetAdvanced(ctx, made)
+}
+
+// remade returns the StatefulSet to create in place of the live one.
+func remade(s step.RecreateSet, live, wanted *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
+	if !s.OtherVolumes {
+		return render.Recreated(live, wanted, len(s.Replaced) > 0), nil
+	}
+	next, err := render.Remade(live, wanted, len(s.Replaced) > 0)
+	if err != nil {
+		return nil, fmt.Errorf("make statefulset %s again: %w", s.Name, err)
+	}
+	return next, nil
+}
+
+// tryCreate fails if the API server would refuse a StatefulSet, or would drop a VolumeAttributesClass. A refusal after the
+// StatefulSet from before is deleted leaves pods without a controller. The dry run has a name that is not in use.
+func (a *Actor) tryCreate(ctx context.Context, s step.RecreateSet, next, wanted *appsv1.StatefulSet) error {
+	tried := next.DeepCopy()
+	tried.Name += "-dry-run"
+	made, err := a.sets().Create(ctx, tried, metav1.CreateOptions{FieldManager: fieldManager, DryRun: []string{metav1.DryRunAll}})
+	if err != nil {
+		return failed("create", "statefulset "+s.Name, err)
 	}
 	if template := render.OtherAttributes(made, wanted); template != "" {
-		return notStored("create "+object+" with claim template "+template, s.Component)
+		return notStored("create statefulset "+s.Name+" with claim template "+template, s.Component)
 	}
 	return nil
 }
 
-// orphan deletes the StatefulSet without its pods and returns the object from before. It returns nil if nothing is
+// orphan deletes the StatefulSet without its pods and returns the one to create. It returns nil if nothing is
 // left to do. Claims stay, also where the StatefulSet owns them because its persistentVolumeClaimRetentionPolicy has
 // whenDeleted: Delete. Kubernetes removes the owner references before the StatefulSet is deleted. Its controller
 // writes its status often; after a conflict everything is checked again.
-func (a *Actor) orphan(ctx context.Context, s step.RecreateSet, wanted *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
+func (a *Actor) orphan(ctx context.Context, s step.RecreateSet, wanted *appsv1.StatefulSet) (next *appsv1.StatefulSet, err error) {
 	object := "statefulset " + s.Name
 	client := a.sets()
 	done := false
 	alone := toDelete{object: object, propagation: metav1.DeletePropagationOrphan}
-	live, deleted, err := deleteIf(ctx, client, s.Name, alone, func(live *appsv1.StatefulSet) (bool, error) {
+	_, deleted, err := deleteIf(ctx, client, s.Name, alone, func(live *appsv1.StatefulSet) (bool, error) {
 		if string(live.UID) != s.Basis.UID {
 			return false, stale(object, "has been replaced by another one of that name")
 		}
@@ -148,6 +163,12 @@ func (a *Actor) orphan(ctx context.Context, s step.RecreateSet, wanted *appsv1.S
 		if err := a.replaceable(ctx, s, live, wanted); err != nil {
 			return false, err
 		}
+		if next, err = remade(s, live, wanted); err != nil {
+			return false, err
+		}
+		if err := a.tryCreate(ctx, s, next, wanted); err != nil {
+			return false, err
+		}
 		return true, a.recordAdvanced(ctx, live)
 	})
 	switch {
@@ -156,7 +177,7 @@ func (a *Actor) orphan(ctx context.Context, s step.RecreateSet, wanted *appsv1.S
 	case !deleted:
 		return nil, stale(object, "is gone")
 	}
-	return live, nil
+	return next, nil
 }
 
 // replaceable fails if the StatefulSet has unfinished work. It also fails if a claim has not been asked to grow to

@@ -159,7 +159,7 @@ func TestRecreateSetWithOtherVolumes(t *testing.T) {
 }
 
 // TestRecreateSetDropped: an API server that does not know a field of claim templates drops it without an error. The run
-// ends. Otherwise it would make the StatefulSet again without an end.
+// ends before the StatefulSet is deleted. Otherwise it would make the StatefulSet again without an end.
 func TestRecreateSetDropped(t *testing.T) {
 	live, wanted := sizedSet("10Gi", "20Gi")
 	wanted.Spec.VolumeClaimTemplates[0].Spec.VolumeAttributesClassName = new("gold")
@@ -172,9 +172,20 @@ func TestRecreateSetDropped(t *testing.T) {
 	if err == nil || !isFinal(err) || !strings.HasPrefix(err.Error(), "create statefulset basic-tikv with claim template tikv: this Kubernetes does not store volumeAttributesClassName") {
 		t.Errorf("got %v", err)
 	}
-	if replicas(liveSet(t, w, topology.TiKV)) != 2 {
-		t.Error("the StatefulSet was not made again")
+	w.unchanged(t)
+}
+
+// TestRecreateSetRefused: what the API server does not take is known before the pods lose their controller.
+func TestRecreateSetRefused(t *testing.T) {
+	live, wanted := sizedSet("10Gi", "20Gi")
+	w := newFixture(t, live, sized(0, "20Gi", "10Gi"), pod(topology.TiKV, 0), pod(topology.TiKV, 1))
+	w.kube.PrependReactor("create", "statefulsets", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(appsv1.Resource("statefulsets"), live.Name, errors.New("denied by policy"))
+	})
+	if err := w.Do(t.Context(), recreated(wanted)); err == nil || !strings.Contains(err.Error(), "denied by policy") {
+		t.Errorf("got %v", err)
 	}
+	w.unchanged(t)
 }
 
 // A claim that is being deleted is not resized: the claim that replaces it has the wanted size.

@@ -162,10 +162,15 @@ func (a *Actor) recordAdvanced(ctx context.Context, set *appsv1.StatefulSet) err
 	return a.writeRecord(ctx, book, ledger.SetsKey, ledger.RecordOfSets)
 }
 
-// forgetAdvanced deletes that record, because the StatefulSet itself shows the kind again.
+// forgetAdvanced deletes that record, because the StatefulSet itself shows the kind again. With a record that stays, the
+// cluster could not be read once its API server no longer has AdvancedStatefulSets.
 func (a *Actor) forgetAdvanced(ctx context.Context, set *appsv1.StatefulSet) error {
 	if !state.IsAdvanced(set.APIVersion) {
 		return nil
+	}
+	book, err := a.book(ctx)
+	if err != nil || !ledger.Advanced(book) {
+		return err
 	}
 	return a.patchLedger(ctx, map[string]any{"data": map[string]any{ledger.SetsKey: nil}})
 }

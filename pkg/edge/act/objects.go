@@ -52,15 +52,24 @@ func (a *Actor) apply(ctx context.Context, s step.Apply) error {
 	case *policyv1.PodDisruptionBudget:
 		return create(ctx, a.kube.PolicyV1().PodDisruptionBudgets(a.cluster.Namespace).Create, "poddisruptionbudget "+wanted.Name, wanted)
 	case *appsv1.StatefulSet:
-		if s.Object.Drift == desired.Missing {
-			wanted = render.Resized(wanted, s.Replicas, s.Slots)
-			if err := a.takesAll(ctx, s.Component, wanted); err != nil {
-				return err
-			}
-		}
-		return put(ctx, a, a.sets(), "statefulset", s.Object, wanted)
+		return a.applySet(ctx, s, wanted)
 	}
 	return fmt.Errorf("apply %s %s: a %T cannot be applied", s.Object.Kind, s.Object.Name, s.Object.Manifest)
+}
+
+// applySet creates or changes a StatefulSet. A record of its kind is from a run that was killed before it created the set.
+func (a *Actor) applySet(ctx context.Context, s step.Apply, wanted *appsv1.StatefulSet) error {
+	if s.Object.Drift != desired.Missing {
+		return put(ctx, a, a.sets(), "statefulset", s.Object, wanted)
+	}
+	wanted = render.Resized(wanted, s.Replicas, s.Slots)
+	if err := a.takesAll(ctx, s.Component, wanted); err != nil {
+		return err
+	}
+	if err := put(ctx, a, a.sets(), "statefulset", s.Object, wanted); err != nil {
+		return err
+	}
+	return a.forgetAdvanced(ctx, wanted)
 }
 
 // unchanged fails with a *Stale where a component's StatefulSet has changed since it was observed. A newer version

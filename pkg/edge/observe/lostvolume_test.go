@@ -69,10 +69,11 @@ func TestLostVolumes(t *testing.T) {
 		gap      string
 		nodes    []*corev1.Node // besides n1 and n2.example.com
 	}{
-		"its node does not exist":                                           {affinity: onNodes(in(host, "n3")), want: "volume pv-x can be used only on node n3, which does not exist", reads: 4},
-		"its node exists":                                                   {affinity: onNodes(in(host, "n1")), reads: 2},
-		"the label is not the node's name":                                  {affinity: onNodes(in(host, "n2.example.com")), reads: 3},
-		"a label that is not the node's name":                               {affinity: onNodes(in(host, "host-2")), reads: 2},
+		"its node does not exist":             {affinity: onNodes(in(host, "n3")), want: "volume pv-x can be used only on node n3, which does not exist", reads: 4},
+		"its node exists":                     {affinity: onNodes(in(host, "n1")), reads: 2},
+		"the label is not the node's name":    {affinity: onNodes(in(host, "n2.example.com")), reads: 3},
+		"a label that is not the node's name": {affinity: onNodes(in(host, "host-2")), reads: 2},
+		"one of two values is no value of a label, and the other node exists": {affinity: onNodes(in(host, "host-2", "no label")), reads: 2},
 		"none of two nodes exists":                                          {affinity: onNodes(in(host, "n3", "n4")), want: "volume pv-x can be used only on nodes n3, n4, which do not exist", reads: 5},
 		"one of two nodes exists":                                           {affinity: onNodes(in(host, "n3"), in(host, "n1")), reads: 5},
 		"a driver's label, no node has it":                                  {affinity: onNodes(in(driver, "n3")), reads: 5, gap: "nodes of volumes"},

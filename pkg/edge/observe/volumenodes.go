@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // place is where a volume can be used. These are the nodes that have one of some values of a label. Where the label is "",
@@ -114,8 +115,9 @@ func (p place) selectors() (all []metav1.ListOptions) {
 	if p.label != "" {
 		byLabels = slices.Compact([]string{p.label, corev1.LabelHostname})
 	}
+	possible := slices.DeleteFunc(slices.Clone(p.values), func(v string) bool { return len(validation.IsValidLabelValue(v)) > 0 })
 	for _, label := range byLabels {
-		if in, err := labels.NewRequirement(label, selection.In, p.values); err == nil { // no label has a value that is refused
+		if in, err := labels.NewRequirement(label, selection.In, possible); err == nil { // fails without a value that a label can have
 			all = append(all, metav1.ListOptions{LabelSelector: labels.NewSelector().Add(*in).String(), Limit: 1})
 		}
 	}
