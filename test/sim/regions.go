@@ -263,25 +263,37 @@ func (w *Model) extremes(of func(*store) (int, bool)) (least, most *store) {
 	return least, most
 }
 
-// spreadReplicas moves one replica from the store with the most to that with the least.
+// spreadReplicas moves one replica to the store with the least, from the store with the most that can give one. A store may
+// have none that the rules of placement let go, for example in another zone, and then PD tries the next store.
 func (w *Model) spreadReplicas() {
 	if s := w.stalled(); s.Halted || s.NoBalance || w.t < w.pd.held {
 		return
 	}
-	least, most := w.extremes(func(s *store) (int, bool) {
-		return s.regions, s.state == state.StoreUp && s.runs && !w.leaves(s)
-	})
-	if least == nil || most.regions <= least.regions+1 {
-		return
+	var giving []*store
+	for _, s := range w.stores {
+		if s.k.leads() && s.state == state.StoreUp && s.runs && !w.leaves(s) {
+			giving = append(giving, s)
+		}
 	}
-	for i := range w.regions {
-		r := &w.regions[i]
-		j := slices.Index(r.replicas, most)
-		if j >= 0 && r.quorum() && !slices.Contains(r.replicas, least) && w.fits(r, least, most) && (w.apart(r, least, most) || !w.apart(r, most, most)) {
-			w.replace(r, j, least)
+	slices.SortStableFunc(giving, func(a, b *store) int { return b.regions - a.regions })
+	for _, from := range giving {
+		if least := giving[len(giving)-1]; from.regions > least.regions+1 && w.moveReplica(from, least) {
 			return
 		}
 	}
+}
+
+// moveReplica moves a replica between two stores, and reports whether the rules of placement let one go.
+func (w *Model) moveReplica(from, to *store) bool {
+	for i := range w.regions {
+		r := &w.regions[i]
+		j := slices.Index(r.replicas, from)
+		if j >= 0 && r.quorum() && !slices.Contains(r.replicas, to) && w.fits(r, to, from) && (w.apart(r, to, from) || !w.apart(r, from, from)) {
+			w.replace(r, j, to)
+			return true
+		}
+	}
+	return false
 }
 
 // spreadLeaders moves one leader from the store with the most to that with the least.

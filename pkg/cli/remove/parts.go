@@ -22,7 +22,7 @@ func (d *deletion) leaves(ctx context.Context, together []cache.ObjectName) erro
 	goes := func(namespace, name string) bool {
 		return slices.Contains(together, cache.NewObjectName(namespace, name))
 	}
-	joining, err := d.joining(ctx)
+	joining, complete, err := d.session.Intent.Parts(ctx, d.cluster)
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,12 @@ func (d *deletion) leaves(ctx context.Context, together []cache.ObjectName) erro
 		if !goes(c.Namespace, c.Name) {
 			return exit.With(exit.Refused, remedy.For(
 				fmt.Errorf("%s is not deleted: the members of %s use its PD", target.Title(d.cluster), target.Title(c)),
-				remedy.Run("delete that part first, or both at once", c.Plugin("delete"))))
+				remedy.Run("delete that part first", c.Plugin("delete"))))
+		}
+	}
+	if !complete {
+		if err := d.usedElsewhere(ctx); err != nil {
+			return err
 		}
 	}
 	if j := d.cluster.Joined; d.cluster.IsPart() && !goes(j.Namespace, j.Name) {
@@ -39,21 +44,18 @@ func (d *deletion) leaves(ctx context.Context, together []cache.ObjectName) erro
 	return nil
 }
 
-// joining returns the TidbClusters that use the PD of the cluster. They are in its namespace. One that cannot be read may
-// be a part.
-func (d *deletion) joining(ctx context.Context) ([]topology.Cluster, error) {
-	all, err := d.session.Intent.List(ctx, d.cluster.Namespace, "")
+// usedElsewhere refuses to delete a cluster whose PD lists members of other clusters, where not all parts are known. A PD that does not answer keeps no user from the deletion of a cluster, because most clusters have no parts.
+func (d *deletion) usedElsewhere(ctx context.Context) error {
+	seen, err := d.session.Observer.Against(ctx, d.cluster)
 	if err != nil {
-		return nil, fmt.Errorf("see which TidbClusters use the PD of %s: %w", target.Title(d.cluster), err)
+		return err
 	}
-	var joining []topology.Cluster
-	for i := range all {
-		c := topology.New(&all[i])
-		if c.IsPart() && c.Joined.Name == d.cluster.Name && c.Joined.Namespace == d.cluster.Namespace {
-			joining = append(joining, c)
-		}
+	if pd := seen.Snapshot.PD; d.cluster.IsPart() || !pd.Known() || !pd.Shared {
+		return nil
 	}
-	return joining, nil
+	return exit.With(exit.Refused, remedy.For(
+		fmt.Errorf("%s is not deleted: PD lists members of other clusters, which may be parts in other namespaces", target.Title(d.cluster)),
+		remedy.Run("see which these are, as a user who may read all namespaces", remedy.Kubectl("", "get", "tidbclusters", "--all-namespaces"))))
 }
 
 // emptied refuses to delete a part whose members PD counts on. Where PD does not answer, that is unknown.

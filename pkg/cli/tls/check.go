@@ -97,7 +97,7 @@ func runCheck(ctx context.Context, f *factory.Factory, name []string, format out
 		return err
 	}
 	defer s.Close()
-	c, exists, err := cluster(ctx, s, "")
+	c, exists, err := cluster(ctx, s, "", nil)
 	if err != nil {
 		return err
 	}

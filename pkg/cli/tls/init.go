@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/wait"
 
@@ -25,6 +26,7 @@ type initOptions struct {
 	name    []string
 	issuer  string
 	domain  string
+	partOf  string
 	life    time.Duration
 	timeout time.Duration
 }
@@ -50,9 +52,15 @@ exist stay. The cluster need not exist yet.
 With --issuer=self an authority is made for members and another one for SQL, in the Secrets
 NAME-cluster-ca-secret and NAME-tidb-ca-secret: who may read these can issue certificates.
 With --issuer=cert-manager/ISSUER it makes Certificates, for which cert-manager's Issuer of
-that name in the namespace makes the Secrets, and renews them.`,
+that name in the namespace makes the Secrets, and renews them.
+
+The certificates for members of a part are issued by the authority of the TidbCluster whose
+PD the part uses.`,
 		Example: `  kubectl tidb tls init basic
   kubectl tidb create basic --version v8.1.0 --tls
+
+  # For a part that uses the PD of cluster shop in namespace prod
+  kubectl tidb tls init reports --part-of prod/shop
 
   # By cert-manager
   kubectl tidb tls init basic --issuer cert-manager/my-issuer`,
@@ -72,6 +80,7 @@ that name in the namespace makes the Secrets, and renews them.`,
 	flags := cmd.Flags()
 	flags.StringVar(&o.issuer, "issuer", ownIssuer, "Who issues the certificates: self, or cert-manager/NAME with the name of an Issuer.")
 	flags.StringVar(&o.domain, "cluster-domain", "", "Cluster domain (spec.clusterDomain) of a cluster that does not exist yet.")
+	flags.StringVar(&o.partOf, "part-of", "", "TidbCluster whose PD is used (spec.cluster), as NAME or NAMESPACE/NAME, by a cluster that does not exist yet.")
 	flags.DurationVar(&o.life, "valid-for", issue.Life, "How long the certificates are valid.")
 	flags.DurationVar(&o.timeout, "timeout", 2*time.Minute, "How long to wait for cert-manager.")
 	_ = cmd.RegisterFlagCompletionFunc("issuer", cobra.FixedCompletions([]string{ownIssuer, certManager}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
@@ -84,7 +93,7 @@ func runInit(ctx context.Context, f *factory.Factory, o initOptions) error {
 		return err
 	}
 	defer s.Close()
-	c, exists, err := cluster(ctx, s, o.domain)
+	c, exists, err := cluster(ctx, s, o.domain, o.joins())
 	if err != nil {
 		return err
 	}
@@ -99,11 +108,28 @@ func runInit(ctx context.Context, f *factory.Factory, o initOptions) error {
 	if err == nil && len(made) == 0 {
 		fmt.Fprintf(f.Streams.ErrOut, "All Secrets of cluster %s/%s exist.\n", c.Namespace, c.Name)
 	}
-	return foreign(c, err)
+	return refusal(c, err)
 }
 
-// foreign makes the error about certificates of others one of a refusal.
-func foreign(c topology.Cluster, err error) error {
+// joins returns the part with PD that is asked for, nil if there is none.
+func (o initOptions) joins() *v1alpha1.TidbClusterRef {
+	if o.partOf == "" {
+		return nil
+	}
+	namespace, name, both := strings.Cut(o.partOf, "/")
+	if !both {
+		namespace, name = "", namespace
+	}
+	return &v1alpha1.TidbClusterRef{Namespace: namespace, Name: name, ClusterDomain: o.domain}
+}
+
+// refusal makes an error about the certificates or the authority of others one of a refusal.
+func refusal(c topology.Cluster, err error) error {
+	if e, ok := errors.AsType[*issue.NoAuthorityError](err); ok {
+		return remedy.For(exit.Refusef("%w; no such certificate was made", e),
+			remedy.Run("if PD has no certificates yet, make these first", remedy.Plugin(e.Part.Namespace, "tls", "init", e.Part.Name)),
+			remedy.Say("or have the certificates issued by the authority of PD"))
+	}
 	if e, ok := errors.AsType[*issue.ForeignError](err); ok {
 		return remedy.For(exit.Refusef("%w; nothing was changed", e),
 			remedy.Say("have it issued by that authority"),

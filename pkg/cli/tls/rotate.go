@@ -90,6 +90,9 @@ func runRotate(ctx context.Context, f *factory.Factory, o rotateOptions) error {
 	}
 	self := issue.NewSelf(s.Kube, c, f.Clock.Now(), o.life)
 	if o.ca {
+		if err := oneAuthority(ctx, s, c); err != nil {
+			return err
+		}
 		ctx, cancel := exit.Within(ctx, o.Timeout) // all stages together
 		defer cancel()
 		// Each stage begins when all members have restarted since the one before.
@@ -118,6 +121,22 @@ func runRotate(ctx context.Context, f *factory.Factory, o rotateOptions) error {
 		}
 		return observe.ReadServed(ctx, s.Dialer, c, seen.Snapshot), nil
 	})
+}
+
+// oneAuthority refuses to replace authorities where the members of several parts trust the same one. A part whose
+// certificates were replaced first would not be let in by the members of the other parts.
+func oneAuthority(ctx context.Context, s *target.Session, c topology.Cluster) error {
+	if c.IsPart() {
+		return exit.Refusef("cluster %s/%s is a part, and its authority is that of %s: authorities of several parts are not replaced; nothing was changed", c.Namespace, c.Name, c.Joined)
+	}
+	parts, _, err := s.Intent.Parts(ctx, c)
+	if err != nil {
+		return err
+	}
+	if len(parts) > 0 {
+		return exit.Refusef("cluster %s/%s is a part of the same database: authorities of several parts are not replaced; nothing was changed", parts[0].Namespace, parts[0].Name)
+	}
+	return nil
 }
 
 // takenWithin is how long members have to show a new certificate. A kubelet looks at Secrets once a minute or so,

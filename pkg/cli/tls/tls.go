@@ -31,7 +31,7 @@ with it, and which certificate each member shows. "rotate" has new ones issued.`
 }
 
 // cluster returns the cluster with a name. One that does not exist yet is to have TLS everywhere.
-func cluster(ctx context.Context, s *target.Session, domain string) (c topology.Cluster, exists bool, err error) {
+func cluster(ctx context.Context, s *target.Session, domain string, joins *v1alpha1.TidbClusterRef) (c topology.Cluster, exists bool, err error) {
 	tc, err := s.Load(ctx)
 	bad, malformed := errors.AsType[*intent.MalformedError](err)
 	_, missing := errors.AsType[*intent.NotFoundError](err)
@@ -46,7 +46,7 @@ func cluster(ctx context.Context, s *target.Session, domain string) (c topology.
 	return topology.New(&v1alpha1.TidbCluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name},
 		Spec: v1alpha1.TidbClusterSpec{
-			ClusterDomain: domain, TLSCluster: &v1alpha1.TLSCluster{Enabled: true},
+			Cluster: joins, ClusterDomain: domain, TLSCluster: &v1alpha1.TLSCluster{Enabled: true},
 			TiDB: &v1alpha1.TiDBSpec{TLSClient: &v1alpha1.TiDBTLSClient{Enabled: true}},
 		},
 	}), false, nil

@@ -28,7 +28,7 @@ var switches = []string{
 // validateAnnotations refuses annotations that would have to be ignored.
 func validateAnnotations(tc *v1alpha1.TidbCluster) field.ErrorList {
 	at := field.NewPath("metadata", "annotations")
-	errs := validateSlots(tc.Annotations, at)
+	errs := append(validateSlots(tc.Annotations, at), validatePartsIn(tc, at)...)
 	for _, k := range Kinds() {
 		errs = append(errs, validateSeconds(tc.Annotations, annMinReady(k), at)...)
 		before := annNameBefore + string(k)

@@ -34,11 +34,19 @@ func joined(tc *v1alpha1.TidbCluster) Joined {
 // IsPart reports whether the TidbCluster joins another one, so that both are parts of one database.
 func (c Cluster) IsPart() bool { return c.Joined.Name != "" }
 
-// UsesOtherPD reports whether the members here connect to the PD of another TidbCluster. That one is in the same
-// namespace. Else who may write a TidbCluster in one namespace would have a driver connect to pods of any other.
+// UsesOtherPD reports whether the members here connect to the PD of another TidbCluster of this Kubernetes cluster.
 func (c Cluster) UsesOtherPD() bool {
 	_, own := c.Group(PD)
-	return c.IsPart() && !own && c.Joined.Namespace == c.Namespace
+	return c.IsPart() && !own && c.Joined.Domain == c.Domain
+}
+
+// JoinsNamespace returns the other namespace whose PD the members here connect to, "" if there is none. A driver connects
+// to pods there, and needs rights there.
+func (c Cluster) JoinsNamespace() string {
+	if c.UsesOtherPD() && c.Joined.Namespace != c.Namespace {
+		return c.Joined.Namespace
+	}
+	return ""
 }
 
 // PDPart returns the TidbCluster whose PD the members here connect to. For a part without PD, that is the other part, of
@@ -55,8 +63,15 @@ func (c Cluster) joinedPart() Cluster {
 	return Cluster{Namespace: j.Namespace, Name: j.Name, Instance: j.Name, Domain: j.Domain, TLS: c.TLS}
 }
 
-// PDHost returns the host that members connect to PD by. It is the name of a Service.
-func (c Cluster) PDHost() string { return c.PDPart().SetName(PD) }
+// PDHost returns the host that members connect to PD by. It is the name of a Service. tidb-operator leaves the namespace
+// out, also of a Service in another namespace, where members of a part would not find PD.
+func (c Cluster) PDHost() string {
+	host := c.PDPart().SetName(PD)
+	if other := c.JoinsNamespace(); other != "" {
+		host += "." + other
+	}
+	return host
+}
 
 // serviceHost returns the whole DNS name of the Service of a component.
 func (c Cluster) serviceHost(k Kind) string {
@@ -97,9 +112,6 @@ func validateParts(c Cluster) field.ErrorList {
 		return field.ErrorList{field.Invalid(at.Child("name"), ref.Name, "this is the TidbCluster itself: name the part that it is to join")}
 	}
 	var errs field.ErrorList
-	if c.Joined.Namespace != c.Namespace {
-		errs = append(errs, notYet(at.Child("namespace"), "a part that joins a TidbCluster of another namespace"))
-	}
 	if c.Joined.Domain != c.Domain {
 		errs = append(errs, notYet(at.Child("clusterDomain"), "a part that joins a TidbCluster of another Kubernetes cluster"))
 	}

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
@@ -17,7 +18,8 @@ func TestParts(t *testing.T) {
 		"alone":             {`{}`, "basic-pd", "basic-pd.db.svc", "basic-tidb.db.svc", false},
 		"with a domain":     {`{clusterDomain: a.example}`, "basic-pd", "basic-pd.db.svc", "basic-tidb.db.svc", false},
 		"a part":            {`{cluster: {name: shop}, ` + tikv + `}`, "shop-pd", "shop-pd.db.svc", "shop-tidb.db.svc", true},
-		"another namespace": {`{cluster: {name: shop, namespace: prod}, ` + tikv + `}`, "basic-pd", "basic-pd.db.svc", "basic-tidb.db.svc", false},
+		"another namespace": {`{cluster: {name: shop, namespace: prod}, ` + tikv + `}`, "shop-pd.prod", "shop-pd.prod.svc", "shop-tidb.prod.svc", true},
+		"another domain":    {`{cluster: {name: shop, clusterDomain: b.example}, ` + tikv + `}`, "basic-pd", "basic-pd.db.svc", "basic-tidb.db.svc", false},
 		"a domain": {
 			`{clusterDomain: b.example, cluster: {name: shop, clusterDomain: b.example}, ` + tikv + `}`,
 			"shop-pd", "shop-pd.db.svc.b.example", "shop-tidb.db.svc.b.example", true,
@@ -75,5 +77,27 @@ func TestPartMoves(t *testing.T) {
 		if refused != tt.refused {
 			t.Errorf("%s: %v", name, errs)
 		}
+	}
+}
+
+// TestPartsIn: parts of other namespaces use the PD of a TidbCluster whose annotation names their namespaces.
+func TestPartsIn(t *testing.T) {
+	tc := valid()
+	if LetsParts(tc, "reports") || !LetsParts(tc, tc.Namespace) {
+		t.Error("without the annotation")
+	}
+	if got, want := ToLetParts(tc, "reports").Line(""), "kubectl annotate tidbcluster basic --overwrite kubectl-tidb/parts-in=reports -n db"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	tc.Annotations = map[string]string{AnnotationPartsIn: "reports, , tests"}
+	if !LetsParts(tc, "reports") || !LetsParts(tc, "tests") || LetsParts(tc, "report") || LetsParts(tc, "") {
+		t.Error("with the annotation")
+	}
+	if got := ToLetParts(tc, "more").Line(""); !strings.Contains(got, "=reports,tests,more ") {
+		t.Errorf("%q leaves namespaces out", got)
+	}
+	tc.Annotations[AnnotationPartsIn] = "reports,no_name"
+	if errs := Validate(New(tc)); len(errs) != 1 || errs[0].Field != "metadata.annotations[kubectl-tidb/parts-in]" || errs[0].BadValue != "no_name" {
+		t.Errorf("got %v", errs)
 	}
 }

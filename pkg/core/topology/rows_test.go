@@ -124,7 +124,6 @@ func TestRules(t *testing.T) {
 		"PD microservices' volumes":                  {`pdms: [{name: tso}, {name: scheduling, storageVolumes: [{storageSize: 1Gi}]}]`, req, "spec.pdms[1].storageVolumes[0].name", "name"},
 		"tidb-B11: addresses before discovery":       {`pdAddresses: ["a:2378"]`, not, "spec.pdAddresses", "not supported yet"},
 		"pd-B21: a part of itself":                   {`cluster: {name: basic}`, inv, "spec.cluster.name", "itself"},
-		"a part of another namespace":                {`{cluster: {name: a, namespace: other}, pd: null}`, not, "spec.cluster.namespace", "not supported yet"},
 		"a part of another Kubernetes cluster":       {`{cluster: {name: a, clusterDomain: b.example}, pd: null}`, not, "spec.cluster.clusterDomain", "not supported yet"},
 		"a part with PD":                             {`cluster: {name: a}`, not, "spec.pd", "not supported yet"},
 		"a part of nothing":                          {`cluster: {namespace: db}`, field.ErrorTypeRequired, "spec.cluster.name", "whose PD"},

@@ -23,6 +23,16 @@ func (e *ForeignError) Error() string {
 	return fmt.Sprintf("Secret %s does not exist, and Secret %s, which was made by others, trusts only certificates of their authority", e.Missing, e.Foreign)
 }
 
+// NoAuthorityError says that the authority of the part with PD is not one that this program has made.
+type NoAuthorityError struct {
+	Secret string
+	Part   topology.Joined
+}
+
+func (e *NoAuthorityError) Error() string {
+	return fmt.Sprintf("there is no secret %s with the authority of %s, which has to sign the certificates of this part as well", e.Secret, e.Part)
+}
+
 // annIssuer marks the Secrets that this program has made, and may write again.
 const annIssuer = "kubectl-tidb/issued-by"
 
@@ -32,6 +42,7 @@ const Life = 365 * 24 * time.Hour
 // Self issues certificates with authorities of the cluster's own, whose keys are in Secrets.
 type Self struct {
 	secrets     corev1client.SecretInterface
+	ofPD        corev1client.SecretInterface // those of the part with PD, whose authority is the authority of all parts
 	cluster     topology.Cluster
 	now         time.Time
 	life        time.Duration
@@ -40,7 +51,7 @@ type Self struct {
 
 // NewSelf returns an issuer of the certificates of a cluster.
 func NewSelf(kube kubernetes.Interface, c topology.Cluster, now time.Time, life time.Duration) *Self {
-	return &Self{secrets: kube.CoreV1().Secrets(c.Namespace), cluster: c, now: now, life: life, authorities: map[topology.Circle]Authority{}}
+	return &Self{secrets: kube.CoreV1().Secrets(c.Namespace), ofPD: kube.CoreV1().Secrets(c.PDPart().Namespace), cluster: c, now: now, life: life, authorities: map[topology.Circle]Authority{}}
 }
 
 // Missing makes those Secrets that do not exist, and returns their names. Secrets that exist stay as they are. A
@@ -118,6 +129,9 @@ func (s *Self) authority(ctx context.Context, circle topology.Circle) (a Authori
 	if a, ok := s.authorities[circle]; ok {
 		return a, nil
 	}
+	if circle == topology.MembersCircle && s.cluster.UsesOtherPD() {
+		return s.authorityOfPD(ctx)
+	}
 	name := s.cluster.AuthoritySecret(circle)
 	got, err := s.read(ctx, name)
 	switch {
@@ -136,6 +150,25 @@ func (s *Self) authority(ctx context.Context, circle topology.Circle) (a Authori
 		}
 	}
 	s.authorities[circle] = a
+	return a, nil
+}
+
+// authorityOfPD returns the authority of the part with PD. Members of a part that another authority has signed would not be
+// let in by PD.
+func (s *Self) authorityOfPD(ctx context.Context) (a Authority, err error) {
+	part := s.cluster.PDPart()
+	name := part.AuthoritySecret(topology.MembersCircle)
+	got, err := s.ofPD.Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return a, &NoAuthorityError{Secret: part.Namespace + "/" + name, Part: s.cluster.Joined}
+	case err != nil:
+		return a, fmt.Errorf("read secret %s/%s: %w", part.Namespace, name, err)
+	}
+	if a, err = ParseAuthority(got.Data); err != nil {
+		return a, fmt.Errorf("secret %s/%s: %w", part.Namespace, name, err)
+	}
+	s.authorities[topology.MembersCircle] = a
 	return a, nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 
@@ -119,5 +120,37 @@ func TestRenew(t *testing.T) {
 	}
 	if faults := certificate.Faults(c, after, later); len(faults) > 0 {
 		t.Errorf("faults %+v", faults)
+	}
+}
+
+// TestMissingOfPart: members of a part have certificates of the authority of PD, which only the part with PD makes.
+func TestMissingOfPart(t *testing.T) {
+	whole, kube := cluster(), fake.NewClientset()
+	tc := whole.Source.DeepCopy()
+	tc.Namespace, tc.Name, tc.Spec.PD = "reports", "more", nil
+	tc.Spec.Cluster = &v1alpha1.TidbClusterRef{Namespace: "db", Name: "basic", ClusterDomain: "a.example"}
+	part := topology.New(tc)
+	made, err := issue.NewSelf(kube, part, noon, issue.Life).Missing(t.Context())
+	if none, ok := errors.AsType[*issue.NoAuthorityError](err); !ok || none.Secret != "db/basic-cluster-ca-secret" || len(made) > 0 {
+		t.Errorf("made %v, %v", made, err)
+	}
+	for _, c := range []topology.Cluster{whole, part} {
+		if _, err := issue.NewSelf(kube, c, noon, issue.Life).Missing(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := kube.CoreV1().Secrets("reports").Get(t.Context(), "more-cluster-ca-secret", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the part has an authority of its own: %v", err)
+	}
+	authority := func(namespace, name string) string {
+		t.Helper()
+		s, err := kube.CoreV1().Secrets(namespace).Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(s.Data[topology.KeyCA])
+	}
+	if authority("reports", "more-tikv-cluster-secret") != authority("db", "basic-pd-cluster-secret") {
+		t.Error("members of the part have another authority than PD")
 	}
 }

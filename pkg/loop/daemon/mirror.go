@@ -36,6 +36,7 @@ type mirror struct {
 	advanced    cache.SharedIndexInformer
 	hasAdvanced bool
 	kube        kubernetes.Interface
+	tcs         *intent.Client
 	scope       Scope
 }
 
@@ -87,6 +88,7 @@ func newMirror(kube kubernetes.Interface, tcs *intent.Client, scope Scope) (*mir
 		discovery: copied(apps.Deployments(namespace), &appsv1.Deployment{}, kube),
 		advanced:  copied(sets.Of(kube, namespace, true), &appsv1.StatefulSet{}, kube),
 		kube:      kube,
+		tcs:       tcs,
 		scope:     scope,
 	}
 	for _, i := range m.objects() {
@@ -160,8 +162,18 @@ type view struct {
 	key    cache.ObjectName
 }
 
-// Intent implements observe.Source.
-func (v view) Intent(context.Context) (*v1alpha1.TidbCluster, error) {
+// Intent implements observe.Source. A part that may not use the PD of another namespace is refused here, before anything
+// of that namespace is read.
+func (v view) Intent(ctx context.Context) (*v1alpha1.TidbCluster, error) {
+	tc, err := v.cluster()
+	if err != nil {
+		return nil, err
+	}
+	return tc, v.mirror.lets(ctx, topology.New(tc))
+}
+
+// cluster returns the TidbCluster.
+func (v view) cluster() (*v1alpha1.TidbCluster, error) {
 	obj, ok, err := v.mirror.clusters.GetStore().GetByKey(v.key.String())
 	switch kept := obj.(type) {
 	case *wanted:

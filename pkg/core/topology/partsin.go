@@ -1,0 +1,50 @@
+package topology
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+)
+
+// AnnotationPartsIn is an annotation of a TidbCluster with PD. Its value names namespaces, with commas between them. A
+// daemon lets parts of these namespaces use the PD, besides parts of the same namespace.
+//
+// A daemon has rights in all namespaces that it drives, and who writes a TidbCluster may have rights in one of them.
+// Without the annotation, that user could have the daemon connect to PD of any other namespace.
+const AnnotationPartsIn = "kubectl-tidb/parts-in"
+
+// partsIn returns the namespaces in the annotation.
+func partsIn(tc *v1alpha1.TidbCluster) (all []string) {
+	for name := range strings.SplitSeq(tc.Annotations[AnnotationPartsIn], ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// LetsParts reports whether parts of a namespace may use the PD of a TidbCluster.
+func LetsParts(tc *v1alpha1.TidbCluster, namespace string) bool {
+	return namespace == tc.Namespace || slices.Contains(partsIn(tc), namespace)
+}
+
+// ToLetParts returns how a user lets parts of a namespace use the PD of a TidbCluster.
+func ToLetParts(tc *v1alpha1.TidbCluster, namespace string) remedy.Command {
+	value := strings.Join(append(partsIn(tc), namespace), ",")
+	return remedy.Kubectl(tc.Namespace, "annotate", "tidbcluster", tc.Name, "--overwrite", AnnotationPartsIn+"="+value)
+}
+
+// validatePartsIn refuses what is no name of a namespace.
+func validatePartsIn(tc *v1alpha1.TidbCluster, at *field.Path) (errs field.ErrorList) {
+	for _, name := range partsIn(tc) {
+		if len(utilvalidation.IsDNS1123Label(name)) > 0 {
+			errs = append(errs, field.Invalid(at.Key(AnnotationPartsIn), name, "must be names of namespaces, with commas between them"))
+		}
+	}
+	return errs
+}

@@ -1,0 +1,58 @@
+package intent
+
+import (
+	"errors"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// TestParts: parts of the same namespace count, and those of other namespaces where they are let in. Others make it unknown
+// whether these are all, and so does a right that is missing. No TidbCluster of another namespace makes it fail.
+func TestParts(t *testing.T) {
+	joining := func(namespace, name string) *unstructured.Unstructured {
+		u := named(t, namespace, name)
+		_ = unstructured.SetNestedStringMap(u.Object, map[string]string{"namespace": "db", "name": "basic"}, "spec", "cluster")
+		return u
+	}
+	undecodable := func(namespace string) *unstructured.Unstructured {
+		u := named(t, namespace, "broken")
+		_ = unstructured.SetNestedField(u.Object, "three", "spec", "pd", "replicas")
+		return u
+	}
+	for name, tt := range map[string]struct {
+		there    []runtime.Object
+		lets     string
+		denied   bool // other namespaces may not be read
+		parts    int
+		complete bool
+		fails    bool
+	}{
+		"none":                                 {complete: true},
+		"in its namespace":                     {there: []runtime.Object{joining("db", "more")}, parts: 1, complete: true},
+		"let in":                               {there: []runtime.Object{joining("db", "more"), joining("reports", "more")}, lets: "reports", parts: 2, complete: true},
+		"not let in":                           {there: []runtime.Object{joining("db", "more"), joining("reports", "more")}, parts: 1},
+		"others may not be read":               {there: []runtime.Object{joining("db", "more")}, denied: true, parts: 1},
+		"one elsewhere cannot be decoded":      {there: []runtime.Object{joining("db", "more"), undecodable("reports")}, parts: 1},
+		"one beside this one is not decodable": {there: []runtime.Object{undecodable("db")}, fails: true},
+	} {
+		c, dyn := client(t, append(tt.there, object(t, stored))...)
+		dyn.PrependReactor("list", "tidbclusters", func(a clienttesting.Action) (bool, runtime.Object, error) {
+			return tt.denied && a.GetNamespace() == "", nil, apierrors.NewForbidden(Resource.GroupResource(), "", errors.New("no"))
+		})
+		tc, err := c.Load(t.Context(), "db", "basic")
+		if err != nil {
+			t.Fatal(err)
+		}
+		tc.Annotations = map[string]string{topology.AnnotationPartsIn: tt.lets}
+		parts, complete, err := c.Parts(t.Context(), topology.New(tc))
+		if len(parts) != tt.parts || complete != tt.complete || (err != nil) != tt.fails {
+			t.Errorf("%s: %d parts, complete %t, %v", name, len(parts), complete, err)
+		}
+	}
+}
