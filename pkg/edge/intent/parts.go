@@ -12,9 +12,9 @@ import (
 // Parts returns the TidbClusters that use the PD of a TidbCluster. It reports whether these are known to be all: a user may
 // not have the right to read other namespaces.
 //
-// In another namespace anybody may name the TidbCluster as theirs. Such a TidbCluster counts only if parts of its namespace
-// are let in, and otherwise makes the parts incomplete: PD knows whether it has members. One that cannot be decoded fails
-// in the same namespace only, because it could keep everybody from deleting their clusters.
+// In another namespace any user may write that a TidbCluster uses this PD. Such a TidbCluster counts only if parts of its
+// namespace are let in. Otherwise the parts are not known to be all, and PD has to be asked. A TidbCluster that cannot be
+// decoded is an error in the same namespace only, because one of another namespace could hold all deletions up.
 func (c *Client) Parts(ctx context.Context, of topology.Cluster) (parts []topology.Cluster, complete bool, err error) {
 	read, err := c.List(ctx, metav1.NamespaceAll, "")
 	complete = err == nil
