@@ -14,7 +14,7 @@ import (
 // AnnotationPartsIn is an annotation of a TidbCluster with PD. Its value names namespaces, with commas between them. A
 // daemon lets parts of these namespaces use the PD, besides parts of the same namespace.
 //
-// A daemon has rights in all its namespaces, and a user who writes a TidbCluster may have rights in one of them. Without the
+// A daemon has rights in all its namespaces. A user who writes a TidbCluster may have rights in one of them. Without the
 // annotation, that user could have the daemon connect to PD of any other namespace.
 const AnnotationPartsIn = "kubectl-tidb/parts-in"
 
