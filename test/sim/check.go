@@ -240,6 +240,7 @@ func (w *Model) judgeAllow(s step.AllowLeaders, say sayer) {
 }
 
 func (w *Model) blame(next step.Step, found []Violation) {
+	w.noteTaken(next)
 	for _, v := range found {
 		w.broke(v.Rule, "%s: %s", next, v.What)
 	}

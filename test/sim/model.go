@@ -123,6 +123,8 @@ type Options struct {
 	Elsewhere int   // PD members in another Kubernetes cluster
 	// StoresElsewhere is how many stores of another TidbCluster there are in PD.
 	StoresElsewhere int
+	// OtherPart: these stores are of a part whose driver restarts them, with the lock that all parts share.
+	OtherPart bool
 	// KeepStuck: the StatefulSet controller does not replace a pod that is not
 	// Ready, as from Kubernetes 1.35 on.
 	KeepStuck bool
@@ -202,6 +204,8 @@ type Model struct {
 	names       [components][limit]string
 	services    [components]bool
 	config      [components]string
+	partLock    PartLock
+	otherPart   otherPart
 	advice      advice // the ConfigMap from which a PD pod without data reads what to do
 	adviceShown int64  // when pods that were there before its last change see it
 	sets        [components]set
@@ -336,6 +340,8 @@ func (w *Model) tick() {
 	}
 	w.tickPD()
 	w.tickStores()
+	w.tickOtherPart()
+	w.forgetTaken()
 	w.tickPatrol()
 	w.tickCaptures()
 	w.tickPumps()

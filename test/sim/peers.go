@@ -9,6 +9,7 @@ import (
 
 // judgeLoss checks that nothing is taken away while a peer is missing.
 func (w *Model) judgeLoss(k kind, victim int, say sayer) {
+	w.judgeOtherPart(k, victim, say)
 	if k.leads() && w.served(k, victim) && w.seen.inSight[k][victim] {
 		w.judgeElsewhere(say)
 	}

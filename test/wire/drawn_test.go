@@ -64,6 +64,7 @@ func more(seed uint64, o *sim.Options) {
 	f.Template, f.StoreElsewhere, f.EndPod, f.LoseForGood = some(1./400), some(1./200), some(1./200), some(1./800)
 	if f.StoreElsewhere > 0 {
 		o.StoresElsewhere = 1 + rng.IntN(3)
+		o.OtherPart = rng.IntN(2) == 0
 	}
 }
 

@@ -43,7 +43,7 @@ type Database struct {
 	LogBackups []string
 	FlushFails string
 	routes     map[topology.Kind]routes
-	lock       lock
+	leases     uint64 // how many leases etcd has granted
 
 	unserved []string
 }

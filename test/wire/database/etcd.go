@@ -132,8 +132,8 @@ func (d *Database) entries() []entry {
 	for _, task := range d.LogBackups {
 		all = append(all, entry{"/tidb/br-stream/info/" + task, []byte("\n" + string(rune(len(task))) + task)})
 	}
-	if l := d.held(); l.value != nil {
-		all = append(all, entry{lockKey, l.value})
+	if l := d.model.PartLock(); l.Value != nil {
+		all = append(all, entry{lockKey, l.Value})
 	}
 	slices.SortFunc(all, func(a, b entry) int { return strings.Compare(a.key, b.key) })
 	return all

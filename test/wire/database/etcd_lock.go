@@ -4,55 +4,37 @@ import (
 	"bytes"
 	"encoding/base64"
 	"net/http"
-	"time"
-)
 
-// lock is the lock of parts in PD's etcd, with its lease. Only one client asks for it at a time.
-type lock struct {
-	value  []byte // nil for none
-	lease  uint64
-	ends   time.Time
-	leases uint64 // how many were granted
-}
+	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
+)
 
 // lockKey is the key of the lock.
 const lockKey = "/kubectl-tidb/lock"
-
-// held returns the lock, which ends with its lease.
-func (d *Database) held() *lock {
-	if l := &d.lock; l.value != nil && d.model.Now().After(l.ends) {
-		l.value = nil
-	}
-	return &d.lock
-}
-
-// lasts is how long a lease lasts, as the plugin asks for.
-const lasts = 90 * time.Second
 
 // etcdLease answers about leases of etcd.
 func (d *Database) etcdLease(w http.ResponseWriter, r *http.Request, id uint64) {
 	var asked struct {
 		ID uint64 `json:"ID,string"`
 	}
-	l, header := d.held(), d.etcdHeader(id)
+	l, header := d.model.PartLock(), d.etcdHeader(id)
 	if r.URL.Path == "/v3/lease/grant" {
-		l.leases++
-		answer(w, http.StatusOK, object{"header": header, "ID": number(l.leases), "TTL": "90"})
+		d.leases++
+		answer(w, http.StatusOK, object{"header": header, "ID": number(d.leases), "TTL": "90"})
 		return
 	}
 	if !read(w, r, &asked) {
 		return
 	}
-	has := l.value != nil && l.lease == asked.ID
+	has := l.Value != nil && l.Lease == asked.ID
 	switch {
 	case r.URL.Path == "/v3/lease/keepalive":
 		result := object{"header": header, "ID": number(asked.ID)}
 		if has {
-			l.ends, result["TTL"] = d.model.Now().Add(lasts), "90"
+			l.Ends, result["TTL"] = d.model.Now().Add(sim.PartLockLasts), "90"
 		}
 		answer(w, http.StatusOK, object{"result": result})
 	case has:
-		l.value = nil
+		l.Value = nil
 		answer(w, http.StatusOK, object{"header": header})
 	default:
 		answer(w, http.StatusNotFound, object{"error": "etcdserver: requested lease not found", "code": 5})
@@ -76,15 +58,15 @@ func (d *Database) etcdTxn(w http.ResponseWriter, r *http.Request, id uint64) {
 	if !read(w, r, &asked) {
 		return
 	}
-	l, out := d.held(), object{"header": d.etcdHeader(id)}
-	if c := asked.Compare[0]; c.Target == "CREATE" && l.value != nil || c.Target == "VALUE" && !bytes.Equal(c.Value, l.value) {
-		entry := object{"key": base64.StdEncoding.EncodeToString([]byte(lockKey)), "value": base64.StdEncoding.EncodeToString(l.value)}
+	l, out := d.model.PartLock(), object{"header": d.etcdHeader(id)}
+	if c := asked.Compare[0]; c.Target == "CREATE" && l.Value != nil || c.Target == "VALUE" && !bytes.Equal(c.Value, l.Value) {
+		entry := object{"key": base64.StdEncoding.EncodeToString([]byte(lockKey)), "value": base64.StdEncoding.EncodeToString(l.Value)}
 		out["responses"] = []object{{"response_range": object{"kvs": []object{entry}}}}
 		answer(w, http.StatusOK, out)
 		return
 	}
 	put := asked.Success[0].Put
-	l.value, l.lease, l.ends = put.Value, put.Lease, d.model.Now().Add(lasts)
+	l.Value, l.Lease, l.Ends = put.Value, put.Lease, d.model.Now().Add(sim.PartLockLasts)
 	out["succeeded"] = true
 	answer(w, http.StatusOK, out)
 }
