@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -58,7 +59,11 @@ func TestExamplesRun(t *testing.T) {
 			}
 			// A command that watches ends with its time: there is nothing to see.
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-			r := call(ctx, t, append([]string{"--server", server.URL}, args...)...)
+			to := []string{"--server", server.URL}
+			if slices.Contains(args, "--contexts") { // which names servers itself
+				to = []string{"--kubeconfig", kubeconfigOf(t, map[string]string{"prod-1": server.URL})}
+			}
+			r := call(ctx, t, append(to, args...)...)
 			cancel()
 			if r.code == 2 {
 				t.Errorf("%s: kubectl tidb %q is a wrong command line: %s", c.CommandPath(), args, r.err)

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/contexts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
@@ -32,11 +33,14 @@ type options struct {
 	name     []string // the argument that names the cluster, if there is one
 	fix, yes bool
 	output   output.Objects
+	contexts contexts.Flag
 }
 
 // New makes the command.
 func New(f *factory.Factory) *cobra.Command {
-	return command(f, func(ctx context.Context, o options) error { return run(ctx, f, o) })
+	return command(f, func(ctx context.Context, o options) error {
+		return o.contexts.Show(ctx, f, o.output, "ClusterFindings", func(ctx context.Context, f *factory.Factory) error { return run(ctx, f, o) })
+	})
 }
 
 func command(f *factory.Factory, run func(context.Context, options) error) *cobra.Command {
@@ -63,6 +67,9 @@ NAME may be left out where there is only one cluster in the namespace.`,
   # What a killed run has left
   kubectl tidb doctor basic --fix
 
+  # All clusters of several Kubernetes clusters
+  kubectl tidb doctor -A --contexts 'prod-*'
+
   # All clusters, for a pipeline
   kubectl tidb doctor -A -o json | jq -r '.items[].findings[] | .severity + " " + .id'`,
 		SuggestFor:        []string{"check", "diagnose", "health", "lint", "verify"},
@@ -70,7 +77,7 @@ NAME may be left out where there is only one cluster in the namespace.`,
 		ValidArgsFunction: target.Complete(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = args
-			if err := errors.Join(o.Validate(), o.output.Validate(), o.validate()); err != nil {
+			if err := errors.Join(o.Validate(), o.output.Validate(), o.contexts.Validate(cmd.Flags()), o.validate()); err != nil {
 				return err
 			}
 			return run(cmd.Context(), o)
@@ -78,6 +85,7 @@ NAME may be left out where there is only one cluster in the namespace.`,
 	}
 	o.Bind(cmd, "Check")
 	o.output.Bind(cmd)
+	o.contexts.Bind(cmd, f, "Check clusters", "fix")
 	cmd.Flags().BoolVar(&o.fix, "fix", false, "Mend what needs no decision, and say why the rest is left.")
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "With --fix, do not ask.")
 	return cmd

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,6 +38,8 @@ type Factory struct {
 	// Connect makes the connections to the API server, and the connections to members that are reached directly. It is nil
 	// for the network; a test with a clock of its own (testing/synctest) cannot wait for that.
 	Connect dial.Connect
+	// Quiet: no spinner is shown, because the command is one of several that run at the same time.
+	Quiet bool
 
 	// headers say which command sends a request; kubectl's packages make them.
 	headers map[string]string
@@ -45,12 +48,14 @@ type Factory struct {
 	expected expected
 	config   func() (*rest.Config, error)
 	client   func() (*http.Client, error)
+	limit    time.Duration // of the wait for each answer; 0 without such a limit
+	answered *atomic.Bool
 }
 
 // New returns a factory. What commands write to its streams is cleaned of what could control a terminal or a CI system.
 func New(streams genericiooptions.IOStreams, env func(string) string, version string) *Factory {
 	streams.Out, streams.ErrOut = harmless.NewStream(streams.Out), harmless.NewStream(streams.ErrOut)
-	f := &Factory{Flags: genericclioptions.NewConfigFlags(true), Streams: streams, Env: env, Version: version, Clock: clock.New(time.Now), dial: auto}
+	f := &Factory{Flags: genericclioptions.NewConfigFlags(true), Streams: streams, Env: env, Version: version, Clock: clock.New(time.Now), dial: auto, answered: new(atomic.Bool)}
 	f.config = sync.OnceValues(f.load)
 	// One client for all, so that they share connections.
 	f.client = sync.OnceValues(func() (*http.Client, error) {

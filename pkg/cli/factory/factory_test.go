@@ -98,7 +98,7 @@ func TestPatience(t *testing.T) {
 	}))
 	defer server.Close()
 	defer close(hang)
-	client := &http.Client{Transport: patient{http.DefaultTransport, 20 * time.Millisecond, new(atomic.Bool)}}
+	client := &http.Client{Transport: patient{http.DefaultTransport, 20 * time.Millisecond, false, new(atomic.Bool)}}
 	_, err := client.Get(server.URL + "/slow")
 	var timeout interface{ Timeout() bool }
 	if !errors.As(err, &timeout) || !timeout.Timeout() || !strings.Contains(err.Error(), "no answer") {
@@ -126,7 +126,7 @@ func TestPatienceBody(t *testing.T) {
 		_, _ = io.WriteString(w, "late")
 	}))
 	defer server.Close()
-	client := &http.Client{Transport: patient{http.DefaultTransport, 20 * time.Millisecond, new(atomic.Bool)}}
+	client := &http.Client{Transport: patient{http.DefaultTransport, 20 * time.Millisecond, false, new(atomic.Bool)}}
 	response, err := client.Get(server.URL)
 	if err != nil {
 		t.Fatal(err)

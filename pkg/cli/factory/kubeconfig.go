@@ -1,6 +1,7 @@
 package factory
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -8,7 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync/atomic"
+	"time"
 
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
@@ -47,10 +48,14 @@ func (f *Factory) load() (*rest.Config, error) {
 	c.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return &genericclioptions.CommandHeaderRoundTripper{Delegate: next, Headers: f.headers}
 	})
-	if c.Timeout == 0 {
-		answered := new(atomic.Bool)
-		c.Wrap(func(next http.RoundTripper) http.RoundTripper { return patient{next, firstAnswer, answered} })
+	limit := cmp.Or(f.limit, firstAnswer)
+	switch {
+	case c.Timeout > 0:
+		limit = 0 // --request-timeout is the limit
+	case f.limit > 0:
+		c.Timeout = f.limit + time.Second // also for a server that begins to answer and stops
 	}
+	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return patient{next, limit, f.limit > 0, f.answered} })
 	return c, nil
 }
 

@@ -14,24 +14,26 @@ import (
 // would wait for ever.
 const firstAnswer = 10 * time.Second
 
-// errSilent is the error of a request without an answer.
-var errSilent = fmt.Errorf("no answer within %v", firstAnswer)
-
 // patient limits the wait for a server that has never answered. A server that has answered before
 // may be slow: the list of a big cluster takes long, and a watch has no end.
 type patient struct {
 	next     http.RoundTripper
-	limit    time.Duration
+	limit    time.Duration // 0: no limit
+	each     bool          // the limit is for each request, not only until the first answer
 	answered *atomic.Bool
 }
 
 // RoundTrip implements http.RoundTripper.
 func (p patient) RoundTrip(r *http.Request) (*http.Response, error) {
-	if p.answered.Load() {
-		return p.next.RoundTrip(r)
+	if p.limit == 0 || !p.each && p.answered.Load() {
+		response, err := p.next.RoundTrip(r)
+		if err == nil {
+			p.answered.Store(true)
+		}
+		return response, err
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
-	timer := time.AfterFunc(p.limit, func() { cancel(errSilent) })
+	timer := time.AfterFunc(p.limit, func() { cancel(silence(p.limit)) })
 	response, err := p.next.RoundTrip(r.WithContext(ctx))
 	timer.Stop()
 	if err == nil {
@@ -39,16 +41,16 @@ func (p patient) RoundTrip(r *http.Request) (*http.Response, error) {
 		p.answered.Store(true)
 		return response, nil
 	}
-	if errors.Is(context.Cause(ctx), errSilent) {
-		err = silence{}
+	if silent, is := errors.AsType[silence](context.Cause(ctx)); is {
+		err = silent
 	}
 	cancel(nil)
 	return nil, err
 }
 
-// silence is an error that counts as a timeout of package net.
-type silence struct{}
+// silence is the error of a request without an answer in this time. It counts as a timeout of package net.
+type silence time.Duration
 
-func (silence) Error() string   { return errSilent.Error() }
+func (s silence) Error() string { return fmt.Sprintf("no answer within %v", time.Duration(s)) }
 func (silence) Timeout() bool   { return true }
 func (silence) Temporary() bool { return true }

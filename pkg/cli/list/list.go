@@ -2,6 +2,7 @@
 package list
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/contexts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
@@ -26,16 +28,17 @@ import (
 // options are the verb's flags.
 type options struct {
 	target.Found
-	output output.Objects
-	watch  output.Watch
+	output   output.Objects
+	watch    output.Watch
+	contexts contexts.Flag
 }
 
 // New makes the command.
 func New(f *factory.Factory) *cobra.Command {
-	return command(func(ctx context.Context, o options) error { return run(ctx, f, o) })
+	return command(f, func(ctx context.Context, o options) error { return run(ctx, f, o) })
 }
 
-func command(run func(context.Context, options) error) *cobra.Command {
+func command(f *factory.Factory, run func(context.Context, options) error) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -49,11 +52,14 @@ cluster itself.`,
   kubectl tidb list -A
 
   # Those with a label
-  kubectl tidb list -l env=prod`,
+  kubectl tidb list -l env=prod
+
+  # Those of several Kubernetes clusters
+  kubectl tidb list -A --contexts 'prod-*'`,
 		SuggestFor: []string{"get", "ls"},
 		Args:       cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(o.Validate(), o.output.Validate()); err != nil {
+			if err := errors.Join(o.Validate(), o.output.Validate(), o.contexts.Validate(cmd.Flags())); err != nil {
 				return err
 			}
 			return run(cmd.Context(), o)
@@ -62,6 +68,7 @@ cluster itself.`,
 	o.Bind(cmd, "List")
 	o.output.Bind(cmd)
 	o.watch.Bind(cmd)
+	o.contexts.Bind(cmd, f, "List the clusters", "watch")
 	return cmd
 }
 
@@ -70,36 +77,78 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 		func(out io.Writer) error { return o.once(ctx, f, out) })
 }
 
+// once reads the clusters and shows them. A cluster, or a context, that cannot be read must not hide the others.
 func (o options) once(ctx context.Context, f *factory.Factory, out io.Writer) error {
-	// A cluster that cannot be read must not hide the others.
-	namespace, clusters, failed := o.List(ctx, f)
-	if failed != nil && len(clusters) == 0 {
+	found, err := contexts.Each(ctx, f, &o.contexts, o.read)
+	if err != nil {
+		return err
+	}
+	contexts.Notes(f.Streams.ErrOut, found)
+	var all []view
+	for i := range found {
+		all = append(all, o.rows(&found[i])...)
+	}
+	failed := contexts.Ended(found)
+	if failed != nil && len(all) == 0 {
 		return failed
 	}
-	if err := o.show(f, out, namespace, clusters); err != nil {
+	if err := o.show(out, all); err != nil {
 		return err
 	}
 	return failed
 }
 
-func (o options) show(f *factory.Factory, out io.Writer, namespace string, clusters []v1alpha1.TidbCluster) error {
+// read returns the clusters of one context.
+func (o options) read(ctx context.Context, f *factory.Factory) ([]view, error) {
+	namespace, clusters, err := o.List(ctx, f)
+	if err == nil && len(clusters) == 0 {
+		o.none(f.Streams.ErrOut, namespace)
+	}
+	return views(clusters), err
+}
+
+// none tells people that there are no clusters.
+func (o options) none(out io.Writer, namespace string) {
 	switch {
 	case !o.output.Table():
-		return o.print(out, clusters)
-	case len(clusters) > 0:
-		return o.table(out, clusters, time.Now())
 	case o.AllNamespaces:
-		fmt.Fprintln(f.Streams.ErrOut, "No TidbClusters found.")
+		fmt.Fprintln(out, "No TidbClusters found.")
 	default:
-		fmt.Fprintf(f.Streams.ErrOut, "No TidbClusters found in namespace %s.\n", namespace)
+		fmt.Fprintf(out, "No TidbClusters found in namespace %s.\n", namespace)
+	}
+}
+
+// rows returns the clusters of one context with its name. For a context in which none could be read, rows returns a row
+// that says so.
+func (o options) rows(r *contexts.Result[[]view]) []view {
+	if len(r.Value) == 0 && r.Err != nil && r.Context != "" {
+		r.Shown = o.output.Table()
+		v := view{Lack: r.Lack(), Replicas: map[string]int{}}
+		if r.Unknown() {
+			v.Ready = "Unknown"
+		}
+		return []view{v}
+	}
+	for i := range r.Value {
+		r.Value[i].Context = r.Context
+	}
+	return r.Value
+}
+
+func (o options) show(out io.Writer, all []view) error {
+	switch {
+	case !o.output.Table():
+		return o.print(out, all)
+	case len(all) > 0:
+		return o.table(out, all, time.Now())
 	}
 	return nil
 }
 
 // print writes the clusters in the format of -o.
-func (o options) print(out io.Writer, clusters []v1alpha1.TidbCluster) error {
+func (o options) print(out io.Writer, all []view) error {
 	items := []unstructured.Unstructured{}
-	for _, v := range views(clusters) {
+	for _, v := range all {
 		object, err := output.Object("ClusterSummary", v.Namespace, v.Cluster, v)
 		if err != nil {
 			return err
@@ -111,6 +160,7 @@ func (o options) print(out io.Writer, clusters []v1alpha1.TidbCluster) error {
 
 // view is the JSON form of one cluster.
 type view struct {
+	contexts.Lack
 	Namespace string         `json:"namespace"`
 	Cluster   string         `json:"cluster"`
 	Version   string         `json:"version"`
@@ -152,44 +202,62 @@ func readyCondition(c topology.Cluster) (status, reason, message string) {
 	return "Unknown", "", ""
 }
 
-// table names the namespace only where there can be several, as kubectl does.
-func (o options) table(out io.Writer, clusters []v1alpha1.TidbCluster, now time.Time) error {
-	all := views(clusters)
+func (o options) table(out io.Writer, all []view, now time.Time) error {
 	kinds := columns(all)
-	headers := []string{"name", "ready", "version"}
+	headers, _ := o.place(view{})
+	headers = append(headers, "name", "ready", "version")
 	for _, k := range kinds {
 		headers = append(headers, string(k))
 	}
 	headers = append(headers, "age")
-	if o.AllNamespaces {
-		headers = append([]string{"namespace"}, headers...)
-	}
-	if o.output.Wide() {
+	messages := o.output.Wide() || slices.ContainsFunc(all, view.lacking)
+	if messages {
 		headers = append(headers, "message")
 	}
 	var rows [][]string
 	for _, v := range all {
-		word := v.Ready
-		switch {
-		case v.Paused:
-			word = "Paused"
-		case v.Reason != "":
-			word += " (" + v.Reason + ")"
-		}
-		row := []string{v.Cluster, word, v.Version}
-		if o.AllNamespaces {
-			row = append([]string{v.Namespace}, row...)
-		}
+		_, row := o.place(v)
+		row = append(row, v.Cluster, v.word(), v.Version)
 		for _, k := range kinds {
 			row = append(row, size(v, k))
 		}
-		row = append(row, state.Age(now.Sub(v.Created.Time)))
-		if o.output.Wide() {
-			row = append(row, v.Message)
+		age := "-"
+		if !v.Created.IsZero() {
+			age = state.Age(now.Sub(v.Created.Time))
+		}
+		row = append(row, age)
+		if messages {
+			row = append(row, cmp.Or(v.Unknown, v.Error, v.Message))
 		}
 		rows = append(rows, row)
 	}
 	return report.Table(out, headers, rows)
+}
+
+// place returns where a cluster is, with the names of the columns. They are there only where clusters can be in several
+// places, as kubectl does it.
+func (o options) place(v view) (headers, row []string) {
+	if o.contexts.Given() {
+		headers, row = append(headers, "context"), append(row, v.Context)
+	}
+	if o.AllNamespaces || o.contexts.Given() {
+		headers, row = append(headers, "namespace"), append(row, v.Namespace)
+	}
+	return headers, row
+}
+
+// lacking reports whether the row is about a context without clusters that could be read.
+func (v view) lacking() bool { return v.Unknown != "" || v.Error != "" }
+
+// word says in few words how the cluster is.
+func (v view) word() string {
+	switch {
+	case v.Paused:
+		return "Paused"
+	case v.Reason != "":
+		return v.Ready + " (" + v.Reason + ")"
+	}
+	return v.Ready
 }
 
 // columns returns the components that have a column: components that each cluster needs, and others that a

@@ -76,7 +76,7 @@ new        Unknown                 v8.1.0    3    4      -      3d
 `},
 	} {
 		var b bytes.Buffer
-		if err := c.o.table(&b, clusters(), now); err != nil {
+		if err := c.o.table(&b, views(clusters()), now); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(strings.TrimPrefix(c.want, "\n"), b.String()); diff != "" {
@@ -92,7 +92,7 @@ func TestTerminal(t *testing.T) {
 		for _, args := range [][]string{{}, {"-A"}, {"-A", "-o", "wide"}} {
 			fmt.Fprintf(&b, "====== %d columns: list %s\n", width, strings.Join(args, " "))
 			var screen bytes.Buffer
-			if err := parsed(t, args...).table(report.Paper{Writer: &screen, Columns: width}, clusters(), now); err != nil {
+			if err := parsed(t, args...).table(report.Paper{Writer: &screen, Columns: width}, views(clusters()), now); err != nil {
 				t.Fatal(err)
 			}
 			for line := range strings.Lines(screen.String()) {
@@ -125,8 +125,10 @@ func TestShow(t *testing.T) {
 		{"wide", parsed(t, "-o", "wide"), clusters()[1:2], "AGE", "", "kind"},
 	} {
 		var out, errOut bytes.Buffer
-		f := factory.New(genericiooptions.IOStreams{Out: &out, ErrOut: &errOut}, nil, "")
-		if err := c.o.show(f, f.Streams.Out, "db", c.clusters); err != nil {
+		if len(c.clusters) == 0 {
+			c.o.none(&errOut, "db")
+		}
+		if err := c.o.show(&out, views(c.clusters)); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(out.String(), c.out) || errOut.String() != c.errOut || strings.Contains(out.String(), c.not) {
@@ -138,7 +140,8 @@ func TestShow(t *testing.T) {
 // parsed returns the options of a command line.
 func parsed(t *testing.T, args ...string) (got options) {
 	t.Helper()
-	cmd := command(func(_ context.Context, o options) error { got = o; return nil })
+	f := factory.New(genericiooptions.NewTestIOStreamsDiscard(), nil, "")
+	cmd := command(f, func(_ context.Context, o options) error { got = o; return nil })
 	cmd.SetArgs(args)
 	if err := cmd.Execute(); err != nil {
 		t.Fatal(err)
@@ -151,7 +154,7 @@ func TestClosedPipe(t *testing.T) {
 	closed, w := io.Pipe()
 	closed.Close()
 	f := factory.New(genericiooptions.IOStreams{Out: w}, nil, "")
-	if err := parsed(t, "-o", "json").show(f, f.Streams.Out, "db", clusters()); !errors.Is(err, io.ErrClosedPipe) {
+	if err := parsed(t, "-o", "json").show(f.Streams.Out, views(clusters())); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("got %v", err)
 	}
 }

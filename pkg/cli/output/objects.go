@@ -91,6 +91,10 @@ func (o *Objects) Wide() bool { return o.flags != nil && *o.flags.OutputFormat =
 // Print writes an object in the format of -o. With "name" it writes the name of what the object is
 // about, which is mostly a TidbCluster, for another kubectl command.
 func (o *Objects) Print(out io.Writer, object runtime.Object) error {
+	if s := sheetOf(out); s != nil {
+		s.add(object)
+		return nil
+	}
 	switch *o.flags.OutputFormat {
 	case name:
 	case "yaml":
@@ -130,7 +134,11 @@ func (o *Objects) printYAML(out io.Writer, object runtime.Object) error {
 	return err
 }
 
+// printName writes the name of what an object is about. An object without a name says why something could not be read.
 func (o *Objects) printName(out io.Writer, object *unstructured.Unstructured) error {
+	if object.GetName() == "" {
+		return nil
+	}
 	about := &unstructured.Unstructured{}
 	about.SetGroupVersionKind(o.About)
 	if o.About.Empty() {

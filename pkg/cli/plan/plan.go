@@ -3,12 +3,15 @@ package plan
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/apply"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/contexts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
@@ -21,14 +24,17 @@ import (
 // options are the verb's flags and its argument.
 type options struct {
 	flags.Options
-	files  apply.Files
-	format output.Objects
-	name   []string // the argument that names the cluster, if there is one
+	files    apply.Files
+	format   output.Objects
+	contexts contexts.Flag
+	name     []string // the argument that names the cluster, if there is one
 }
 
 // New makes the command.
 func New(f *factory.Factory) *cobra.Command {
-	return command(f, func(ctx context.Context, o options) error { return run(ctx, f, o) })
+	return command(f, func(ctx context.Context, o options) error {
+		return o.contexts.Show(ctx, f, o.format, "Plan", func(ctx context.Context, f *factory.Factory) error { return run(ctx, f, o) })
+	})
 }
 
 func command(f *factory.Factory, run func(context.Context, options) error) *cobra.Command {
@@ -65,11 +71,11 @@ NAME may be left out where there is only one cluster in the namespace.`,
 			if o.name = args; o.files.Given() && len(args) > 0 {
 				return exit.Usagef("with a manifest the cluster is the one in it, so leave out %s", args[0])
 			}
-			o.Wait, o.DryRun = true, flags.ServerDryRun
-			if err := o.Validate(); err != nil {
-				return err
+			if o.contexts.Given() && slices.Contains(o.files.Filenames, "-") {
+				return exit.Usagef("standard input can be read only once, so --contexts does not go with -f -: give a file")
 			}
-			if err := o.format.Validate(); err != nil {
+			o.Wait, o.DryRun = true, flags.ServerDryRun
+			if err := errors.Join(o.Validate(), o.format.Validate(), o.contexts.Validate(cmd.Flags())); err != nil {
 				return err
 			}
 			return run(cmd.Context(), o)
@@ -77,6 +83,7 @@ NAME may be left out where there is only one cluster in the namespace.`,
 	}
 	o.files.Bind(cmd)
 	o.format.Bind(cmd)
+	o.contexts.Bind(cmd, f, "Show it")
 	o.BindEviction(cmd)
 	o.BindConcurrency(cmd)
 	o.BindStop(cmd)

@@ -36,7 +36,7 @@ type Spin struct {
 
 // On shows that a command waits for something, e.g. "reading cluster db/basic", until Stop.
 func On(f *factory.Factory, text string) *Spin {
-	s := &Spin{text: text, log: f.Streams.ErrOut}
+	s := &Spin{text: text, log: f.Streams.ErrOut, over: f.Quiet}
 	after := late
 	o := report.Detect(f.Streams.Out, f.Streams.ErrOut, "", f.Env)
 	if file, ok := harmless.Under(f.Streams.ErrOut).(*os.File); ok && o.Mode == report.TTY {

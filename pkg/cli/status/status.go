@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/contexts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
@@ -34,15 +35,18 @@ import (
 
 // options are the verb's flags and its argument.
 type options struct {
-	name   []string // the argument that names the cluster, if there is one
-	output output.Objects
-	watch  output.Watch
+	name     []string // the argument that names the cluster, if there is one
+	output   output.Objects
+	watch    output.Watch
+	contexts contexts.Flag
 	until
 }
 
 // New makes the command.
 func New(f *factory.Factory) *cobra.Command {
-	return command(f, func(ctx context.Context, o options) error { return run(ctx, f, o) })
+	return command(f, func(ctx context.Context, o options) error {
+		return o.contexts.Show(ctx, f, o.output, "ClusterStatus", func(ctx context.Context, f *factory.Factory) error { return run(ctx, f, o) })
+	})
 }
 
 func command(f *factory.Factory, run func(context.Context, options) error) *cobra.Command {
@@ -75,13 +79,14 @@ NAME may be left out where there is only one cluster in the namespace.`,
 		ValidArgsFunction: target.Complete(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = args
-			if err := errors.Join(o.output.Validate(), o.validate(cmd.Flags())); err != nil {
+			if err := errors.Join(o.output.Validate(), o.contexts.Validate(cmd.Flags()), o.validate(cmd.Flags())); err != nil {
 				return err
 			}
 			return run(cmd.Context(), o)
 		},
 	}
 	o.output.Bind(cmd)
+	o.contexts.Bind(cmd, f, "Show the cluster", "watch", "for")
 	o.watch.Bind(cmd)
 	o.table().Bind(cmd)
 	return cmd

@@ -3,12 +3,14 @@ package wait
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/contexts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/explain"
@@ -27,8 +29,9 @@ import (
 
 // options are the verb's flags and its argument.
 type options struct {
-	name  []string // the argument that names the cluster, if there is one
-	until string
+	name     []string // the argument that names the cluster, if there is one
+	until    string
+	contexts contexts.Flag
 	Awaited
 }
 
@@ -55,7 +58,9 @@ func (a *Awaited) Validate() error {
 
 // New makes the command.
 func New(f *factory.Factory) *cobra.Command {
-	return command(f, func(ctx context.Context, o options) error { return run(ctx, f, o) })
+	return command(f, func(ctx context.Context, o options) error {
+		return o.contexts.Follow(ctx, f, o.Output.JSON(), func(ctx context.Context, f *factory.Factory) error { return run(ctx, f, o) })
+	})
 }
 
 func command(f *factory.Factory, run func(context.Context, options) error) *cobra.Command {
@@ -84,7 +89,10 @@ NAME may be left out where there is only one cluster in the namespace.`,
   # In a pipeline, after a GitOps tool has changed the TidbCluster
   kubectl tidb wait basic --for=converged --timeout 1h -o json
 
-  kubectl tidb wait basic --for=replicas=tikv=4`,
+  kubectl tidb wait basic --for=replicas=tikv=4
+
+  # Until the cluster of this name is so in each of these Kubernetes clusters
+  kubectl tidb wait basic --for=version=v8.5.2 --contexts 'prod-*' --timeout 2h`,
 		SuggestFor:        []string{"await", "watch"},
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: target.Complete(f),
@@ -94,7 +102,7 @@ NAME may be left out where there is only one cluster in the namespace.`,
 			if o.Goal, err = parse(o.until); err != nil {
 				return err
 			}
-			if err := o.Validate(); err != nil {
+			if err := errors.Join(o.Validate(), o.contexts.Validate(cmd.Flags())); err != nil {
 				return err
 			}
 			return run(cmd.Context(), o)
@@ -103,6 +111,7 @@ NAME may be left out where there is only one cluster in the namespace.`,
 	cmd.Flags().StringVar(&o.until, "for", "", "What to wait for: "+forms+".")
 	_ = cmd.MarkFlagRequired("for")
 	o.Bind(cmd)
+	o.contexts.Bind(cmd, f, "Wait for the cluster")
 	_ = cmd.RegisterFlagCompletionFunc("for", completeGoal) // the only error is a flag that does not exist
 	return cmd
 }

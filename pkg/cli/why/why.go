@@ -4,11 +4,13 @@ package why
 import (
 	"cmp"
 	"context"
+	"errors"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/contexts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
@@ -27,12 +29,15 @@ import (
 type options struct {
 	name, member string
 	output       output.Objects
+	contexts     contexts.Flag
 	timeout      time.Duration
 }
 
 // New makes the command.
 func New(f *factory.Factory) *cobra.Command {
-	return command(f, func(ctx context.Context, o options) error { return run(ctx, f, o) })
+	return command(f, func(ctx context.Context, o options) error {
+		return o.contexts.Show(ctx, f, o.output, "MemberConditions", func(ctx context.Context, f *factory.Factory) error { return run(ctx, f, o) })
+	})
 }
 
 func command(f *factory.Factory, run func(context.Context, options) error) *cobra.Command {
@@ -59,13 +64,14 @@ evidence that one look cannot have, such as for how long a port has refused conn
 		ValidArgsFunction: target.CompletePod(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name, o.member = args[0], args[1]
-			if err := o.output.Validate(); err != nil {
+			if err := errors.Join(o.output.Validate(), o.contexts.Validate(cmd.Flags())); err != nil {
 				return err
 			}
 			return run(cmd.Context(), o)
 		},
 	}
 	o.output.Bind(cmd)
+	o.contexts.Bind(cmd, f, "Show the member")
 	flags.BindTimeout(cmd, &o.timeout, time.Minute, "Give up reading the cluster after this long. Zero waits for ever.")
 	return cmd
 }
