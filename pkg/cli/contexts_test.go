@@ -193,6 +193,24 @@ func TestContextsWait(t *testing.T) {
 	}
 }
 
+// TestContextsManifest: a manifest is compared with the cluster of its name in each context.
+func TestContextsManifest(t *testing.T) {
+	manifest := filepath.Join(t.TempDir(), "basic.yaml")
+	if err := os.WriteFile(manifest, []byte(exampleCluster), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	servers := map[string]string{}
+	for _, name := range []string{"a", "b", "c"} {
+		servers[name] = kept(t, "", map[string]any{
+			tidbclusters + "/basic": tidbcluster("basic"), "PATCH " + tidbclusters + "/basic": tidbcluster("basic"),
+		}).URL
+	}
+	r := call(t.Context(), t, "plan", "-f", manifest, "--kubeconfig", kubeconfigOf(t, servers), "--contexts", "*", "--exit-code")
+	if r.code != 10 || strings.Count(r.out, "\ncluster default/basic, apply") != 3 {
+		t.Errorf("%+v", r)
+	}
+}
+
 // TestContextsMistakes: what is wrong with --contexts is found before anything is asked.
 func TestContextsMistakes(t *testing.T) {
 	s := withBasic(t)

@@ -22,7 +22,7 @@ import (
 const kubeconfig = `apiVersion: v1
 kind: Config
 clusters: [{name: c, cluster: {server: "https://k.example:6443"}}]
-contexts: [{name: staging, context: {cluster: c, namespace: db}}, {name: prod, context: {cluster: c}}]
+contexts: [{name: staging, context: {cluster: c, namespace: db}}, {name: prod, context: {cluster: c}}, {name: lost, context: {cluster: old}}]
 `
 
 // home returns a factory whose kubeconfig has this text; with "" there is none.
@@ -49,9 +49,10 @@ func TestConfig(t *testing.T) {
 		{"no kubeconfig", "", "", exit.Failure, "there is no kubeconfig"},
 		{"empty kubeconfig", "# nothing yet\n", "", exit.Failure, "no cluster is in the kubeconfig /"},
 		{"broken kubeconfig", "{", "", exit.Failure, "load kubeconfig"},
-		{"no current context", kubeconfig, "", exit.Failure, "there are prod, staging"},
+		{"no current context", kubeconfig, "", exit.Failure, "there are lost, prod, staging"},
 		{"current context is gone", kubeconfig + "current-context: old", "", exit.Failure, "old"},
-		{"no such context", kubeconfig + "current-context: prod", "prdo", exit.Usage, "it has prod, staging"},
+		{"cluster of the context is gone", kubeconfig + "current-context: prod", "lost", exit.Failure, `has no cluster "old", which its context lost names`},
+		{"no such context", kubeconfig + "current-context: prod", "prdo", exit.Usage, "it has lost, prod, staging"},
 		{"good", kubeconfig + "current-context: prod", "staging", exit.OK, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -87,7 +87,7 @@ func TestKubeconfigFiles(t *testing.T) {
 	}
 	t.Setenv("KUBECONFIG", os.Getenv("KUBECONFIG")+string(filepath.ListSeparator)+second)
 	raw, err := f.Kubeconfig()
-	if err != nil || len(raw.Contexts) != 3 || raw.Contexts["more"] == nil {
+	if err != nil || len(raw.Contexts) != 4 || raw.Contexts["more"] == nil {
 		t.Errorf("%v, %v", raw.Contexts, err)
 	}
 	if _, err := home(t, "{").Kubeconfig(); err == nil || !strings.Contains(err.Error(), "load kubeconfig") {

@@ -85,6 +85,10 @@ func (f *Factory) unnamed() error {
 	case f.Context() == "":
 		return fmt.Errorf("the kubeconfig has no current context: give one with --context%s", f.contexts("; there are "))
 	}
+	used := raw.Contexts[f.Context()]
+	if used != nil && *f.Flags.ClusterName == "" && raw.Clusters[used.Cluster] == nil {
+		return fmt.Errorf("the kubeconfig has no cluster %q, which its context %s names", used.Cluster, f.Context())
+	}
 	return nil
 }
 
