@@ -83,7 +83,7 @@ NAME may be left out where there is only one cluster in the namespace.`,
 	}
 	o.files.Bind(cmd)
 	o.format.Bind(cmd)
-	o.contexts.Bind(cmd, f, "Show it")
+	o.contexts.Bind(cmd, f, "Show the plan")
 	o.BindEviction(cmd)
 	o.BindConcurrency(cmd)
 	o.BindStop(cmd)
