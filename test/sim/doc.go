@@ -42,7 +42,8 @@
 //   - In one of four the user asks for canaries, and promotes them.
 //   - In one of five there are up to three stores of another TidbCluster in the same PD (elsewhere.go). These stores
 //     have replicas of regions. They are away for a while, or for so long that PD replaces their replicas. They leave
-//     PD, and other stores join.
+//     PD, and other stores join. On the wire, half of them are of a part whose driver restarts stores by the rules of the
+//     lock that parts share, and is killed at times (otherpart.go).
 //   - In one of eight, members of PD and stores of TiKV have a second volume, for logs (mounts.go). The user mounts it at
 //     another path, or removes it, and asks for the replacement of all members. A change that nobody has asked that for
 //     is refused, as package render does.
@@ -185,6 +186,8 @@
 //     it to remove a member that PD has added and that has never started. A store elsewhere that has replicas of
 //     regions may be missing. Then no store of TiKV that serves, by the truth and by all reports, is restarted or
 //     removed.
+//   - parts: no Restart, RemoveMember or RemoveStore of a member with data that serves while another part has the lock.
+//     Another part never finds the lock free while a store is away that PD calls Up.
 //   - leaders: no Restart of a store that serves and has leaders, at both moments. The exceptions: the leaders have
 //     nowhere to go, or a time that somebody has set for their eviction is over, or the run is to proceed and ten
 //     minutes have passed. Where PD shows that it is set to evict no leaders, only a run that is to proceed restarts
@@ -217,7 +220,7 @@
 //     that takes binlog while TiDB writes binlog.
 //   - at-once: no more members joining by one Resize, or leaving, than the user allows, and never more than one of PD.
 //   - recreate: no RecreateSet while the cluster is paused, or for no other volumes. None while a pod has yet to be
-//     restarted or a member to be removed.
+//     restarted. Replicas stay as they are, see strays.
 //   - strays: no StatefulSet that is made deletes a pod that was there before it.
 //   - bootstrap: PD is bootstrapped once. No member that has started begins again as one of the first while no member
 //     is there that could refuse it.
