@@ -20,8 +20,8 @@ type PartLock struct {
 	Ends  time.Time
 }
 
-// PartLockLasts is how long the lock lasts without a renewal.
-const PartLockLasts = 90 * time.Second
+// partLockLasts is how long the lock lasts without a renewal.
+const partLockLasts = 90 * time.Second
 
 // PartLock returns the lock, which ends with its lease.
 func (w *Model) PartLock() *PartLock {
@@ -58,7 +58,7 @@ func (w *Model) tickOtherPart() {
 		}
 		return
 	}
-	l.Ends = w.Now().Add(PartLockLasts)
+	l.Ends = w.Now().Add(partLockLasts)
 	switch {
 	case w.t < o.until:
 	case o.leaving && (!w.allShownUp() || o.target.state != state.StoreUp):
@@ -85,7 +85,7 @@ func (w *Model) takePartLock(l *PartLock) {
 	for _, s := range w.stores {
 		if s.elsewhere() && s.state == state.StoreUp && w.runsElsewhere(s) && w.allShownUp() {
 			value, _ := json.Marshal(map[string]any{"uid": "other", "part": "db/other", "nonce": w.uid(), "holder": "the other part", "since": w.Now()})
-			*l = PartLock{Value: value, Lease: otherPartLease, Ends: w.Now().Add(PartLockLasts)}
+			*l = PartLock{Value: value, Lease: otherPartLease, Ends: w.Now().Add(partLockLasts)}
 			w.otherPart.holds, w.otherPart.leaving, w.otherPart.target, w.otherPart.until = true, true, s, w.t+w.between(5, 60)
 			w.note("the other part takes the lock for %s", w.nameOf(s))
 			return

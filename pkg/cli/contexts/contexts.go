@@ -24,8 +24,11 @@ type Flag struct {
 
 const flagName = "contexts"
 
-// single are flags that name a single context or cluster.
-var single = []string{"context", "cluster", "server", "expect-context", "expect-uid"}
+// single are flags that name a single context or cluster, or a user of one. A token would be sent to all API servers.
+var single = []string{
+	"context", "cluster", "server", "expect-context", "expect-uid",
+	"user", "token", "client-certificate", "client-key", "certificate-authority", "tls-server-name",
+}
 
 // Bind adds the flag to a command. Does says what the command does, e.g. "List". Not names flags of the command that do
 // not go with several contexts.

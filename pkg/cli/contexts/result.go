@@ -45,7 +45,7 @@ func (r Result[T]) Reason() string {
 // worst are the exit codes of contexts, beginning with the code that counts most. What could not be read may be worse
 // than all that was read.
 var worst = []exit.Code{
-	exit.Interrupted, exit.Failure, exit.Forbidden, exit.Usage, exit.Refused, exit.Held, exit.Aborted, exit.Paused, exit.TimedOut, exit.Pending, exit.OK,
+	exit.Interrupted, exit.Failure, exit.Forbidden, exit.TimedOut, exit.Usage, exit.Refused, exit.Held, exit.Aborted, exit.Paused, exit.Pending, exit.OK,
 }
 
 // Ended returns the error of a command that has read contexts. It names the contexts in which not all was read.

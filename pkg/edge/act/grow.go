@@ -19,6 +19,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
 )
 
 // resizeClaim asks for a larger volume. Kubernetes reports whether the storage can do it.
@@ -128,7 +129,10 @@ func (a *Actor) tryCreate(ctx context.Context, s step.RecreateSet, next, wanted 
 	tried := next.DeepCopy()
 	tried.Name += "-dry-run"
 	made, err := a.sets().Create(ctx, tried, metav1.CreateOptions{FieldManager: fieldManager, DryRun: []string{metav1.DryRunAll}})
-	if err != nil {
+	switch {
+	case denial.Of(err) == denial.OverQuota:
+		return nil // there is no room for one more StatefulSet, and the deletion makes room
+	case err != nil:
 		return failed("create", "statefulset "+s.Name, err)
 	}
 	if template := render.OtherAttributes(made, wanted); template != "" {

@@ -14,7 +14,7 @@ import (
 //
 // In another namespace any user may write that a TidbCluster uses this PD. Such a TidbCluster counts only if parts of its
 // namespace are let in. Otherwise the parts are not known to be all, and PD has to be asked. A TidbCluster that cannot be
-// decoded is an error in the same namespace only, because one of another namespace could hold all deletions up.
+// decoded is an error in the same namespace only, because one of another namespace could stop all deletions.
 func (c *Client) Parts(ctx context.Context, of topology.Cluster) (parts []topology.Cluster, complete bool, err error) {
 	read, err := c.List(ctx, metav1.NamespaceAll, "")
 	complete = err == nil

@@ -34,7 +34,7 @@ func (m *mirror) lets(ctx context.Context, c topology.Cluster) error {
 	}
 	return remedy.For(
 		&render.RefusedError{Fields: field.ErrorList{field.Forbidden(at, fmt.Sprintf("TidbCluster %s does not let parts of namespace %s use its PD", c.Joined, c.Namespace))}},
-		remedy.Run("let these parts use it", topology.ToLetParts(other, c.Namespace)))
+		remedy.Run("let these parts use it, which this driver sees within five minutes", topology.ToLetParts(other, c.Namespace)))
 }
 
 // clusterOfPD returns a TidbCluster, which may be in a namespace or a shard of which there is no copy.

@@ -11,8 +11,10 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/reconcile"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/start"
 )
 
 // TestPartsIn: a daemon connects to PD of another namespace only where the TidbCluster with PD lets parts of the namespace
@@ -47,6 +49,13 @@ func TestPartsIn(t *testing.T) {
 		}
 		if err := m.start(t.Context()); err != nil {
 			t.Fatal(err)
+		}
+		d, err := New(Config{Connections: start.Connections{Kube: s.kube, Intent: intent.New(s.dyn), Dialer: dial.Any(nowhere{})}, Scope: Scope{Namespace: "reports"}, Meter: meter{s, "a"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, live := d.Observer("reports", "more").Observe(t.Context(), true); (live != nil) != (tt.says != "") || live != nil && !strings.Contains(live.Error(), tt.says) {
+			t.Errorf("%s: read live: %v", name, live)
 		}
 		_, err = m.sourceOf(cache.NewObjectName("reports", "more")).Intent(t.Context())
 		gone := &intent.NotFoundError{}

@@ -38,6 +38,9 @@ type Connections struct {
 	Dialer dial.Dialer
 	// Restricted refuses clusters whose pods could do more than those of a user without rights on the host.
 	Restricted bool
+	// Lets fails for a cluster whose members connect to PD of a namespace that does not let them. It is asked before
+	// anything else of the cluster is read. nil: the driver has no more rights than its user, so there is nothing to ask.
+	Lets func(context.Context, topology.Cluster) error
 	// Now is the time for decisions, by the clock of the API server.
 	Now func() time.Time
 }
@@ -45,7 +48,11 @@ type Connections struct {
 // Observer returns the observer of a cluster, which need not exist.
 func (c Connections) Observer(namespace, name string) *observe.Observer {
 	return observe.New(c.Kube, c.Dialer, func(ctx context.Context) (*v1alpha1.TidbCluster, error) {
-		return c.Intent.Load(ctx, namespace, name)
+		tc, err := c.Intent.Load(ctx, namespace, name)
+		if err != nil || c.Lets == nil {
+			return tc, err
+		}
+		return tc, c.Lets(ctx, topology.New(tc))
 	}, c.Now)
 }
 

@@ -43,7 +43,7 @@ type Database struct {
 	LogBackups []string
 	FlushFails string
 	routes     map[topology.Kind]routes
-	leases     uint64 // how many leases etcd has granted
+	leases     []time.Duration // how long each lease of etcd lasts that was granted, by its id less 1
 
 	unserved []string
 }

@@ -4,8 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"net/http"
-
-	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
+	"time"
 )
 
 // lockKey is the key of the lock.
@@ -13,24 +12,24 @@ const lockKey = "/kubectl-tidb/lock"
 
 // etcdLease answers about leases of etcd.
 func (d *Database) etcdLease(w http.ResponseWriter, r *http.Request, id uint64) {
+	if r.URL.Path == "/v3/lease/grant" {
+		d.etcdGrant(w, r, id)
+		return
+	}
 	var asked struct {
 		ID uint64 `json:"ID,string"`
-	}
-	l, header := d.model.PartLock(), d.etcdHeader(id)
-	if r.URL.Path == "/v3/lease/grant" {
-		d.leases++
-		answer(w, http.StatusOK, object{"header": header, "ID": number(d.leases), "TTL": "90"})
-		return
 	}
 	if !read(w, r, &asked) {
 		return
 	}
+	l, header := d.model.PartLock(), d.etcdHeader(id)
 	has := l.Value != nil && l.Lease == asked.ID
 	switch {
 	case r.URL.Path == "/v3/lease/keepalive":
 		result := object{"header": header, "ID": number(asked.ID)}
 		if has {
-			l.Ends, result["TTL"] = d.model.Now().Add(sim.PartLockLasts), "90"
+			lasts := d.leases[asked.ID-1]
+			l.Ends, result["TTL"] = d.model.Now().Add(lasts), number(uint64(lasts.Seconds()))
 		}
 		answer(w, http.StatusOK, object{"result": result})
 	case has:
@@ -39,6 +38,18 @@ func (d *Database) etcdLease(w http.ResponseWriter, r *http.Request, id uint64) 
 	default:
 		answer(w, http.StatusNotFound, object{"error": "etcdserver: requested lease not found", "code": 5})
 	}
+}
+
+// etcdGrant grants a lease, which lasts as long as the client asks for.
+func (d *Database) etcdGrant(w http.ResponseWriter, r *http.Request, id uint64) {
+	var asked struct {
+		TTL int64 `json:"TTL"`
+	}
+	if !read(w, r, &asked) {
+		return
+	}
+	d.leases = append(d.leases, time.Duration(asked.TTL)*time.Second)
+	answer(w, http.StatusOK, object{"header": d.etcdHeader(id), "ID": number(uint64(len(d.leases))), "TTL": number(uint64(asked.TTL))})
 }
 
 // etcdTxn writes the lock where there is none, or where it is the one that is named.
@@ -66,7 +77,7 @@ func (d *Database) etcdTxn(w http.ResponseWriter, r *http.Request, id uint64) {
 		return
 	}
 	put := asked.Success[0].Put
-	l.Value, l.Lease, l.Ends = put.Value, put.Lease, d.model.Now().Add(sim.PartLockLasts)
+	l.Value, l.Lease, l.Ends = put.Value, put.Lease, d.model.Now().Add(d.leases[put.Lease-1])
 	out["succeeded"] = true
 	answer(w, http.StatusOK, out)
 }
