@@ -17,6 +17,7 @@ import (
 var exampleFiles = map[string]string{
 	"basic.yaml":                             exampleCluster,
 	"clusters/basic/basic.yaml":              exampleCluster,
+	"clusters/basic.yaml":                    exampleCluster,
 	"overlays/production/basic.yaml":         exampleCluster,
 	"overlays/production/kustomization.yaml": "resources: [basic.yaml]\n",
 	"events.ndjson":                          `{"apiVersion":"kubectl-tidb/v1","type":"done","time":"2026-01-02T03:04:05Z","outcome":"converged","cluster":"basic"}` + "\n",

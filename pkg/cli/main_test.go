@@ -136,7 +136,7 @@ func TestUsage(t *testing.T) {
 		"daemon run":                  "manifest",
 		"daemon manifest":             "no image was released",
 		"apply -f nothing.yaml":       "no such file",
-		"apply basic -f x.yaml":       "apply takes no names",
+		"apply a b -f x.yaml":         "accepts at most 1 arg(s), received 2",
 		"apply -f x -k y":             "-k does not go with -f",
 		"sync --dry-run=maybe":        `must be "none", "client" or "server"`,
 		"apply -f x --dry-run=client": "use --dry-run=server",

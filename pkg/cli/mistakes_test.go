@@ -158,7 +158,7 @@ func TestMistakes(t *testing.T) {
 		"no name":                      {"  name: basic", "  labels: {}", usage, []string{"metadata.name: missing: give the cluster a name"}},
 		"a field twice":                {"    replicas: 2", "    replicas: 2\n    replicas: 3", usage, []string{"line 25: spec.tidb.replicas: is already in line 24"}},
 		"a tab":                        {"    replicas: 2", "\treplicas: 2", usage, []string{"line 24"}},
-		"two clusters":                 {"apiVersion", "apiVersion: pingcap.com/v1alpha1\nkind: TidbCluster\nmetadata: {name: other}\n---\napiVersion", usage, []string{"other, basic", "a file of its own"}},
+		"two clusters":                 {"apiVersion", "apiVersion: pingcap.com/v1alpha1\nkind: TidbCluster\nmetadata: {name: other}\n---\napiVersion", refused, []string{"cluster default/other: not valid; nothing was changed: spec.pd: Required value"}},
 		"no version":                   {"  version: v8.1.0\n", "", refused, []string{"spec.version: Required value: PD, TiKV and TiDB would run"}},
 		"a space in the version":       {"v8.1.0", "v8.1 .0", refused, []string{"spec.version", "must be the tag of an image"}},
 		"no storage":                   {"      storage: 10Gi\n", "", refused, []string{"spec.pd.requests.storage", "10Gi"}},

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"github.com/spf13/cobra"
@@ -25,25 +24,32 @@ import (
 type options struct {
 	flags.Options
 	Files
+	name           []string // the argument that picks one of several TidbClusters
 	forceConflicts bool
 }
 
 // New makes the command.
 func New(f *factory.Factory) *cobra.Command {
-	return command(func(ctx context.Context, o options) error { return run(ctx, f, o) })
+	return command(f, func(ctx context.Context, o options) error { return run(ctx, f, o) })
 }
 
-func command(run func(context.Context, options) error) *cobra.Command {
+func command(f *factory.Factory, run func(context.Context, options) error) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
-		Use:   "apply (-f FILE | -k FOLDER)",
-		Short: "Take a cluster to what a manifest says",
+		Use:   "apply [NAME] (-f FILE | -k FOLDER)",
+		Short: "Take clusters to what manifests say",
 		Long: `Apply a TidbCluster manifest, as "kubectl apply --server-side" does, and take the
 cluster there. The cluster is made if it does not exist.
 
 The manifest is a file, a folder, a URL or standard input (-f), or what kustomize makes of
-a folder (-k). It has one TidbCluster. Objects of other kinds beside it are named, and left
-for "kubectl apply".
+a folder (-k). Objects of other kinds beside a TidbCluster are named, and left for "kubectl
+apply".
+
+Manifests may have several TidbClusters, and NAME picks one of them. All are checked before
+anything is written. Then each is written and driven to its end before the next: parts of a
+database after the part with PD, which they use, or before it where PD is to be suspended.
+Others come in the order of the manifests. A part is left as it is where the run that it
+comes after does not end well. The exit code is that of the run that ended worst.
 
 The manifest is read strictly: a field that does not exist is an error, with its file and
 line. All that stands against it is said at once, and then nothing is changed: what is
@@ -69,13 +75,18 @@ after another, as "kubectl tidb replace" gives them. You are asked before.`,
   # From a folder and the folders in it
   kubectl tidb apply -R -f clusters/basic
 
+  # One of several clusters
+  kubectl tidb apply basic -f clusters/
+
   # With kustomize
   kubectl tidb apply -k overlays/production
 
   # From another program
   helm template basic | kubectl tidb apply -f -`,
-		Args: noNames,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: target.Complete(f),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.name = args
 			if err := o.Validate(); err != nil {
 				return err
 			}
@@ -96,15 +107,15 @@ after another, as "kubectl tidb replace" gives them. You are asked before.`,
 	return cmd
 }
 
-func noNames(_ *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return exit.Usagef("apply takes no names: the cluster is the one in the manifest, so leave out %s", strings.Join(args, " "))
-	}
-	return nil
-}
-
 func run(ctx context.Context, f *factory.Factory, o options) error {
-	s, r, err := o.open(ctx, f)
+	all, others, err := o.read(ctx, f, o.name)
+	if err != nil {
+		return err
+	}
+	if len(all) > 1 {
+		return o.several(ctx, f, all, others)
+	}
+	s, r, err := o.open(ctx, f, all[0], others)
 	if err != nil {
 		return err
 	}
@@ -112,20 +123,23 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	return drive.Run(ctx, f, s, o.Options, r)
 }
 
-// Open reads the manifest, and connects to its cluster. The request is what apply does without further
-// flags.
-func (o Files) Open(ctx context.Context, f *factory.Factory) (*target.Session, check.Request, error) {
-	return options{Files: o}.open(ctx, f)
+// Open reads the manifest, and connects to its cluster. The name picks one of several. The request is what apply does
+// without further flags.
+func (o Files) Open(ctx context.Context, f *factory.Factory, name []string) (*target.Session, check.Request, error) {
+	all, others, err := o.read(ctx, f, name)
+	switch {
+	case err != nil:
+		return nil, check.Request{}, err
+	case len(all) > 1:
+		return nil, check.Request{}, exit.Usagef("%s has %d TidbClusters: name one of %s", o, len(all), names(all))
+	}
+	return options{Files: o}.open(ctx, f, all[0], others)
 }
 
 // Given reports whether any of the flags was given.
 func (o Files) Given() bool { return o.Kustomize != "" || len(o.Filenames) > 0 }
 
-func (o options) open(ctx context.Context, f *factory.Factory) (*target.Session, check.Request, error) {
-	m, others, err := o.read(ctx, f)
-	if err != nil {
-		return nil, check.Request{}, err
-	}
+func (o options) open(ctx context.Context, f *factory.Factory, m *intent.Manifest, others []intent.Other) (*target.Session, check.Request, error) {
 	s, err := target.Connect(f, m.Cluster.Namespace, m.Cluster.Name)
 	if err != nil {
 		return nil, check.Request{}, err
@@ -156,7 +170,7 @@ func (o options) request(ctx context.Context, f *factory.Factory, s *target.Sess
 		return write(ctx, w)
 	}
 	if len(others) > 0 {
-		r.Warnings = append(r.Warnings, "only the TidbCluster is applied"+beside(others))
+		r.Warnings = append(r.Warnings, "only TidbClusters are applied"+beside(others))
 	}
 	r.With = func(version string) remedy.Action {
 		return remedy.Say(fmt.Sprintf("go on with the data: write spec.version: %s into the manifest, and run the same command again", version))
@@ -200,54 +214,4 @@ func (o options) ofOthers(fields []intent.OwnedField) []intent.OwnedField {
 	return slices.DeleteFunc(fields, func(f intent.OwnedField) bool {
 		return f.Manager == intent.FieldManager || f.Manager == o.FieldManager
 	})
-}
-
-// read returns the TidbCluster of the manifests, and the objects beside it.
-func (o Files) read(ctx context.Context, f *factory.Factory) (*intent.Manifest, []intent.Other, error) {
-	namespace, err := f.Namespace()
-	if err != nil {
-		return nil, nil, err
-	}
-	sources, err := o.sources(ctx, f)
-	if err != nil {
-		return nil, nil, err
-	}
-	all, others, err := intent.Parse(sources...)
-	switch {
-	case err != nil:
-		return nil, nil, exit.With(exit.Usage, err)
-	case len(all) == 0:
-		return nil, nil, exit.Usagef("there is no TidbCluster in %s%s", o, beside(others))
-	case len(all) > 1:
-		return nil, nil, exit.Usagef("%s has %d TidbClusters, %s; apply takes one at a time: write each into a file of its own", o, len(all), names(all))
-	}
-	explicit := *f.Flags.Namespace != ""
-	if err := all[0].InNamespace(namespace, explicit); err != nil {
-		return nil, nil, exit.With(exit.Usage, err)
-	}
-	return all[0], others, nil
-}
-
-// beside names objects of other kinds after the word for where they are, "" for none.
-func beside(others []intent.Other) string {
-	if len(others) == 0 {
-		return ""
-	}
-	texts := make([]string, len(others))
-	for i, o := range others {
-		texts[i] = o.String()
-	}
-	text := ", and other kinds are for kubectl to apply: " + strings.Join(texts, ", ")
-	if slices.ContainsFunc(others, intent.Other.Undriven) {
-		text += "; clusters of tidb-operator v2 (core.pingcap.com) and of DM are not driven by kubectl tidb"
-	}
-	return text
-}
-
-func names(all []*intent.Manifest) string {
-	texts := make([]string, len(all))
-	for i, m := range all {
-		texts[i] = m.Cluster.Name
-	}
-	return strings.Join(texts, ", ")
 }

@@ -21,7 +21,7 @@ import (
 
 func TestFlags(t *testing.T) {
 	var got options
-	cmd := command(func(_ context.Context, o options) error { got = o; return nil })
+	cmd := command(nothing(), func(_ context.Context, o options) error { got = o; return nil })
 	cmd.SetOut(io.Discard)
 	cmd.SetArgs(strings.Fields("-f x.yaml --force --force-conflicts --dry-run"))
 	if err := cmd.Execute(); err != nil {
@@ -47,14 +47,14 @@ func TestRead(t *testing.T) {
 		{"namespace of its own", elsewhere, "", "there", ""},
 		{"two namespaces", elsewhere, "db", "", `namespace "there" in the manifest`},
 		{"nothing in it", "", "", "", "there is no TidbCluster"},
-		{"several", manifest + "---\n" + manifest, "", "", "has 2 TidbClusters"},
+		{"twice", manifest + "---\n" + manifest, "", "", "- has TidbCluster default/basic twice: take one of the two out"},
 		{"unknown field", manifest + "sepc: {}\n", "", "", "line 5: sepc: unknown field"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			streams := genericiooptions.IOStreams{In: bytes.NewBufferString(c.text), Out: io.Discard, ErrOut: io.Discard}
 			f := factory.New(streams, os.Getenv, "")
 			*f.Flags.Namespace = c.namespace
-			m, _, err := named("-").read(t.Context(), f)
+			all, _, err := named("-").read(t.Context(), f, nil)
 			if c.says != "" {
 				if exit.Of(err) != exit.Usage || !strings.Contains(err.Error(), c.says) {
 					t.Errorf("exit code %d, %v does not say %q", exit.Of(err), err, c.says)
@@ -64,7 +64,7 @@ func TestRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if m.Cluster.Namespace != c.lands {
+			if m := all[0]; len(all) != 1 || m.Cluster.Namespace != c.lands {
 				t.Errorf("namespace %q, want %q", m.Cluster.Namespace, c.lands)
 			}
 		})
@@ -75,7 +75,7 @@ func TestReadNoFile(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	f := factory.New(genericiooptions.NewTestIOStreamsDiscard(), os.Getenv, "")
 	for _, file := range []string{"nothing.yaml", t.TempDir()} {
-		if _, _, err := named(file).read(t.Context(), f); exit.Of(err) != exit.Usage || !strings.Contains(err.Error(), file) {
+		if _, _, err := named(file).read(t.Context(), f, nil); exit.Of(err) != exit.Usage || !strings.Contains(err.Error(), file) {
 			t.Errorf("%s: exit code %d, %v", file, exit.Of(err), err)
 		}
 	}

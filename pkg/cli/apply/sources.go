@@ -29,7 +29,7 @@ type Files struct{ resource.FilenameOptions }
 
 // Bind adds the flags to a command.
 func (o *Files) Bind(cmd *cobra.Command) {
-	cmdutil.AddFilenameOptionFlags(cmd, &o.FilenameOptions, "that have one TidbCluster; - for standard input.")
+	cmdutil.AddFilenameOptionFlags(cmd, &o.FilenameOptions, "that have TidbClusters; - for standard input.")
 	_ = cmd.MarkFlagDirname("kustomize")
 }
 
@@ -44,6 +44,20 @@ func (o Files) String() string {
 		all = append(all, public(name))
 	}
 	return strings.Join(all, ", ")
+}
+
+// flags returns the flags as words of a command.
+func (o Files) flags() (words []string) {
+	if o.Kustomize != "" {
+		return []string{"-k", public(o.Kustomize)}
+	}
+	for _, name := range o.Filenames {
+		words = append(words, "-f", public(name))
+	}
+	if o.Recursive {
+		words = append(words, "-R")
+	}
+	return words
 }
 
 func public(name string) string {

@@ -69,7 +69,8 @@ func TestSources(t *testing.T) {
 		{"deeper", f("deep").recursive(), "basic", ""},
 		{"a pattern", f("on*/*.y*ml"), "basic, and other kinds are for kubectl to apply: Secret ca (one/ca.yml)", ""},
 		{"kustomize", kustomized("base"), "my-basic, and other kinds are for kubectl to apply: Secret my-ca (base)", ""},
-		{"two clusters", f("two"), "", "two has 2 TidbClusters, basic, second; apply takes one at a time"},
+		{"two clusters", f("two"), "basic second", ""},
+		{"the same cluster in two files", f("one", "two"), "", "one/basic.yaml and two/a.yaml both have TidbCluster default/basic: leave one of the files out"},
 		{"no cluster", f("none"), "", "there is no TidbCluster in none, and other kinds are for kubectl to apply: Secret ca (none/ca.yaml)"},
 		{"a typo in one of them", f("typo"), "", "typo/ca.yaml: line 6: sepc: unknown field"},
 		{"a typo for kustomize", kustomized("odd"), "", "odd: sepc: unknown field"},
@@ -80,7 +81,7 @@ func TestSources(t *testing.T) {
 		{"standard input twice", f("-", "-"), "", "standard input can be read only once"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m, others, err := c.files.read(t.Context(), nothing())
+			all, others, err := c.files.read(t.Context(), nothing(), nil)
 			if c.says != "" {
 				if exit.Of(err) != exit.Usage || !strings.Contains(err.Error(), c.says) {
 					t.Errorf("exit code %d, %v; it does not say %q", exit.Of(err), err, c.says)
@@ -90,7 +91,7 @@ func TestSources(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := m.Cluster.Name + beside(others); got != c.finds {
+			if got := strings.ReplaceAll(names(all), ",", "") + beside(others); got != c.finds {
 				t.Errorf("got  %s\nwant %s", got, c.finds)
 			}
 		})
@@ -149,16 +150,16 @@ func TestURL(t *testing.T) {
 		"/none":       {1, exit.Usage, "read " + server.URL + "/none: the server says 404 Not Found"},
 		"/bad":        {3, exit.Failure, "read " + server.URL + "/bad: the server says 502 Bad Gateway"},
 	} {
-		m, _, err := named(server.URL+path).read(t.Context(), nothing())
-		if exit.Of(err) != c.code || asked[path] != c.asked || c.code == exit.OK && m.Cluster.Name != "basic" || err != nil && err.Error() != c.says {
+		all, _, err := named(server.URL+path).read(t.Context(), nothing(), nil)
+		if exit.Of(err) != c.code || asked[path] != c.asked || c.code == exit.OK && names(all) != "basic" || err != nil && err.Error() != c.says {
 			t.Errorf("%s, asked %d times: exit code %d, %v", path, asked[path], exit.Of(err), err)
 		}
 	}
-	if _, _, err := named(server.URL+"/never").read(ctx, nothing()); err == nil || asked["/never"] != 1 {
+	if _, _, err := named(server.URL+"/never").read(ctx, nothing(), nil); err == nil || asked["/never"] != 1 {
 		t.Errorf("interrupted: %v", err)
 	}
 	server.Close()
-	if _, _, err := named(server.URL+"/basic.yaml").read(t.Context(), nothing()); exit.Of(err) != exit.Failure || strings.Count(err.Error(), server.URL) != 1 {
+	if _, _, err := named(server.URL+"/basic.yaml").read(t.Context(), nothing(), nil); exit.Of(err) != exit.Failure || strings.Count(err.Error(), server.URL) != 1 {
 		t.Errorf("no server: %v", err)
 	}
 }

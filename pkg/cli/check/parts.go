@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
@@ -21,7 +22,7 @@ func (p proposal) joined(ctx context.Context, s *target.Session) (errs field.Err
 		return nil, nil, nil, nil
 	}
 	at := field.NewPath("spec", "cluster")
-	tc, err := s.Intent.Load(ctx, c.Joined.Namespace, c.Joined.Name)
+	tc, err := p.loadBeside(ctx, s, c.Joined.Namespace, c.Joined.Name)
 	switch {
 	case intent.Gone(err):
 		return field.ErrorList{&field.Error{
@@ -34,6 +35,16 @@ func (p proposal) joined(ctx context.Context, s *target.Session) (errs field.Err
 	}
 	errs, help = joins(c, topology.New(tc), at)
 	return errs, help, nil, nil
+}
+
+// loadBeside returns a TidbCluster beside that of the request: as the same command changes it, or as the API server has it.
+func (p proposal) loadBeside(ctx context.Context, s *target.Session, namespace, name string) (*v1alpha1.TidbCluster, error) {
+	for _, tc := range p.Beside {
+		if tc.Namespace == namespace && tc.Name == name {
+			return tc, nil
+		}
+	}
+	return s.Intent.Load(ctx, namespace, name)
 }
 
 // joins compares a part with the TidbCluster that it joins.

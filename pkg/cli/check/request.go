@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
@@ -50,6 +51,9 @@ type Request struct {
 	// Fulfilled fails if the cluster has converged and what was asked for is not so; nil where the spec alone
 	// says what was asked for.
 	Fulfilled func(context.Context) error
+	// Beside are the other TidbClusters that the same command changes, as they are then. They count instead of those that
+	// the API server has now.
+	Beside []*v1alpha1.TidbCluster
 	// WithoutPD: make the change even when PD cannot be asked whether it is safe.
 	WithoutPD bool
 }

@@ -149,6 +149,21 @@ func Unneeded(f *factory.Factory, s *target.Session, o flags.Options, action, wh
 	return reported(o, nil)
 }
 
+// NotBegun reports a run that ends before it has begun, and returns its error.
+func NotBegun(f *factory.Factory, s *target.Session, o flags.Options, action string, err error) error {
+	reporters := reconcile.Reporters{o.Reports.In(f.Context())}
+	if o.Output.JSON() {
+		printer := s.Printer(f, o.Output, action)
+		defer printer.Close()
+		reporters = append(reporters, printer)
+	}
+	s.Progress(f, action, reporters).Done(Outcome(err), int(exit.Of(err)), 0, explain.Error(err))
+	if o.Output.JSON() {
+		err = Said(err)
+	}
+	return reported(o, err)
+}
+
 // Plan shows what Run would do, in the format of -o, and changes nothing.
 func Plan(ctx context.Context, f *factory.Factory, s *target.Session, o flags.Options, format output.Objects, r check.Request) error {
 	o.DryRun = flags.ServerDryRun

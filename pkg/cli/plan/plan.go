@@ -40,7 +40,7 @@ func New(f *factory.Factory) *cobra.Command {
 func command(f *factory.Factory, run func(context.Context, options) error) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
-		Use:   "plan [NAME | -f FILE]",
+		Use:   "plan [NAME] [-f FILE]",
 		Short: "See what would be done to a cluster",
 		Long: `See what "sync" would do to a cluster now, or with -f or -k what "apply" would do with a
 manifest. Nothing is changed.
@@ -55,7 +55,7 @@ The steps are those of the same decisions that a run makes, one after the other.
 between is another matter: a member that does not come back stops a run, and the forecast does not
 know of it.
 
-NAME may be left out where there is only one cluster in the namespace.`,
+NAME may be left out where there is only one cluster in the namespace, or in the manifest.`,
 		Example: `  # What would "sync" do now?
   kubectl tidb plan basic
 
@@ -68,10 +68,7 @@ NAME may be left out where there is only one cluster in the namespace.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: target.Complete(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.name = args; o.files.Given() && len(args) > 0 {
-				return exit.Usagef("with a manifest the cluster is the one in it, so leave out %s", args[0])
-			}
-			if o.contexts.Given() && slices.Contains(o.files.Filenames, "-") {
+			if o.name = args; o.contexts.Given() && slices.Contains(o.files.Filenames, "-") {
 				return exit.Usagef("standard input can be read only once, so --contexts does not go with -f -: give a file")
 			}
 			o.Wait, o.DryRun = true, flags.ServerDryRun
@@ -106,7 +103,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 // request connects to the cluster, and returns what would be asked for.
 func (o options) request(ctx context.Context, f *factory.Factory) (*target.Session, check.Request, error) {
 	if o.files.Given() {
-		return o.files.Open(ctx, f)
+		return o.files.Open(ctx, f, o.name)
 	}
 	s, tc, err := target.Load(ctx, f, o.name)
 	if err != nil {

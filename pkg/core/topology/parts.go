@@ -34,6 +34,11 @@ func joined(tc *v1alpha1.TidbCluster) Joined {
 // IsPart reports whether the TidbCluster joins another one, so that both are parts of one database.
 func (c Cluster) IsPart() bool { return c.Joined.Name != "" }
 
+// JoinsTo reports whether the TidbCluster is a part that joins the other one.
+func (c Cluster) JoinsTo(other Cluster) bool {
+	return c.IsPart() && c.Joined.Name == other.Name && c.Joined.Namespace == other.Namespace
+}
+
 // UsesOtherPD reports whether the members here connect to the PD of another TidbCluster of this Kubernetes cluster.
 func (c Cluster) UsesOtherPD() bool {
 	_, own := c.Group(PD)

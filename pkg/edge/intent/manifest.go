@@ -18,6 +18,8 @@ import (
 
 // Manifest is one TidbCluster as a user wrote it.
 type Manifest struct {
+	// File is the name of its Source.
+	File string
 	// Cluster is its content, without defaults.
 	Cluster *v1alpha1.TidbCluster
 	// object is its content as it was written; this is what is applied.
@@ -115,6 +117,7 @@ func (s Source) parse() (all []*Manifest, others []Other, problems []Problem) {
 			m, wrong := i.parse()
 			problems = append(problems, wrong...)
 			if m != nil {
+				m.File = s.Name
 				all = append(all, m)
 			}
 		}
