@@ -80,7 +80,7 @@ func diff(ctx context.Context, f *factory.Factory, o comparing) error {
 func (s session) diff(ctx context.Context, f *factory.Factory, o comparing) error {
 	members, ok := s.choose(o.of)
 	if !ok || len(members) == 0 {
-		return exit.Usagef("cluster %s/%s has no component and no member %q", s.cluster.Namespace, s.cluster.Name, o.of)
+		return s.lacks(o.of, "diff")
 	}
 	found := []difference{}
 	var failed []error

@@ -14,6 +14,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/running"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
@@ -78,7 +79,7 @@ func (s session) get(ctx context.Context, f *factory.Factory, o getting) error {
 		members, ok = s.choose("")
 	}
 	if !ok || len(members) == 0 {
-		return exit.Usagef("cluster %s/%s has no component and no member %q", s.cluster.Namespace, s.cluster.Name, o.of)
+		return s.lacks(o.of, "get")
 	}
 	all, names, last := s.read(ctx, o, members)
 	switch {
@@ -100,6 +101,15 @@ func (s session) get(ctx context.Context, f *factory.Factory, o getting) error {
 		return output.Write(f.Streams.Out, all)
 	}
 	return printSettings(f, o, all, names)
+}
+
+// lacks returns the error about a component or a member that the cluster does not have.
+func (s session) lacks(name, verb string) error {
+	k, _, _ := s.cluster.Named(name)
+	return s.cluster.WithPDPart(k, exit.Usagef("cluster %s/%s has no component and no member %q", s.cluster.Namespace, s.cluster.Name, name),
+		func(c topology.Cluster) remedy.Command {
+			return remedy.Plugin(c.Namespace, "config", verb, c.Name, string(k))
+		})
 }
 
 // read returns the settings that are asked for, and their names in order. The settings are by component, or by the

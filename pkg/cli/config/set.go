@@ -138,7 +138,10 @@ func set(ctx context.Context, f *factory.Factory, o setting) error {
 	defer s.Close()
 	g, ok := s.cluster.Group(o.kind)
 	if !ok {
-		return exit.Refusef("cluster %s/%s has no %s, so nothing was changed", s.Namespace, s.Name, o.kind.Title())
+		return s.cluster.WithPDPart(o.kind, exit.Refusef("cluster %s/%s has no %s, so nothing was changed", s.Namespace, s.Name, o.kind.Title()),
+			func(c topology.Cluster) remedy.Command {
+				return remedy.Plugin(c.Namespace, append([]string{"config", "set", c.Name, string(o.kind)}, o.given...)...)
+			})
 	}
 	is, host, unread := s.firstAnswer(ctx, o.kind)
 	if problem := o.mismatch(is); problem != nil && unread == nil && !o.force {

@@ -40,7 +40,8 @@ func command(f *factory.Factory, run func(context.Context, options) error) *cobr
 		Long: `Make TiDB Dashboard reachable from this machine, until interrupted, and print its URL. It
 asks PD which of its members serves the dashboard, and goes on when that changes or when its
 pod is restarted. With TLS it shows PD the certificate of the cluster's clients, so that the
-browser needs none.
+browser needs none. For a part of a database that has no PD, it is the dashboard of the part
+with PD.
 
 Only this machine can connect, and only to the dashboard, which asks for a user of TiDB.`,
 		Example: `  kubectl tidb dashboard basic
@@ -65,12 +66,11 @@ Only this machine can connect, and only to the dashboard, which asks for a user 
 }
 
 func run(ctx context.Context, f *factory.Factory, o options) error {
-	s, tc, err := target.Load(ctx, f, o.name)
+	s, c, err := target.WithPD(ctx, f, o.name)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	c := topology.New(tc)
 	client, scheme := s.Observer.HTTP(ctx, c)
 	w := &way{cluster: c, members: running.Client{HTTP: client, Scheme: scheme}, log: f.Streams.ErrOut}
 	if _, err := w.now(ctx); err != nil {

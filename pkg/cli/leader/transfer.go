@@ -23,7 +23,7 @@ func transferCommand(f *factory.Factory, run func(ctx context.Context, name, mem
 		Use:   "transfer-leader NAME MEMBER",
 		Short: "Make a member of PD its leader",
 		Long: `Make a member of PD its leader, and return when it leads. MEMBER is its pod, as basic-pd-1 or
-pd-1.
+pd-1. For a part of a database that has no PD, it is a member of the part with PD.
 
 Each change of PD's leader costs clients of the cluster one or two seconds, in which they get
 no timestamps. A later change of PD by a run, such as an upgrade, may move the leader again.`,
@@ -37,7 +37,7 @@ no timestamps. A later change of PD by a run, such as an upgrade, may move the l
 }
 
 func runTransfer(ctx context.Context, f *factory.Factory, name, member string) error {
-	s, err := target.Open(ctx, f, []string{name})
+	s, _, err := target.WithPD(ctx, f, []string{name})
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/harmless"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
@@ -203,8 +204,9 @@ func choose(c topology.Cluster, pods []corev1.Pod, only []string) ([]member, err
 }
 
 func unknownMember(c topology.Cluster, arg string, all []member) error {
-	if _, ok := topology.ParseKind(arg); ok {
-		return exit.Refusef("cluster %s/%s has no pods of %s, so there are no logs", c.Namespace, c.Name, arg)
+	if k, ok := topology.ParseKind(arg); ok {
+		return c.WithPDPart(k, exit.Refusef("cluster %s/%s has no pods of %s, so there are no logs", c.Namespace, c.Name, arg),
+			func(c topology.Cluster) remedy.Command { return c.Plugin("logs", arg) })
 	}
 	var names []string
 	for _, m := range all {

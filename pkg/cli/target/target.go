@@ -4,6 +4,7 @@ package target
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
@@ -77,7 +78,15 @@ func Load(ctx context.Context, f *factory.Factory, args []string) (*Session, *v1
 // Cluster connects like Load, for a command that does not depend on configurations. A TidbCluster in which one is
 // malformed is no error.
 func Cluster(ctx context.Context, f *factory.Factory, args []string) (*Session, topology.Cluster, error) {
-	s, err := Open(ctx, f, args)
+	namespace, name, err := Resolve(ctx, f, args)
+	if err != nil {
+		return nil, topology.Cluster{}, err
+	}
+	return cluster(ctx, f, namespace, name)
+}
+
+func cluster(ctx context.Context, f *factory.Factory, namespace, name string) (*Session, topology.Cluster, error) {
+	s, err := Connect(f, namespace, name)
 	if err != nil {
 		return nil, topology.Cluster{}, err
 	}
@@ -90,4 +99,20 @@ func Cluster(ctx context.Context, f *factory.Factory, args []string) (*Session, 
 		return nil, topology.Cluster{}, err
 	}
 	return s, topology.New(tc), nil
+}
+
+// WithPD connects like Cluster, to the TidbCluster that has PD. For a part without PD that is another one than the first
+// argument names, and stderr says so.
+func WithPD(ctx context.Context, f *factory.Factory, args []string) (*Session, topology.Cluster, error) {
+	s, c, err := Cluster(ctx, f, args)
+	if err != nil || !c.UsesOtherPD() {
+		return s, c, err
+	}
+	s.Close()
+	s, other, err := cluster(ctx, f, c.Joined.Namespace, c.Joined.Name)
+	if err != nil {
+		return nil, other, fmt.Errorf("%s uses the PD of another cluster: %w", Title(c), err)
+	}
+	fmt.Fprintf(f.Streams.ErrOut, "%s uses the PD of %s\n", Title(c), Title(other))
+	return s, other, nil
 }

@@ -5,6 +5,8 @@ import (
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 )
 
 // Joined is the TidbCluster whose PD the members of a part use (spec.cluster). A database can have several parts, and
@@ -66,6 +68,15 @@ func (c Cluster) PDPart() Cluster {
 func (c Cluster) joinedPart() Cluster {
 	j := c.Joined
 	return Cluster{Namespace: j.Namespace, Name: j.Name, Instance: j.Name, Domain: j.Domain, TLS: c.TLS}
+}
+
+// WithPDPart adds to an error about a component that the cluster does not have the same command for the part that has the
+// component. That is PD, for a part without PD. Any other error stays as it is.
+func (c Cluster) WithPDPart(k Kind, err error, same func(Cluster) remedy.Command) error {
+	if err == nil || !c.UsesOtherPD() || !k.Votes() {
+		return err
+	}
+	return remedy.For(err, remedy.Run(fmt.Sprintf("%s of this part is that of cluster %s", k.Title(), c.Joined), same(c.PDPart())))
 }
 
 // PDHost returns the host that members connect to PD by. It is the name of a Service. tidb-operator leaves the namespace

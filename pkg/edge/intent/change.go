@@ -18,6 +18,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -39,13 +40,21 @@ type Change struct {
 	Write func(context.Context, Write) error
 }
 
+// lacks returns the error about a component that a TidbCluster does not have. For PD of a part without PD it has the same
+// command for the part with PD.
+func lacks(tc *v1alpha1.TidbCluster, k topology.Kind, same func(topology.Cluster) remedy.Command) error {
+	return topology.New(tc).WithPDPart(k, &NoComponentError{Namespace: tc.Namespace, Name: tc.Name, Component: k}, same)
+}
+
 // Scale sets the replicas of components, and the slots of those that slots names, all in one write. It changes nothing
 // else. It fails with a *NoComponentError for one that the cluster does not have.
 func (c *Client) Scale(tc *v1alpha1.TidbCluster, replicas map[topology.Kind]int32, slots map[topology.Kind][]int) (Change, error) {
 	var fields []string
 	for _, k := range slices.Sorted(maps.Keys(replicas)) {
 		if topology.Replicas(tc, k) == nil {
-			return Change{}, &NoComponentError{Namespace: tc.Namespace, Name: tc.Name, Component: k}
+			return Change{}, lacks(tc, k, func(c topology.Cluster) remedy.Command {
+				return c.Plugin("scale", fmt.Sprintf("%s=%d", k, replicas[k]))
+			})
 		}
 		fields = append(fields, "spec."+string(k)+".replicas")
 		if topology.TakesSlots(k) { // the replicas are without them, so another writer must not have changed them
@@ -68,7 +77,7 @@ func (c *Client) Scale(tc *v1alpha1.TidbCluster, replicas map[topology.Kind]int3
 func (c *Client) Restart(tc *v1alpha1.TidbCluster, kinds []topology.Kind, members map[string]topology.MemberRestart, at time.Time) (Change, error) {
 	for _, k := range kinds {
 		if topology.Replicas(tc, k) == nil {
-			return Change{}, &NoComponentError{Namespace: tc.Namespace, Name: tc.Name, Component: k}
+			return Change{}, lacks(tc, k, func(c topology.Cluster) remedy.Command { return c.Plugin("restart", string(k)) })
 		}
 	}
 	var about []string
