@@ -132,7 +132,7 @@ func (p proposal) compare(ctx context.Context, s *target.Session) (Prospect, err
 		return Prospect{}, err
 	}
 	problems = append(problems, refusals(back, snap)...)
-	apart, help, notes, err := p.joined(ctx, s)
+	apart, help, notes, err := p.compareParts(ctx, s)
 	if err != nil {
 		return Prospect{}, err
 	}

@@ -14,13 +14,18 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
+// compareParts returns what keeps a request from the other parts of the database.
+func (p proposal) compareParts(ctx context.Context, s *target.Session) (field.ErrorList, remedy.Remedy, []Warning, error) {
+	if p.wanted.IsPart() {
+		return p.joined(ctx, s)
+	}
+	return p.otherParts(ctx, s)
+}
+
 // joined returns what keeps a part from the PD of the TidbCluster that it joins. A TidbCluster that may not be read is
 // only a warning.
 func (p proposal) joined(ctx context.Context, s *target.Session) (errs field.ErrorList, help remedy.Remedy, notes []Warning, err error) {
 	c := p.wanted
-	if !c.IsPart() {
-		return nil, nil, nil, nil
-	}
 	at := field.NewPath("spec", "cluster")
 	tc, err := p.loadBeside(ctx, s, c.Joined.Namespace, c.Joined.Name)
 	switch {
@@ -34,7 +39,8 @@ func (p proposal) joined(ctx context.Context, s *target.Session) (errs field.Err
 		return nil, nil, nil, err
 	}
 	errs, help = joins(c, topology.New(tc), at)
-	return errs, help, nil, nil
+	suspended, resume := p.resumes(topology.New(tc))
+	return append(errs, suspended...), append(help, resume...), nil, nil
 }
 
 // loadBeside returns a TidbCluster beside that of the request: as the same command changes it, or as the API server has it.

@@ -22,18 +22,18 @@ func (d *deletion) leaves(ctx context.Context, together []cache.ObjectName) erro
 	goes := func(namespace, name string) bool {
 		return slices.Contains(together, cache.NewObjectName(namespace, name))
 	}
-	joining, complete, err := d.session.Intent.Parts(ctx, d.cluster)
+	parts, err := d.session.Intent.Parts(ctx, d.cluster)
 	if err != nil {
 		return err
 	}
-	for _, c := range joining {
+	for _, c := range parts.Known {
 		if !goes(c.Namespace, c.Name) {
 			return exit.With(exit.Refused, remedy.For(
 				fmt.Errorf("%s is not deleted: the members of %s use its PD", target.Title(d.cluster), target.Title(c)),
 				remedy.Run("delete that part first", c.Plugin("delete"))))
 		}
 	}
-	if !complete {
+	if parts.Unread || len(parts.Claimed) > 0 {
 		if err := d.usedElsewhere(ctx); err != nil {
 			return err
 		}

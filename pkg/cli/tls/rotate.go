@@ -129,12 +129,12 @@ func oneAuthority(ctx context.Context, s *target.Session, c topology.Cluster) er
 	if c.IsPart() {
 		return exit.Refusef("cluster %s/%s is a part, and its authority is that of %s: authorities of several parts are not replaced; nothing was changed", c.Namespace, c.Name, c.Joined)
 	}
-	parts, _, err := s.Intent.Parts(ctx, c)
+	parts, err := s.Intent.Parts(ctx, c)
 	if err != nil {
 		return err
 	}
-	if len(parts) > 0 {
-		return exit.Refusef("cluster %s/%s is a part of the same database: authorities of several parts are not replaced; nothing was changed", parts[0].Namespace, parts[0].Name)
+	if len(parts.Known) > 0 {
+		return exit.Refusef("cluster %s/%s is a part of the same database: authorities of several parts are not replaced; nothing was changed", parts.Known[0].Namespace, parts.Known[0].Name)
 	}
 	return nil
 }

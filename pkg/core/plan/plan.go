@@ -79,6 +79,8 @@ type Gate struct {
 	waitsForOthers bool
 	// awaits is a component whose rollout may be what is waited for; "" for none.
 	awaits topology.Kind
+	// polled: no watch of this cluster reports the fact.
+	polled bool
 	// resolves: what happens at the deadline needs no help from a person.
 	resolves bool
 	// endless: the user has asked to wait for it without an end.
@@ -153,11 +155,10 @@ func (p Plan) MustBeLive() bool {
 	})
 }
 
-// Polls reports whether the plan waits for a fact that must be polled, since Kubernetes does not
-// report it.
+// Polls reports whether the plan waits for a fact that must be polled, since no watch reports it.
 func (p Plan) Polls() bool {
 	for _, g := range p.Gates {
-		if g.Source == FromDatabase {
+		if g.Source == FromDatabase || g.polled {
 			return true
 		}
 	}

@@ -97,9 +97,10 @@ const (
 	VolumeModified       Reason = "VolumeModified"
 	StatefulSetRecreated Reason = "StatefulSetRecreated"
 
-	SuspendQueued      Reason = "SuspendQueued"
-	PodDeleted         Reason = "PodDeleted"
-	StatefulSetDeleted Reason = "StatefulSetDeleted"
+	SuspendQueued       Reason = "SuspendQueued"
+	OtherPartsSuspended Reason = "OtherPartsSuspended"
+	PodDeleted          Reason = "PodDeleted"
+	StatefulSetDeleted  Reason = "StatefulSetDeleted"
 )
 
 // Meaning is a reason with what it stands for.
@@ -236,6 +237,7 @@ var meanings = []Meaning{
 	{VolumeModified, "a volume has to get another VolumeAttributesClass", "volume not modified", apart},
 	{StatefulSetRecreated, "the StatefulSet has to be recreated, with other claim templates", "StatefulSet not recreated with other claim templates", apart},
 	{SuspendQueued, "a component is suspended after those that need it", "suspension queued", bare},
+	{OtherPartsSuspended, "PD is suspended after the other parts of the database, whose members need PD", "other parts not suspended", apart},
 	{PodDeleted, "a pod has to be deleted", "pod not deleted", apart},
 	{StatefulSetDeleted, "the StatefulSet has to be deleted", "StatefulSet not deleted", apart},
 }

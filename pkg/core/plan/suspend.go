@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
@@ -19,7 +20,7 @@ func (d *decision) suspend(earlier, later []decision) verdict {
 		return d.setLeaving()
 	case !set.Exists && !d.Got.IsGone():
 		return d.adopt()
-	case !set.Exists && len(earlier) > 0 && !earlier[0].Want.Suspend:
+	case !set.Exists && !d.Want.Kind.Votes() && !suspendPD(earlier):
 		if v := d.settle(); !v.idle() {
 			return v // PD is not suspended, and may not have answered before
 		}
@@ -35,6 +36,9 @@ func (d *decision) suspend(earlier, later []decision) verdict {
 			})
 		}
 	}
+	if v := d.otherPartsSuspended(); !v.idle() {
+		return v
+	}
 	if v := d.startLost(); !v.idle() {
 		return v
 	}
@@ -48,6 +52,11 @@ func (d *decision) suspend(earlier, later []decision) verdict {
 		return v
 	}
 	return act(step.DeleteSet{Component: d.Want.Kind, Name: d.Want.Set.Name, Basis: d.basis()})
+}
+
+// suspendPD reports whether PD is among the components and is to be suspended. PD of another part stays.
+func suspendPD(decisions []decision) bool {
+	return slices.ContainsFunc(decisions, func(d decision) bool { return d.Want.Kind.Votes() && d.Want.Suspend })
 }
 
 // startLost refuses a suspension of members that do not begin with ordinal 0. Only the StatefulSet has their first

@@ -37,6 +37,8 @@ type Snapshot struct {
 	Nodes map[string]map[string]string
 	// Certificates are the Secrets with certificates, by name; empty for a cluster without TLS.
 	Certificates map[string]certificate.Secret
+	// OtherParts are the parts that use the PD here, where PD is to be suspended.
+	OtherParts OtherParts
 	// Gaps are things that could not be read and that nothing waits for.
 	Gaps []Gap
 }

@@ -27,6 +27,11 @@ func (c Cluster) Patch(spec string) remedy.Command {
 	return c.Kubectl("patch", "tidbclusters", c.Name, "--type", "merge", "-p", `{"spec":`+spec+`}`)
 }
 
+// Suspend returns a command that asks for the suspension of all components.
+func (c Cluster) Suspend() remedy.Command {
+	return c.Patch(`{"suspendAction":{"suspendStatefulSet":true}}`)
+}
+
 // PDCtl returns a command that runs pd-ctl in one of PD's pods. The words are the arguments of
 // pd-ctl, separated by spaces.
 func (c Cluster) PDCtl(pod, words string) remedy.Command {

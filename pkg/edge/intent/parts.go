@@ -9,32 +9,37 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Parts returns the TidbClusters that use the PD of a TidbCluster. It reports whether these are known to be all: a user may
-// not have the right to read other namespaces.
-//
-// In another namespace any user may write that a TidbCluster uses this PD. Such a TidbCluster counts only if parts of its
-// namespace are let in. Otherwise the parts are not known to be all, and PD has to be asked. A TidbCluster that cannot be
-// decoded is an error in the same namespace only, because one of another namespace could stop all deletions.
-func (c *Client) Parts(ctx context.Context, of topology.Cluster) (parts []topology.Cluster, complete bool, err error) {
+// Parts are the TidbClusters that use the PD of a TidbCluster.
+type Parts struct {
+	Known []topology.Cluster
+	// Claimed are those of other namespaces that name the PD without being let in. Any user may write such a TidbCluster,
+	// so only PD knows whether it has members.
+	Claimed []topology.Cluster
+	// Unread: not all TidbClusters of other namespaces could be read. A user may not have the right.
+	Unread bool
+}
+
+// Parts returns the TidbClusters that use the PD of a TidbCluster. One that cannot be decoded is an error in the same
+// namespace only, because one of another namespace could stop all deletions.
+func (c *Client) Parts(ctx context.Context, of topology.Cluster) (parts Parts, err error) {
 	read, err := c.List(ctx, metav1.NamespaceAll, "")
-	complete = err == nil
 	if err != nil {
 		own, err := c.List(ctx, of.Namespace, "")
 		if err != nil {
-			return nil, false, fmt.Errorf("see which TidbClusters use the PD of %s/%s: %w", of.Namespace, of.Name, err)
+			return parts, fmt.Errorf("see which TidbClusters use the PD of %s/%s: %w", of.Namespace, of.Name, err)
 		}
-		if len(read) == 0 {
+		if parts.Unread = true; len(read) == 0 {
 			read = own
 		}
 	}
 	for i := range read {
 		switch p := topology.New(&read[i]); {
-		case p.Joined.Name != of.Name || p.Joined.Namespace != of.Namespace:
+		case !p.JoinsTo(of):
 		case topology.LetsParts(of.Source, p.Namespace):
-			parts = append(parts, p)
+			parts.Known = append(parts.Known, p)
 		default:
-			complete = false
+			parts.Claimed = append(parts.Claimed, p)
 		}
 	}
-	return parts, complete, nil
+	return parts, nil
 }

@@ -72,6 +72,8 @@ type Observer struct {
 	advanced      bool   // the cluster that was observed last has AdvancedStatefulSets
 	watchAdvanced func() // nil where nothing is watched, or these are
 
+	joining func(context.Context, topology.Cluster) ([]topology.Cluster, error) // finds parts; nil where there are none
+
 	readsIsolation bool
 	isolation      isolation
 }
@@ -175,6 +177,7 @@ func (o *Observer) observe(ctx context.Context, c topology.Cluster, from Source)
 		o.explain(ctx, c, c.Groups[i].Kind, g.Members)
 	}
 	o.rereadFaulty(desired.WithSpares(c, snap.Groups), certificates)
+	snap.OtherParts = o.otherParts(ctx, c, seen)
 	snap.PD.Healthy += base.servingByOwnAccount(snap.Groups[topology.PD].Members)
 	o.readNodes(ctx, c, &snap)
 	lost := o.readLostVolumes(ctx, seen.bound, &snap)

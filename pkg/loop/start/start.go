@@ -6,6 +6,7 @@ package start
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"time"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
@@ -47,13 +48,21 @@ type Connections struct {
 
 // Observer returns the observer of a cluster, which need not exist.
 func (c Connections) Observer(namespace, name string) *observe.Observer {
-	return observe.New(c.Kube, c.Dialer, func(ctx context.Context) (*v1alpha1.TidbCluster, error) {
+	o := observe.New(c.Kube, c.Dialer, func(ctx context.Context) (*v1alpha1.TidbCluster, error) {
 		tc, err := c.Intent.Load(ctx, namespace, name)
 		if err != nil || c.Lets == nil {
 			return tc, err
 		}
 		return tc, c.Lets(ctx, topology.New(tc))
 	}, c.Now)
+	o.Joining(c.Joining)
+	return o
+}
+
+// Joining returns the TidbClusters that are known to use the PD of a cluster.
+func (c Connections) Joining(ctx context.Context, cluster topology.Cluster) ([]topology.Cluster, error) {
+	parts, err := c.Intent.Parts(ctx, cluster)
+	return parts.Known, err
 }
 
 // Want returns what is wanted of a cluster, or why it is refused. A TidbCluster may be changed at any time and by

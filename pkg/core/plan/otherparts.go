@@ -1,0 +1,44 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// otherPartsSuspended holds back the suspension of PD, and of the data that PD places, until no member of another part
+// runs. They are known only where PD is to be suspended. Members of other parts fail without PD, and their regions may have no quorum without the stores here.
+func (d *decision) otherPartsSuspended() verdict {
+	others := d.All.OtherParts
+	if d.Want.Kind.Data() == topology.None {
+		return verdict{}
+	}
+	g := Gate{Component: d.Want.Kind, Reason: OtherPartsSuspended, Want: "other parts suspended", polled: true}
+	switch {
+	case others.Problem != "":
+		g.Observed = "not known what runs of them: " + others.Problem
+		return wait(g)
+	case len(others.Running) == 0:
+		return verdict{}
+	}
+	stays := slices.IndexFunc(others.Running, func(m state.RunningElsewhere) bool { return !m.Suspended })
+	first := others.Running[max(stays, 0)]
+	part := topology.Cluster{Namespace: first.Namespace, Name: first.Part}
+	if stays >= 0 {
+		g.Blocked = true
+		g.Remedy = remedy.Remedy{
+			remedy.Run("suspend that part first", part.Suspend(), part.Plugin("sync")),
+			remedy.Run("take suspendAction out of the spec", d.Cluster.Plugin("edit")),
+		}
+	} else {
+		g.Remedy = remedy.Remedy{remedy.Run("see why it runs", part.Plugin("status"))}
+	}
+	g.Observed = fmt.Sprintf("%s of cluster %s/%s runs", first.Member, first.Namespace, first.Part)
+	if more := len(others.Running) - 1; more > 0 {
+		g.Observed += fmt.Sprintf(", and %s", remedy.Count(more, "other member", "other members"))
+	}
+	return wait(g)
+}
