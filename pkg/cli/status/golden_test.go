@@ -94,7 +94,13 @@ func cases() map[string]sight {
 		Component: topology.TiKV, Older: []string{"t-tikv-0", "t-tikv-1"}, Unknown: []string{"t-tikv-2"}, Remedy: remedy.Remedy{remedy.Say("kubectl patch tc t -n ns")},
 	}}}
 	behind := plan.Plan{Notices: rules.LogBackups([]state.LogBackup{{Task: "pitr", Paused: true, Behind: 2 * time.Hour}, {Task: "daily", Behind: time.Hour}})}
+	part := plantest.New(1, 2, 0)
+	part.Wanted.Groups = slices.DeleteFunc(part.Wanted.Groups, func(g desired.Group) bool { return g.Kind != topology.TiKV })
+	part.Seen.PD.Leader = "shop-pd-0"
+	part.Seen.PD.OtherVoters = []state.OtherVoter{{ID: 91, Name: "shop-pd-0", Healthy: true}, {ID: 92, Name: "shop-pd-1"}, {ID: 93, Name: "shop-pd-2", Healthy: true}}
+	part.Seen.PD.OtherStores = []state.OtherStore{{Component: topology.TiKV, ID: 94, Host: "shop-tikv-0.shop-tikv-peer.ns.svc", State: state.StoreUp}}
 	return map[string]sight{
+		"part":        seen(part, plan.Plan{}),
 		"log-backup":  seen(plantest.New(3, 3, 2), behind),
 		"found":       seen(foreign, found),
 		"in-place":    seen(plantest.New(3, 3, 2), inPlace),
@@ -178,7 +184,7 @@ func wide() sight {
 }
 
 func TestJSON(t *testing.T) {
-	for _, name := range []string{"driven", "pd-unknown", "suspended", "found", "in-place", "paused-by", "paused-tool"} {
+	for _, name := range []string{"driven", "pd-unknown", "suspended", "found", "in-place", "paused-by", "paused-tool", "part"} {
 		var b bytes.Buffer
 		if err := output.Write(&b, cases()[name].view()); err != nil {
 			t.Error(err)

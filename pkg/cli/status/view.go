@@ -21,6 +21,7 @@ type view struct {
 	Pause     *pause        `json:"pause,omitempty"`
 	Driver    string        `json:"driver,omitempty"`
 	Members   []member      `json:"members"`
+	Elsewhere []elsewhere   `json:"elsewhere,omitempty"`
 	Steps     []string      `json:"steps"`
 	Gates     []output.Gate `json:"gates"`
 	PD        pd            `json:"pd"`
@@ -96,7 +97,8 @@ func (l sight) view() view {
 	v := view{
 		Namespace: c.Namespace, Cluster: c.Name, Version: c.Source.Spec.Version,
 		Outcome: l.plan.Outcome.String(), Members: l.members(), Steps: []string{}, Gates: output.Gates(l.plan, l.context),
-		PD: pd{Problem: l.snapshot.PD.Problem, Leader: l.snapshot.PD.Leader},
+		Elsewhere: l.elsewhere(),
+		PD:        pd{Problem: l.snapshot.PD.Problem, Leader: l.snapshot.PD.Leader},
 	}
 	for _, k := range c.Suspended() {
 		v.Suspended = append(v.Suspended, string(k))

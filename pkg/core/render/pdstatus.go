@@ -13,7 +13,7 @@ import (
 var pdStatus = statusPart{
 	members: func(r projection, s *v1alpha1.TidbClusterStatus) { r.pd(&s.PD) },
 	clear: func(s *v1alpha1.TidbClusterStatus) {
-		s.PD.Members, s.PD.UnjoinedMembers, s.PD.Leader = nil, nil, v1alpha1.PDMember{}
+		s.PD.Members, s.PD.PeerMembers, s.PD.UnjoinedMembers, s.PD.Leader = nil, nil, nil, v1alpha1.PDMember{}
 	},
 	health: func(s *v1alpha1.TidbClusterStatus) []bool {
 		var all []bool
@@ -56,6 +56,7 @@ func (r projection) pd(status *v1alpha1.PDStatus) {
 		}
 	}
 	status.Members, status.UnjoinedMembers = filled(members), filled(unjoined)
+	r.peerMembers(status)
 	if r.snap.PD.Leader == "" {
 		status.Leader = v1alpha1.PDMember{}
 	}

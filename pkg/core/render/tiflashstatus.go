@@ -8,7 +8,7 @@ import (
 
 var tiflashStatus = statusPart{
 	members: func(r projection, s *v1alpha1.TidbClusterStatus) { r.tiflash(&s.TiFlash) },
-	clear:   func(s *v1alpha1.TidbClusterStatus) { s.TiFlash.Stores = nil },
+	clear:   func(s *v1alpha1.TidbClusterStatus) { s.TiFlash.Stores, s.TiFlash.PeerStores = nil, nil },
 	health: func(s *v1alpha1.TidbClusterStatus) []bool {
 		return storesUp(s.TiFlash.Stores)
 	},
@@ -20,5 +20,6 @@ func (r projection) tiflash(status *v1alpha1.TiFlashStatus) {
 	status.Synced = r.snap.PD.Known() && r.snap.PD.Bootstrapped
 	if status.Synced {
 		status.Stores, status.TombstoneStores = r.stores(topology.TiFlash, status.Stores), nil
+		status.PeerStores = r.peerStores(topology.TiFlash, status.PeerStores)
 	}
 }

@@ -11,8 +11,11 @@ import (
 
 var tikvStatus = statusPart{
 	members: func(r projection, s *v1alpha1.TidbClusterStatus) { r.tikv(&s.TiKV) },
-	clear:   func(s *v1alpha1.TidbClusterStatus) { s.TiKV.Stores = nil },
-	counts:  func(r projection, s *v1alpha1.TidbClusterStatus) { r.leaders(s.TiKV.Stores) },
+	clear:   func(s *v1alpha1.TidbClusterStatus) { s.TiKV.Stores, s.TiKV.PeerStores = nil, nil },
+	counts: func(r projection, s *v1alpha1.TidbClusterStatus) {
+		r.leaders(s.TiKV.Stores)
+		r.peerLeaders(s.TiKV.PeerStores)
+	},
 	health: func(s *v1alpha1.TidbClusterStatus) []bool {
 		return storesUp(s.TiKV.Stores)
 	},
@@ -33,6 +36,7 @@ func (r projection) tikv(status *v1alpha1.TiKVStatus) {
 	}
 	status.BootStrapped = true
 	status.Stores, status.TombstoneStores = r.stores(topology.TiKV, status.Stores), nil
+	status.PeerStores = r.peerStores(topology.TiKV, status.PeerStores)
 }
 
 func storesUp(stores map[string]v1alpha1.TiKVStore) []bool {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // StoreElsewhere is a store of TiKV that is no member of this TidbCluster, and that PD does not call Up.
@@ -86,4 +88,22 @@ func notUp(n int, names []string) string {
 		names = append(names[:namedStores:namedStores], fmt.Sprintf("%d more", more))
 	}
 	return text + ": " + strings.Join(names, ", ")
+}
+
+// OtherStore is a store in PD that is no member of this TidbCluster and no tombstone.
+type OtherStore struct {
+	Component topology.Kind
+	ID        uint64
+	Host      string
+	State     StoreState
+	Leaders   int // of regions; negative where that is unknown
+}
+
+// OtherVoter is a member of PD that is no member of this TidbCluster and has started.
+type OtherVoter struct {
+	ID        uint64
+	Name      string
+	ClientURL string
+	Healthy   bool
+	Unasked   bool // whether it is healthy is unknown, as PD's health check takes long
 }

@@ -87,6 +87,9 @@ type PD struct {
 	Stores, UpStores int
 	// Elsewhere are the stores that are no members of this TidbCluster, and that PD does not call Up.
 	Elsewhere []StoreElsewhere
+	// OtherStores and OtherVoters are all stores, and all members of PD, that are no members of this TidbCluster.
+	OtherStores []OtherStore
+	OtherVoters []OtherVoter
 	// Shared: the database has other parts, which other drivers may change. PD lists members or stores that are no
 	// members of this TidbCluster, or this TidbCluster is a part.
 	Shared bool

@@ -52,14 +52,23 @@ func labelled(claims []state.Claim, id uint64) bool {
 
 // noteUnplaced notes a store whose address is the address of no pod. Stores of other TidbClusters have pods.
 func (d database) noteUnplaced(s *pd.Store) {
-	k := topology.TiKV
-	if s.Columnar() {
-		k = topology.TiFlash
-	}
-	host, _, _ := strings.Cut(s.Address, ":")
+	k, host := componentOf(s), hostOf(s)
 	if s.State != pd.StoreTombstone && !topology.IsPodHost(host) {
 		d.unplaced[k] = append(d.unplaced[k], unplaced{id: s.ID, address: s.Address})
 	}
+}
+
+// componentOf returns the component that a store says it is of.
+func componentOf(s *pd.Store) topology.Kind {
+	if s.Columnar() {
+		return topology.TiFlash
+	}
+	return topology.TiKV
+}
+
+func hostOf(s *pd.Store) string {
+	host, _, _ := strings.Cut(s.Address, ":")
+	return host
 }
 
 // listsNone reports whether PD answers and lists no address of a member, whose process may run.

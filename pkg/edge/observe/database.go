@@ -306,6 +306,9 @@ func (a answers) sortMember(c topology.Cluster, d *database, m pd.Member) {
 	n, ok := owner(c, topology.PD, slices.Concat(m.PeerURLs, m.ClientURLs)...)
 	if !ok {
 		d.state.Shared = true
+		if m.Name != "" && len(m.ClientURLs) > 0 {
+			d.state.OtherVoters = append(d.state.OtherVoters, state.OtherVoter{ID: m.ID, Name: m.Name, ClientURL: m.ClientURLs[0], Healthy: healthy, Unasked: a.unasked})
+		}
 		if !healthy && !a.unasked { // a member that never comes back would hold all upgrades
 			return
 		}
@@ -343,6 +346,11 @@ func (a answers) sortStore(c topology.Cluster, d *database, s *pd.Store) {
 	k, n, ok := storeOwner(c, s)
 	if !ok {
 		d.noteUnplaced(s)
+		if s.State != pd.StoreTombstone {
+			d.state.OtherStores = append(d.state.OtherStores, state.OtherStore{
+				Component: componentOf(s), ID: s.ID, Host: hostOf(s), State: state.StoreState(s.StateName), Leaders: s.LeaderCount,
+			})
+		}
 		d.state.Shared = d.state.Shared || s.State != pd.StoreTombstone
 		if s.State != pd.StoreTombstone && !s.Columnar() && !up {
 			d.state.Elsewhere = append(d.state.Elsewhere, a.storeElsewhere(s))

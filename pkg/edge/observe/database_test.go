@@ -181,7 +181,14 @@ func TestSort(t *testing.T) {
 	want := database{
 		state: state.PD{
 			ClusterID: 77, Members: 4, Healthy: 1, Leader: "basic-pd-0", Stores: 3, UpStores: 2, Shared: true, MaxReplicas: 3,
-			Elsewhere:      []state.StoreElsewhere{{ID: 6, Address: "10.0.0.2:20160", State: state.StoreDisconnected}},
+			Elsewhere: []state.StoreElsewhere{{ID: 6, Address: "10.0.0.2:20160", State: state.StoreDisconnected}},
+			OtherStores: []state.OtherStore{
+				{Component: topology.TiKV, ID: 6, Host: "10.0.0.2", State: state.StoreDisconnected},
+				{Component: topology.TiKV, ID: 9, Host: "10.0.0.5", State: state.StoreUp},
+				{Component: topology.TiFlash, ID: 7, Host: "10.0.0.3", State: state.StoreUp},
+				{Component: topology.TiFlash, ID: 10, Host: "10.0.0.5", State: state.StoreUp},
+			},
+			OtherVoters:    []state.OtherVoter{{ID: 4, Name: "elsewhere", ClientURL: "http://10.0.0.1:2379"}},
 			LocationLabels: []string{"zone"}, IsolationLevel: "zone", Placement: state.Placement{Unread: "why"}, MaxStoreDown: time.Hour,
 			SchedulersUnknown: true, Bootstrapped: true, Isolation: state.Isolation{Regions: 9},
 			Scheduling: state.Scheduling{
