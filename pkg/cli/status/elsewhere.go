@@ -18,8 +18,8 @@ type elsewhere struct {
 	State     string `json:"state"`
 }
 
-// elsewhere returns the members that PD lists and that are no members of this TidbCluster, in the order of the components.
-func (l sight) elsewhere() (all []elsewhere) {
+// membersElsewhere returns the members that PD lists and that are no members of this TidbCluster, in the order of the components.
+func (l sight) membersElsewhere() (all []elsewhere) {
 	for _, k := range topology.Kinds() {
 		if k.Votes() {
 			for _, v := range l.snapshot.PD.OtherVoters {

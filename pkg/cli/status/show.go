@@ -72,7 +72,7 @@ func (l sight) who(out io.Writer) {
 	if l.driver.Identity != "" {
 		report.Say(out, "", "%s drives it; last sign of life %s ago", l.driver.Describe(), l.ago(l.driver.Renewed))
 	}
-	if text := summary(l.elsewhere()); text != "" {
+	if text := summary(l.membersElsewhere()); text != "" {
 		report.Say(out, "", "elsewhere: %s", text)
 	}
 	l.pause(out)

@@ -97,7 +97,7 @@ func (l sight) view() view {
 	v := view{
 		Namespace: c.Namespace, Cluster: c.Name, Version: c.Source.Spec.Version,
 		Outcome: l.plan.Outcome.String(), Members: l.members(), Steps: []string{}, Gates: output.Gates(l.plan, l.context),
-		Elsewhere: l.elsewhere(),
+		Elsewhere: l.membersElsewhere(),
 		PD:        pd{Problem: l.snapshot.PD.Problem, Leader: l.snapshot.PD.Leader},
 	}
 	for _, k := range c.Suspended() {
