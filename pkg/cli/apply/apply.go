@@ -87,15 +87,17 @@ after another, as "kubectl tidb replace" gives them. You are asked before.`,
 		ValidArgsFunction: target.Complete(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = args
-			if err := o.Validate(); err != nil {
+			if err := o.validate(); err != nil {
 				return err
-			}
-			if o.DryRun == flags.ClientDryRun {
-				return exit.Usagef("--dry-run=client does not go with apply, which is server-side: only the API server knows the fields that others have set; use --dry-run=server")
 			}
 			return run(cmd.Context(), o)
 		},
 	}
+	o.bind(cmd)
+	return cmd
+}
+
+func (o *options) bind(cmd *cobra.Command) {
 	o.Options.Bind(cmd)
 	o.BindFieldManager(cmd)
 	o.BindEviction(cmd)
@@ -104,7 +106,17 @@ after another, as "kubectl tidb replace" gives them. You are asked before.`,
 	o.Files.Bind(cmd)
 	cmd.Flags().BoolVar(&o.forceConflicts, "force-conflicts", false, "Take over fields that another manager has set to another value.")
 	o.BindForce(cmd, "the manifest")
-	return cmd
+}
+
+// validate refuses flags that do not go together.
+func (o *options) validate() error {
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	if o.DryRun == flags.ClientDryRun {
+		return exit.Usagef("--dry-run=client does not go with apply, which is server-side: only the API server knows the fields that others have set; use --dry-run=server")
+	}
+	return nil
 }
 
 func run(ctx context.Context, f *factory.Factory, o options) error {
