@@ -42,8 +42,7 @@ func command(f *factory.Factory, run func(context.Context, options) error) *cobr
 cluster there. The cluster is made if it does not exist.
 
 The manifest is a file, a folder, a URL or standard input (-f), or what kustomize makes of
-a folder (-k). Objects of other kinds beside a TidbCluster are named, and left for "kubectl
-apply".
+a folder (-k). Objects of other kinds are named, and left for "kubectl apply".
 
 Manifests may have several TidbClusters, and NAME picks one of them. All are checked before
 anything is written. Then each is written and driven to its end before the next: parts of a
