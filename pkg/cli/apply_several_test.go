@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -101,5 +102,52 @@ func TestApplySeveralEvents(t *testing.T) {
 	}
 	if want := []string{"shop blocked", "shop-more blocked"}; !slices.Equal(done, want) || r.code != 3 {
 		t.Errorf("exit code %d, %q\n%s%s", r.code, done, r.out, r.err)
+	}
+}
+
+// TestApplySeveralPaused: clusters that do not need each other are each written, also where one ends early. A part whose
+// PD part ends early is not.
+func TestApplySeveralPaused(t *testing.T) {
+	const head = "apiVersion: pingcap.com/v1alpha1\nkind: TidbCluster\nmetadata: {name: "
+	for _, c := range []struct {
+		name  string
+		joins bool
+		want  []string
+	}{
+		{"two clusters", false, []string{"basic", "more"}},
+		{"a part", true, []string{"basic"}},
+	} {
+		first, second := tidbcluster("basic"), tidbcluster("more")
+		for _, tc := range []map[string]any{first, second} {
+			tc["spec"].(map[string]any)["paused"] = true
+		}
+		if spec := second["spec"].(map[string]any); c.joins {
+			delete(spec, "pd")
+			spec["cluster"] = map[string]any{"name": "basic"}
+		}
+		answers := nothingLeft()
+		answers["PATCH "+tidbclusters+"/basic"], answers["PATCH "+tidbclusters+"/more"] = first, second
+		answers["GET "+tidbclusters+"/basic"], answers["GET "+tidbclusters+"/more"] = first, second
+		answers["/api/v1/namespaces/default/services"] = map[string]any{"kind": "ServiceList", "apiVersion": "v1", "items": []any{}}
+		answers["/api/v1/namespaces/default/configmaps"] = map[string]any{"kind": "ConfigMapList", "apiVersion": "v1", "items": []any{}}
+		s := serve(t, answers)
+		file := filepath.Join(t.TempDir(), "both.yaml")
+		if err := os.WriteFile(file, []byte(head+"more}\nspec: {}\n---\n"+head+"basic}\nspec: {}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r := s.call(t, "apply", "-f", file, "-n", "default", "--yes")
+		written := map[string]bool{}
+		for _, asked := range s.requests() {
+			if path, is := strings.CutPrefix(asked, "PATCH "+tidbclusters+"/"); is && !strings.Contains(path, "dryRun") {
+				name, _, _ := strings.Cut(path, "?")
+				written[name] = true
+			}
+		}
+		if got := slices.Sorted(maps.Keys(written)); r.code != 6 || !slices.Equal(got, c.want) {
+			t.Errorf("%s: exit code %d, written %q\n%s%s", c.name, r.code, got, r.out, r.err)
+		}
+		if c.joins && !strings.Contains(r.err, "cluster default/more was left as it is: it comes after cluster default/basic") {
+			t.Errorf("%s: %s", c.name, r.err)
+		}
 	}
 }
