@@ -72,9 +72,9 @@ func newVolumes(r Request, groups map[topology.Kind]state.Group, at time.Time) (
 	return added, nil
 }
 
-// withNewVolumes returns the components with data of which a request changes the storage class of a volume, or makes
-// the size smaller. It also returns components of which volumes are removed or mounted at another path. There are
-// none for a cluster that is paused, because nobody is asked for consent then.
+// withNewVolumes returns the components of which a request changes the storage class of a volume, or makes the size
+// smaller. It also returns components with data of which volumes are removed or mounted at another path. There are none
+// for a cluster that is paused, because nobody is asked for consent then.
 func withNewVolumes(r Request) (all []topology.Kind) {
 	if r.Now == nil || r.Want == nil || r.Want == r.Now {
 		return nil
@@ -89,7 +89,7 @@ func withNewVolumes(r Request) (all []topology.Kind) {
 			have, there := old.Volume(v.Name)
 			return there && v.Excludes(have.Class, have.Size)
 		})
-		if (changes || g.OtherVolumes(old)) && g.Kind.Data() != topology.None {
+		if changes || g.Kind.Data() != topology.None && g.OtherVolumes(old) {
 			all = append(all, g.Kind)
 		}
 	}

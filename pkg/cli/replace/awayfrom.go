@@ -41,7 +41,7 @@ func (o options) leftNode(ctx context.Context, kube kubernetes.Interface) (*node
 }
 
 // leaving returns the members that are to leave the node of --away-from. These are the members that the user names. For
-// components, or where nothing is named, these are the members with data that run on the node.
+// components, these are the members that run on the node. Where nothing is named, members without volumes are left out.
 //
 // leaving fails unless Kubernetes puts no new pods of these members on the node. The node stays as it is, because pods of
 // other users run there too.
@@ -52,7 +52,7 @@ func (o options) leaving(ctx context.Context, kube kubernetes.Interface, from *n
 	}
 	leaving := slices.Concat(o.members, r.membersOn(node.Name, o.allOf))
 	if len(o.members)+len(o.allOf) == 0 {
-		leaving = r.membersOn(node.Name, replaceable())
+		leaving = r.withVolumes(r.membersOn(node.Name, replaceable()))
 	}
 	for _, name := range leaving {
 		m, err := r.member(name)
@@ -108,6 +108,14 @@ func (o options) leftBehind(node string, r replacement) ([]string, error) {
 // membersOn returns the members of components that run on a node, without those that leave in any case.
 func (r replacement) membersOn(node string, components []string) []string {
 	return r.membersOf(components, func(m state.Member) bool { return nodeOf(m) == node })
+}
+
+// withVolumes returns members without those that have neither data nor claims.
+func (r replacement) withVolumes(names []string) []string {
+	return slices.DeleteFunc(names, func(name string) bool {
+		m, _ := r.find(name)
+		return m.Kind.Data() == topology.None && len(m.Claims) == 0
+	})
 }
 
 // membersOf returns those members of components that pass a filter, without those that leave in any case.

@@ -160,8 +160,8 @@ func (r replacement) member(name string) (state.Member, error) {
 	switch {
 	case !wanted || !g.Has(n):
 		return m, target.UnknownMember(r.cluster, name)
-	case k.Data() == topology.None:
-		return m, remedy.For(exit.Refusef("%s has no data of its own, so it is restarted and not replaced; nothing was changed", name),
+	case len(g.Volumes) == 0 && len(m.Claims) == 0:
+		return m, remedy.For(exit.Refusef("%s has no volumes of its own, so it is restarted and not replaced; nothing was changed", name),
 			remedy.Run("restart it", r.cluster.Plugin("restart", name)))
 	case !g.InSpec(n):
 		return m, exit.Refusef("%s stands for another member, and leaves when that one is back; nothing was changed", name)

@@ -15,6 +15,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
@@ -71,12 +72,14 @@ func command(f *factory.Factory, run func(context.Context, options) error) *cobr
 without a member first: its leaders and regions move to other stores, PD removes it as a
 voter, or Pump hands over what it has. Then its claims and its pod are deleted, and
 Kubernetes makes both again, perhaps on another node. The member joins with new data, and
-the next one begins when all members serve. MEMBER is a pod, as basic-tikv-1 or tikv-1.
+the next one begins when all members serve. Members of TiDB, TiProxy and TiCDC that have volumes
+restart with new ones, as "kubectl tidb restart" does it. MEMBER is a pod, as basic-tikv-1 or
+tikv-1.
 
 The number of members stays the same, so that this also moves members off a node. --away-from
 says which node. It is refused unless the node is cordoned, because Kubernetes could choose the
 same node again. This is checked at the start, so the node has to stay cordoned. Without names
-of members, all members with data that run on the node are replaced.
+of members, all members with volumes that run on the node are replaced.
 
 Stores can leave only where enough other ones can take their regions. Where
 they are too few, --spare adds one store, and removes it again at the end.
@@ -124,7 +127,7 @@ func (o *options) bind(cmd *cobra.Command, f *factory.Factory) {
 	o.Bind(cmd)
 	o.BindFieldManager(cmd)
 	o.BindEviction(cmd)
-	cmd.Flags().StringSliceVar(&o.allOf, "all-of", nil, "Replace all members of these components: pd, tikv, tiflash, pump.")
+	cmd.Flags().StringSliceVar(&o.allOf, "all-of", nil, "Replace all members of these components: pd, tikv, tiflash, pump, or tidb, tiproxy, ticdc where these have volumes.")
 	cmd.Flags().StringVar(&o.awayFrom, "away-from", "", "The node that members leave for other nodes. It has to be cordoned.")
 	cmd.Flags().BoolVar(&o.spare, "spare", false, "Add one store until the stores that are named have new volumes.")
 	cmd.Flags().StringVar(&o.class, "storage-class", "", "Storage class of the new volumes of all members of the components.")
@@ -134,13 +137,11 @@ func (o *options) bind(cmd *cobra.Command, f *factory.Factory) {
 	_ = cmd.RegisterFlagCompletionFunc("all-of", cobra.FixedCompletions(replaceable(), cobra.ShellCompDirectiveNoFileComp))
 }
 
-// replaceable returns the components whose members have data that the database can do without.
+// replaceable returns the components whose members can have volumes.
 func replaceable() []string {
 	var all []string
 	for _, k := range topology.Kinds() {
-		if k.Data() != topology.None {
-			all = append(all, string(k))
-		}
+		all = append(all, string(k))
 	}
 	return all
 }
@@ -169,7 +170,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 		case err != nil:
 			return drive.Run(ctx, f, s, o.Options, check.Request{Action: "replace away from " + from.name, Refusal: err})
 		case len(members) == 0:
-			return drive.Unneeded(f, s, o.Options, "replace", "no member with data is on "+from.name+", so nothing was changed")
+			return drive.Unneeded(f, s, o.Options, "replace", "no member with volumes is on "+from.name+", so nothing was changed")
 		}
 		o.members, o.allOf = members, nil
 	}
@@ -208,7 +209,7 @@ func (o *options) parse(args []string) error {
 	}
 	for _, k := range o.allOf {
 		if !slices.Contains(replaceable(), k) {
-			return exit.Usagef("--all-of %s: its members have no data of their own; there are %s", k, strings.Join(replaceable(), ", "))
+			return exit.Usagef("--all-of %s: there is no such component; there are %s", k, strings.Join(replaceable(), ", "))
 		}
 	}
 	if err := o.parseStorage(); err != nil {
@@ -235,6 +236,12 @@ func (o *options) parseStorage() error {
 	}
 	if o.storage != (intent.Storage{}) && (o.cancel || len(o.members) > 0 || o.awayFrom != "") {
 		return exit.Usagef("--storage-class and --storage go with --all-of COMPONENT alone: all members of a component have volumes of the same class and size")
+	}
+	for _, k := range o.kinds() {
+		if o.storage != (intent.Storage{}) && k.Data() == topology.None {
+			return remedy.For(exit.Usagef("--storage-class and --storage are about volumes with data, and %s has none", k.Title()),
+				remedy.Run("change its storageVolumes", topology.Cluster{Name: o.name[0]}.Plugin("edit")))
+		}
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func WithVolumesReplaced(c topology.Cluster, groups map[topology.Kind]state.Grou
 		all := maps.Clone(g.Replacements)
 		for _, m := range got.InSet() {
 			switch {
-			case !g.Unfit(got, m) || g.Kind.Data() == topology.None || !g.InSpec(m.Ordinal) || len(m.Claims) == 0 || g.Replaces(m):
+			case !g.Unfit(got, m) || !g.InSpec(m.Ordinal) || len(m.Claims) == 0 || g.Replaces(m):
 			case g.ReplacesVolumes || g.VolumesBegun && begun(m):
 				if all == nil {
 					all = map[string]topology.MemberReplacement{}
@@ -54,9 +54,10 @@ func (g Group) isLarger(c state.Claim) bool {
 
 // NeedsNewClaims reports whether a member has a claim that can never become as the spec says. Only a new claim can have
 // another storage class, or a smaller size than the claim templates that there are. Only a new claim can be larger where
-// the storage class lets no volume grow. A pod with other volumes than the spec asks for needs new claims as well.
+// the storage class lets no volume grow. A member with data whose pod has other volumes than the spec asks for needs new
+// claims as well. A member without data only restarts with these volumes.
 func (g Group) NeedsNewClaims(got state.Group, m state.Member) bool {
-	return !g.HasVolumes(m) || slices.ContainsFunc(m.Claims, func(c state.Claim) bool {
+	return g.Kind.Data() != topology.None && !g.HasVolumes(m) || slices.ContainsFunc(m.Claims, func(c state.Claim) bool {
 		v, ok := g.Volume(c.Template)
 		switch {
 		case !ok:

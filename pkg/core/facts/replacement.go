@@ -5,6 +5,13 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
+// RestartsWithNewVolumes reports whether a member without data gets new volumes with its next restart, because a user has
+// asked for that. Such a member leaves no database. The new claims are made from the claim templates, so that the member
+// waits until these are as wanted.
+func (c Component) RestartsWithNewVolumes(m state.Member) bool {
+	return c.Want.Kind.Data() == topology.None && m.Pod != nil && c.Want.Replaces(m) && !c.TemplatesDiffer()
+}
+
 // WaitsForReplacement reports whether a user has asked for new volumes of a member, and the database still counts on the
 // member with its old ones.
 func (c Component) WaitsForReplacement(m state.Member) bool {

@@ -27,8 +27,9 @@ func (c Component) Rolling() bool {
 
 // Candidate returns the member to restart next. A rollout comes first, in the order of its batches, unless a canary
 // holds the member. Then come the members that a user has named. Of these, a store whose leaders have begun to leave
-// comes first. Otherwise a member that is named later would make a second store without leaders. With OnDelete named
-// members come first, since only a person restarts the others.
+// comes first. Otherwise a member that is named later would make a second store without leaders. A member that is down and
+// gets new volumes comes before the others, because these wait for that member. With OnDelete named members come first,
+// since only a person restarts the others.
 func (c Component) Candidate() (state.Member, bool) {
 	inOrder, ok := c.nextInRollout()
 	if ok && !c.Got.Set.Manual {
@@ -38,7 +39,10 @@ func (c Component) Candidate() (state.Member, bool) {
 		_, leave := c.All.OpenEviction(m.Database.ID)
 		return leave && c.RestartsOutsideRollout(m)
 	}
-	for _, is := range []func(state.Member) bool{begun, c.RestartsOutsideRollout} {
+	down := func(m state.Member) bool {
+		return c.RestartsWithNewVolumes(m) && m.IsDown() && c.RestartsOutsideRollout(m)
+	}
+	for _, is := range []func(state.Member) bool{begun, down, c.RestartsOutsideRollout} {
 		if m, ok := c.Highest(is); ok {
 			return m, true
 		}
@@ -47,7 +51,7 @@ func (c Component) Candidate() (state.Member, bool) {
 }
 
 // The predicates about a restart, each of which needs more than the one before. Group.Outdated: the pod has an old
-// revision. IsToRestart: or a user has named the member. WaitsForRestart: and no canary holds the member. Candidate:
+// revision. IsToRestart: or a user has named the member, also for new volumes. WaitsForRestart: and no canary holds the member. Candidate:
 // and the member is the next one. Whether the next member may be restarted now is up to package plan.
 
 // rolloutRestarts reports whether a rollout restarts a member: the pod has an old revision, and no canary holds the
@@ -78,18 +82,21 @@ func (c Component) Highest(is func(state.Member) bool) (state.Member, bool) {
 
 // IsToRestart reports whether a member's pod is to be replaced. Either the pod does not have the update revision, or a
 // user has named the member.
-func (c Component) IsToRestart(m state.Member) bool { return c.Got.Outdated(m) || c.Want.Named(m) }
+func (c Component) IsToRestart(m state.Member) bool { return c.Got.Outdated(m) || c.named(m) }
+
+// named reports whether a user has named a member, to restart it or to give it new volumes with a restart.
+func (c Component) named(m state.Member) bool { return c.Want.Named(m) || c.RestartsWithNewVolumes(m) }
 
 // LeftToUser reports whether, with OnDelete, the user is to delete the pod of a member that is to be replaced. A user
 // who names a member has asked for its restart.
-func (c Component) LeftToUser(m state.Member) bool { return c.Got.Set.Manual && !c.Want.Named(m) }
+func (c Component) LeftToUser(m state.Member) bool { return c.Got.Set.Manual && !c.named(m) }
 
 // RestartsOutsideRollout reports whether a member that a user has named is restarted apart from a rollout. Its pod is
 // deleted then, and the new pod has the update revision. A rollout that has yet to reach the member restarts it anyway. A
 // member that needs other volumes is replaced instead.
 func (c Component) RestartsOutsideRollout(m state.Member) bool {
 	set := c.Got.Set
-	return c.Want.Named(m) && (set.Manual || !c.Got.Outdated(m)) && set.Next(m.Ordinal) == set.UpdateRevision && !c.KeepsOldVolumes(m)
+	return c.named(m) && (set.Manual || !c.Got.Outdated(m)) && set.Next(m.Ordinal) == set.UpdateRevision && !c.KeepsOldVolumes(m)
 }
 
 // IsDrifted reports whether the configuration or the pod template is to be written.

@@ -165,12 +165,13 @@ func marksLeft(l Look) []Finding {
 	return all
 }
 
-// claimMarks are marks on claims of members that are wanted and serve.
+// claimMarks are marks on claims of members that are wanted and serve. Claims of a member that gets new volumes are marked
+// before they are deleted.
 func claimMarks(l Look) []Finding {
 	var all []Finding
 	l.members(func(g desired.Group, _ state.Group, m state.Member) {
 		for _, c := range m.Claims {
-			if c.Marked && g.Has(m.Ordinal) && m.Up() {
+			if c.Marked && g.Has(m.Ordinal) && m.Up() && !g.Replaces(m) {
 				all = append(all, Finding{
 					Component: g.Kind, Member: m.Name, Object: c.Name, Fix: planned[step.UnmarkClaims](l, g.Kind, m.Name),
 					Seen:   fmt.Sprintf("claim %s is marked as left over by a scale-in, and %s is wanted and serves", c.Name, m.Name),

@@ -119,10 +119,32 @@ func (d *decision) withNewData(m state.Member) verdict {
 	if v := d.pursue(d.profile.BeforeRenew, m); !v.idle() {
 		return v
 	}
-	for _, c := range m.Claims {
-		if !c.Terminating {
-			return act(step.DeleteClaim{Component: d.Want.Kind, Member: m.Name, Name: c.Name, UID: c.UID, PodUID: m.Pod.UID})
-		}
+	if s, first := deleteNextClaim(m); first {
+		return act(s)
 	}
 	return act(step.DeletePod{Component: d.Want.Kind, Member: m.Name, UID: m.Pod.UID})
+}
+
+// deleteNextClaim returns the step that deletes the first claim of a member that is not being deleted. It reports whether
+// there is one. The pod keeps the claims until the pod is deleted.
+func deleteNextClaim(m state.Member) (step.Step, bool) {
+	for _, c := range m.Claims {
+		if !c.Terminating {
+			return step.DeleteClaim{Component: m.Kind, Member: m.Name, Name: c.Name, UID: c.UID, PodUID: m.Pod.UID}, true
+		}
+	}
+	return nil, false
+}
+
+// claimsDeletedBefore returns the step before the restart of a member without data that gets new volumes, and reports
+// whether there is one. Its claims are marked and deleted while its pod uses them. Kubernetes makes both again after the
+// restart. A run that ends in between leaves a member that serves.
+func (sc Scope) claimsDeletedBefore(m state.Member) (step.Step, bool) {
+	switch {
+	case !sc.RestartsWithNewVolumes(m):
+		return nil, false
+	case !LeftoverMarked.Done(sc, m):
+		return LeftoverMarked.Step(sc, m), true
+	}
+	return deleteNextClaim(m)
 }

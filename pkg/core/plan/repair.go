@@ -190,7 +190,7 @@ func (s *subject) failsAnyway() bool {
 func (s *subject) helpless() string {
 	m := s.member
 	failing := s.Failing(m)
-	if s.UpdateRevisionServes() {
+	if s.UpdateRevisionServes() || s.RestartsWithNewVolumes(m) { // new volumes may be all that these members need
 		failing = nil
 	}
 	switch {

@@ -105,6 +105,14 @@ var leftForReplacement = condition{
 	advice: func(s *subject, g Gate) remedy.Remedy { return s.replacementHelp(s.member, g) },
 }
 
+// templatesWritten is asked before the restart of a member without data that gets new volumes.
+var templatesWritten = condition{
+	want: "StatefulSet with the claim templates that are wanted", because: "the new claims are made from them", by: ByTool,
+	unmet: func(s *subject) string {
+		return textIf(s.TemplatesDiffer(), "its StatefulSet is made again first, with other claim templates")
+	},
+}
+
 // renewedBefore returns which member gets new data before a member is replaced, "" where there is none.
 func (s *subject) renewedBefore() string {
 	first := s.removedBefore(s.member)

@@ -196,6 +196,9 @@ func (sc Scope) restart(m state.Member, without string) step.Step {
 	if s, first := sc.inBatches(m); first {
 		return s
 	}
+	if s, first := sc.claimsDeletedBefore(m); first {
+		return s
+	}
 	r := step.Restart{Component: m.Kind, Member: m.Name, Ordinal: m.Ordinal, Basis: sc.basis(), From: sc.Got.Set.Partition, Without: without}
 	r.Leaderless, r.Committed = sc.Unled(m), sc.All.PD.Committed
 	if m.Pod != nil {

@@ -98,12 +98,8 @@ func (sc Scope) modify(m state.Member, c state.Claim) verdict {
 	return wait(g)
 }
 
-// newVolumes returns how members get new claims where the present claims cannot follow the spec. A server without data
-// is not replaced.
+// newVolumes returns how members get new claims where the present claims cannot follow the spec.
 func (sc Scope) newVolumes() remedy.Remedy {
-	if sc.Want.Kind.Data() == topology.None {
-		return remedy.Remedy{remedy.Say("move the data to a member with a larger volume")}
-	}
 	return remedy.Remedy{remedy.Run("give members new volumes, one after another", sc.Cluster.Plugin("replace", "--all-of", string(sc.Want.Kind)))}
 }
 

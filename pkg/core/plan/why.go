@@ -9,6 +9,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // Topic is something that may be done with a member.
@@ -70,7 +71,7 @@ type answer struct {
 
 // topics returns the topics in order, with what must hold for the cluster as a whole. For a member that serves, the
 // lists about repair and failover are shorter. A restart that takes nothing away need not wait for other members. A
-// replacement is answered where a user has asked for one.
+// replacement is answered where a user has asked for one. A member without data is replaced by a restart.
 func (s *subject) topics(cluster []condition) []answer {
 	repair, failover := [][]condition{beforeRepair, {isWritten}}, [][]condition{beforeFailover}
 	if !s.member.Up() {
@@ -80,14 +81,19 @@ func (s *subject) topics(cluster []condition) []answer {
 			repair = append(repair, beforeHarmfulRepair, beforeRestart)
 		}
 	}
+	restart := [][]condition{{isProvided}, changes, {isToRestart, comesNext}, beforeRollout, beforeRestart}
 	all := []answer{
 		{AnyChange, [][]condition{beforeAnything, cluster, beforePhases, beforeTakingAway}},
-		{ByRollout, [][]condition{{isProvided}, changes, {isToRestart, comesNext}, beforeRollout, beforeRestart}},
+		{ByRollout, restart},
 		{ByRepair, repair},
 		{ByScaleIn, [][]condition{beforeScaleIn, {othersStay, leftDatabase}}},
 		{ByFailover, failover},
 	}
-	if s.Want.Replaces(s.member) {
+	switch {
+	case !s.Want.Replaces(s.member):
+	case s.Want.Kind.Data() == topology.None:
+		all = append(all, answer{ByReplacement, append([][]condition{{templatesWritten}}, restart...)})
+	default:
 		all = append(all, answer{ByReplacement, [][]condition{{isProvided, obsoleteEnded}, beforeReplacement, {othersStay, leftForReplacement}}})
 	}
 	return all

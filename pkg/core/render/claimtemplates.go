@@ -70,8 +70,8 @@ func needsNewClaims(comp component, live, set *appsv1.StatefulSet, got state.Gro
 				"volume %s has storage class %q, and only a new volume can have class %s", want.Name, storageClass(have.Spec), classOf(want.Spec))))
 		}
 	}
-	if len(errs) == 0 || comp.Kind.Data() == topology.None {
-		return errs, nil
+	if len(errs) == 0 {
+		return nil, nil
 	}
 	return errs, remedy.Remedy{remedy.Run("give all members new volumes, one after another, when the spec says so", comp.cluster.Plugin("replace", "--all-of", string(comp.Kind)))}
 }
