@@ -35,6 +35,12 @@ func TestNewVolumes(t *testing.T) {
 			}
 		}
 	}
+	servers := func(class, size, path string) func(*v1alpha1.TidbCluster) {
+		return func(tc *v1alpha1.TidbCluster) {
+			tc.Spec.TiDB = &v1alpha1.TiDBSpec{Replicas: 1}
+			tc.Spec.TiDB.StorageVolumes = []v1alpha1.StorageVolume{{Name: "log", StorageSize: size, MountPath: path, StorageClassName: &class}}
+		}
+	}
 	for name, c := range map[string]struct {
 		change func(*v1alpha1.TidbCluster)
 		want   []string
@@ -47,6 +53,9 @@ func TestNewVolumes(t *testing.T) {
 		"a volume less":                 {volumes(), []string{"t-tikv-0", "t-tikv-1", "t-tikv-2"}},
 		"mounted elsewhere":             {volumes("wal", "/log"), []string{"t-tikv-0", "t-tikv-1", "t-tikv-2"}},
 		"one more volume, as refused":   {volumes("wal", "/wal", "more", "/more"), nil},
+		"another class for servers":     {servers("fast", "1Gi", "/log"), []string{"t-tidb-0", "t-tikv-1"}},
+		"smaller for servers":           {servers("standard", "512Mi", "/log"), []string{"t-tidb-0", "t-tikv-1"}},
+		"servers mount it elsewhere: a restart is enough": {servers("standard", "1Gi", "/elsewhere"), nil},
 		"another class, paused": {func(tc *v1alpha1.TidbCluster) {
 			class("fast")(tc)
 			tc.Spec.Paused = true
@@ -59,6 +68,7 @@ func TestNewVolumes(t *testing.T) {
 			}
 			size("1Gi")(now)
 			volumes("wal", "/wal")(now)
+			servers("standard", "1Gi", "/log")(now)
 			topology.AskMemberReplacements(now, map[string]topology.MemberReplacement{"t-tikv-1": {Claims: []string{"old"}, Spare: true}})
 			want := now.DeepCopy()
 			c.change(want)
@@ -67,11 +77,18 @@ func TestNewVolumes(t *testing.T) {
 				m.Pod.Mounts = map[string]string{"tikv": "/var/lib/tikv", "tikv-wal": "/wal"}
 				m.Claims[0] = state.Claim{Name: m.Claims[0].Name, UID: "claim of " + m.Name, Template: "tikv", Class: "standard", Requested: 1 << 30}
 			}
+			server := &groups[topology.TiDB].Members[0]
+			server.Pod.Mounts = map[string]string{"tidb-log": "/log"}
+			server.Claims = []state.Claim{{UID: "log", Template: "tidb-log", Class: "standard", Requested: 1 << 30}}
 			got, err := newVolumes(Request{Change: intent.Change{Now: now, Want: want}}, groups, time.Time{})
 			if err != nil || !slices.Equal(slices.Sorted(maps.Keys(got)), c.want) {
 				t.Fatalf("%v, %v, want %v", got, err, c.want)
 			}
-			if r := got["t-tikv-1"]; len(c.want) > 0 && (!r.Spare || !slices.Equal(r.Claims, []string{"claim of t-tikv-1"})) {
+			claim := "claim of t-tikv-1"
+			if len(c.want) == 2 {
+				claim = "old" // the earlier request stays
+			}
+			if r := got["t-tikv-1"]; len(c.want) > 0 && (!r.Spare || !slices.Equal(r.Claims, []string{claim})) {
 				t.Errorf("%+v", r)
 			}
 		})

@@ -39,7 +39,7 @@ func TestLeaving(t *testing.T) {
 		{name: "none", o: options{awayFrom: "node-9"}},
 		{name: "a member elsewhere", o: options{awayFrom: "node-1", members: []string{"t-tikv-2"}}, code: exit.Refused, says: "t-tikv-2 is on node-2, and not on node-1; nothing was changed"},
 		{name: "no such member", o: options{awayFrom: "node-1", members: []string{"t-tikv-8"}}, code: exit.Usage, says: "has no member t-tikv-8"},
-		{name: "a server", o: options{awayFrom: "node-1", members: []string{"t-tidb-1"}}, code: exit.Refused, says: "restarted and not replaced"},
+		{name: "a server", o: options{awayFrom: "node-1", members: []string{"t-tidb-1"}}, code: exit.Refused, says: "has no claims now"},
 		{name: "no such node", o: options{awayFrom: "node-8"}, code: exit.Usage, says: "there is no node node-8, and no volume is known that can be used only there; see which nodes there are: kubectl get nodes"},
 		{name: "no such node, and a member waits", o: options{awayFrom: "node-8"}, asked: "t-tikv-1", code: exit.Refused,
 			says: "there is no node node-8, and t-tikv-1 is to be replaced already; nothing was changed; go on with what was asked for: kubectl tidb sync t -n ns"},

@@ -160,13 +160,13 @@ func (r replacement) member(name string) (state.Member, error) {
 	switch {
 	case !wanted || !g.Has(n):
 		return m, target.UnknownMember(r.cluster, name)
-	case len(g.Volumes) == 0 && len(m.Claims) == 0:
-		return m, remedy.For(exit.Refusef("%s has no volumes of its own, so it is restarted and not replaced; nothing was changed", name),
-			remedy.Run("restart it", r.cluster.Plugin("restart", name)))
 	case !g.InSpec(n):
 		return m, exit.Refusef("%s stands for another member, and leaves when that one is back; nothing was changed", name)
-	case !there || len(m.Claims) == 0:
-		return m, exit.Refusef("%s has no claims now, so there is nothing to replace; nothing was changed", name)
+	case !there:
+		return m, exit.Refusef("%s does not exist now, so there is nothing to replace; nothing was changed", name)
+	case len(m.Claims) == 0:
+		return m, remedy.For(exit.Refusef("%s has no claims now, so there is nothing to replace; nothing was changed", name),
+			remedy.Run("restart it", r.cluster.Plugin("restart", name)))
 	}
 	return m, nil
 }

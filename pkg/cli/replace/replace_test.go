@@ -39,7 +39,9 @@ func TestArguments(t *testing.T) {
 		{args: "basic tikv-1 basic-tikv-1", says: "basic-tikv-1 is given twice"},
 		{args: "basic tikv-1 --all-of tikv", says: "tikv-1 is one of --all-of tikv: leave one of them out"},
 		{args: "basic tikv-01", says: `"tikv-01" is no member of a cluster basic`},
-		{args: "basic --all-of tidb", says: "--all-of tidb: its members have no data of their own; there are pd, tikv, tiflash, pump"},
+		{args: "basic --all-of tidb"},
+		{args: "basic --all-of dm", says: "--all-of dm: there is no such component; there are pd, tikv, tiflash, pump, tidb, tiproxy, ticdc"},
+		{args: "basic --all-of tidb --storage 1Gi", says: "--storage-class and --storage are about volumes with data, and TiDB has none; change its storageVolumes: kubectl tidb edit basic"},
 		{args: "basic --all-of tikv --cancel", says: "--cancel goes with names of members, or alone"},
 		{args: "basic --away-from node-7 --cancel", says: "--cancel goes with names of members, or alone"},
 		{args: "basic tikv-1 --spare --cancel", says: "--cancel goes with names of members, or alone"},
@@ -74,6 +76,11 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+// claimed gives a server a claim.
+func claimed(c *plantest.Cluster) {
+	c.Member("t-tidb-0").Claims = []state.Claim{{Name: "tidb-log-t-tidb-0", UID: "log", Template: "tidb-log"}}
+}
+
 // TestAsk: a request names the claims that members have, earlier requests stay, and members that cannot be replaced are
 // refused.
 func TestAsk(t *testing.T) {
@@ -105,7 +112,10 @@ func TestAsk(t *testing.T) {
 		{name: "all of a component, of which one waits", o: options{allOf: []string{"tikv"}}, change: asks("t-tikv-2"), code: exit.Refused, says: "t-tikv-2 is to be replaced already"},
 		{name: "all of a component, of which three wait", o: options{allOf: []string{"tikv"}}, change: asks("t-tikv-3", "t-tikv-1", "t-tikv-2"), code: exit.Refused, says: "t-tikv-1 is to be replaced already"},
 		{name: "no such member", o: options{members: []string{"t-tikv-9"}}, code: exit.Usage, says: "cluster ns/t has no member t-tikv-9"},
-		{name: "a server", o: options{members: []string{"t-tidb-0"}}, code: exit.Refused, says: "restart it: kubectl tidb restart t t-tidb-0"},
+		{name: "a server with a claim", o: options{members: []string{"t-tidb-0"}}, change: claimed, want: []string{"t-tidb-0"}},
+		{name: "all servers", o: options{allOf: []string{"tidb"}}, change: claimed, want: []string{"t-tidb-0"}},
+		{name: "servers have no regions", o: options{allOf: []string{"tidb"}, spare: true}, change: claimed, code: exit.Usage, says: "--spare adds a store, and no store is named"},
+		{name: "a server without claims", o: options{members: []string{"t-tidb-0"}}, code: exit.Refused, says: "restart it: kubectl tidb restart t t-tidb-0"},
 		{name: "a member without claims", o: options{members: []string{"t-tikv-1"}}, change: func(c *plantest.Cluster) { c.Member("t-tikv-1").Claims = nil }, code: exit.Refused, says: "t-tikv-1 has no claims"},
 		{name: "the replacement of a member that was given up", o: options{members: []string{"t-tikv-4"}}, change: func(c *plantest.Cluster) {
 			c.Wanted.Cluster.Groups[slices.IndexFunc(c.Wanted.Cluster.Groups, func(g topology.Group) bool { return g.Kind == topology.TiKV })].Failures = []topology.Failure{{Member: "t-tikv-1"}}

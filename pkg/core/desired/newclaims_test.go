@@ -24,6 +24,7 @@ func TestWithVolumesReplaced(t *testing.T) {
 		return m
 	}
 	slow := func(c *state.Claim) { c.Class = "slow" }
+	servers := func(g *topology.Group) { g.Kind = topology.TiDB }
 	begunOnly := func(g *topology.Group) { g.ReplacesVolumes, g.VolumesBegun = false, true }
 	for name, tt := range map[string]struct {
 		member state.Member
@@ -50,6 +51,12 @@ func TestWithVolumesReplaced(t *testing.T) {
 			m.Pod.Mounts = map[string]string{"tikv": "/var/lib/tikv", "tikv-wal": "/wal"}
 			return m
 		}(), named: true},
+		"a server with another class": {member: with(slow), change: servers, named: true},
+		"a server whose pod has another volume: a restart is enough": {member: func() state.Member {
+			m := with(func(*state.Claim) {})
+			m.Pod.Mounts = map[string]string{"tikv": "/elsewhere", "more": "/more"}
+			return m
+		}(), change: servers},
 		"without claims": {member: state.Member{Name: "t-tikv-0"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -60,7 +67,7 @@ func TestWithVolumesReplaced(t *testing.T) {
 			if tt.change != nil {
 				tt.change(&g)
 			}
-			groups := map[topology.Kind]state.Group{topology.TiKV: {Set: state.Set{Exists: true, Replicas: 1}, Members: []state.Member{tt.member}}}
+			groups := map[topology.Kind]state.Group{g.Kind: {Set: state.Set{Exists: true, Replicas: 1}, Members: []state.Member{tt.member}}}
 			got := WithVolumesReplaced(topology.Cluster{Groups: []topology.Group{g}}, groups).Groups[0].Replacements
 			if named := slices.Sorted(maps.Keys(got)); (len(named) > 0) != tt.named {
 				t.Fatalf("named %v", named)
