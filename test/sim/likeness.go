@@ -58,7 +58,7 @@ func (t *likeness) templates(k kind, spec setSpec) map[string]state.ClaimTemplat
 	if t.size != spec.size || t.class != spec.class || t.attributes != spec.attributes || t.mounts != spec.mounts {
 		t.size, t.class, t.attributes, t.mounts, t.volumes = spec.size, spec.class, spec.attributes, spec.mounts, nil
 		if spec.size > 0 {
-			t.volumes = map[string]state.ClaimTemplate{kinds[k].DataVolume(): {Size: topology.Size(spec.size) * gi, Class: classNamed(spec.class), Attributes: spec.attributes}}
+			t.volumes = map[string]state.ClaimTemplate{VolumeOf(kinds[k]): {Size: topology.Size(spec.size) * gi, Class: classNamed(spec.class), Attributes: spec.attributes}}
 			mountTemplates(t.volumes, spec.mounts)
 		}
 	}

@@ -164,7 +164,9 @@ type Options struct {
 	Daemons int
 	// Mounts: members of PD and stores of TiKV have a second volume.
 	Mounts bool
-	Faults Faults
+	// ServerVolumes: members without data have a volume for logs.
+	ServerVolumes bool
+	Faults        Faults
 }
 
 // Intent is what the user wants at the moment.
@@ -302,6 +304,11 @@ func New(o Options) *Model {
 	}
 	if o.TiFlash > 0 {
 		w.Intent.Size[tiflash] = defaultSize
+	}
+	for _, k := range withoutData() {
+		if o.ServerVolumes {
+			w.Intent.Size[k] = defaultSize
+		}
 	}
 	for k := range kinds {
 		for i := range limit {

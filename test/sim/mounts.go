@@ -215,7 +215,7 @@ func (w *Model) mountedBy(k kind, p *pod) map[string]string {
 		return nil
 	}
 	all := p.mounts.paths()
-	all[kinds[k].DataVolume()] = "/var/lib"
+	all[VolumeOf(kinds[k])] = "/var/lib"
 	return all
 }
 

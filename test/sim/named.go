@@ -87,12 +87,16 @@ func (w *Model) restartNamed(s step.Restart) error {
 	return nil
 }
 
-// judgeNamed checks that a member keeps its revision, and that nobody but the user has named it.
+// judgeNamed checks that a member keeps its revision, and that nobody but the user has named it. A member without data that
+// gets new volumes must not come back with its old claim.
 func (w *Model) judgeNamed(s step.Restart, say sayer) {
-	k, p := kindOf(s.Component), w.pods[kindOf(s.Component)][w.numberOf(s.Ordinal)]
-	switch next := w.revisionOf(k, w.numberOf(s.Ordinal)); {
+	k, i := kindOf(s.Component), w.numberOf(s.Ordinal)
+	p, renews := w.pods[k][i], w.renews(k, i)
+	switch next := w.revisionOf(k, i); {
 	case p == nil:
-	case !w.isNamed(k, w.numberOf(s.Ordinal)):
+	case renews && !w.isNamed(k, i) && !w.going(k, i):
+		say("named", "%s would have its old claim", s.Member)
+	case !w.isNamed(k, i) && !renews:
 		say("named", "the user has not named %s", s.Member)
 	case next != p.revision && !w.sets[k].seen.manual:
 		say("named", "%s would have %s in place of %s", s.Member, next, p.revision)

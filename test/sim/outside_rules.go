@@ -58,7 +58,7 @@ func (w *Model) judgePodDeleted(uid string) {
 			case p == nil || p.uid != uid || p.terminating():
 			case p.ended && !allowed:
 				w.judgeWrite(step.ReplaceEnded{Component: name, Member: w.names[k][i], UID: uid})
-			case w.going(kind(k), i):
+			case w.going(kind(k), i) && name.Data() != topology.None:
 				w.judgeWrite(step.DeletePod{Component: name, Member: w.names[k][i], UID: uid})
 			default:
 				if allowed {

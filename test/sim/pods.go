@@ -245,13 +245,13 @@ func (w *Model) create(k kind, i int) {
 	if flaw(revision) == refused {
 		return
 	}
-	if k.data() != topology.None {
+	if k.data() != topology.None || w.sets[k].seen.size > 0 {
 		c := w.claims[k][i]
 		if c != nil && c.goneAt != never {
 			return // the controller waits for the claim to be gone
 		}
 		if c == nil {
-			name := fmt.Sprintf("%s-%s", kinds[k].DataVolume(), w.names[k][i])
+			name := fmt.Sprintf("%s-%s", VolumeOf(kinds[k]), w.names[k][i])
 			w.claims[k][i] = &claim{name: name, mounted: []string{name}, uid: w.uid(), made: w.t, goneAt: never, requested: w.sets[k].seen.size, capacity: w.sets[k].seen.size, class: w.sets[k].seen.class, attributes: w.sets[k].seen.attributes, modified: w.sets[k].seen.attributes}
 		}
 	}

@@ -44,7 +44,7 @@ func (w *Model) replaceAny() {
 		w.callOffAny()
 		return
 	}
-	if k, i, p := w.anyPod(); p != nil && k.data() != topology.None && i < w.Intent.Replicas[k] {
+	if k, i, p := w.anyPod(); p != nil && i < w.Intent.Replicas[k] {
 		w.Replace(w.names[k][i], k.data() == topology.Store && w.rng.IntN(2) == 0)
 	}
 }
@@ -78,6 +78,11 @@ func (w *Model) replacedOf(k kind) map[string]topology.MemberReplacement {
 // replaces reports whether a member is still to get new volumes because the user has named it.
 func (w *Model) replaces(k kind, i int) bool {
 	return i < w.Intent.Replicas[k] && w.claimReplaced(k, i)
+}
+
+// renews reports whether a member without data restarts to get new volumes, or did so when the engine observed.
+func (w *Model) renews(k kind, i int) bool {
+	return k.data() == topology.None && (w.replaces(k, i) || w.seen.replaces[k][i])
 }
 
 // claimReplaced reports whether the user has asked for a claim in place of the one that a member has, wanted or not.

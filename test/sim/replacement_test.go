@@ -56,6 +56,38 @@ func TestReplacement(t *testing.T) {
 	}
 }
 
+// TestServersWithNewVolumes: members without data get volumes of another class and of a smaller size. They restart one at a
+// time, captures without tables, and each restarts once.
+func TestServersWithNewVolumes(t *testing.T) {
+	w := New(Options{Seed: 1, PD: 3, TiKV: 3, TiDB: 3, TiProxy: 2, TiCDC: 2, Feeds: 4, ServerVolumes: true})
+	w.Trace()
+	w.Settle(time.Hour)
+	before := map[string]string{}
+	for _, k := range withoutData() {
+		w.Intent.Class[k], w.Intent.Size[k] = 1, defaultSize/2
+		for i := range w.Intent.Replicas[k] {
+			before[w.names[k][i]] = w.claims[k][i].uid
+			w.Replace(w.names[k][i], false)
+		}
+	}
+	w.Settle(6 * time.Hour)
+	for name, uid := range before {
+		k, i, _ := w.member(name)
+		if c := w.claims[kindOf(k)][i]; c == nil || c.uid == uid || c.class != 1 || c.capacity != defaultSize/2 {
+			t.Errorf("%s has the claim %+v", name, c)
+		}
+	}
+	if s := w.Soft; s.Restarts != len(before) || s.Needless > 0 {
+		t.Errorf("%+v", s)
+	}
+	for _, v := range w.Broken {
+		t.Error(v)
+	}
+	if t.Failed() {
+		t.Log(w.Transcript())
+	}
+}
+
 // TestReplacementCalledOff: a store that is leaving comes back with the data that it has.
 func TestReplacementCalledOff(t *testing.T) {
 	w := New(Options{Seed: 1, PD: 3, TiKV: 4, TiDB: 1})

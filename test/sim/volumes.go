@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"errors"
+	"math/rand/v2"
 	"strconv"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -10,13 +11,35 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// Sizes are in Gi, and TiDB has no volumes.
+// Sizes are in Gi.
 const (
 	gi          = topology.Size(1 << 30)
 	defaultSize = 10
 )
 
 var errNoRoom = errors.New("a pod is there that the StatefulSet would delete")
+
+// VolumeOf returns the name of the volume that each member of a component has. Members without data have one for logs.
+func VolumeOf(k topology.Kind) string { return cmp.Or(k.DataVolume(), string(k)+"-log") }
+
+// withoutData returns the components whose members keep no data.
+func withoutData() (all []kind) {
+	for k := range kinds {
+		if kind(k).data() == topology.None {
+			all = append(all, kind(k))
+		}
+	}
+	return all
+}
+
+// drawServerVolumes gives members without data a volume for logs, in one run of six. Users ask for other ones. That is
+// drawn separately, so that the other runs stay as they are.
+func drawServerVolumes(o *Options) {
+	rng := rand.New(rand.NewPCG(o.Seed, 59))
+	if o.ServerVolumes = rng.IntN(6) == 0; o.ServerVolumes {
+		o.Faults.Replace = pick(rng, 1./300, 1./100)
+	}
+}
 
 // Resize is the user changing the size of a component's volumes.
 func (w *Model) Resize(k topology.Kind, size int) {
@@ -48,6 +71,9 @@ func classNamed(class int) string {
 // replacement of all members.
 func (w *Model) otherVolumes() {
 	k := kind(w.rng.IntN(2))
+	if w.ServerVolumes && w.rng.IntN(2) == 0 {
+		k = pick(w.rng, withoutData()...)
+	}
 	if w.Intent.Size[k] == 0 || w.Intent.Attributes[k] != "" { // beside a VolumeAttributesClass, a storage class has no effect
 		return
 	}
@@ -64,7 +90,7 @@ func (w *Model) volumes(k kind) []topology.Volume {
 	if w.Intent.Size[k] == 0 {
 		return nil
 	}
-	v := topology.Volume{Name: kinds[k].DataVolume(), Size: topology.Size(w.Intent.Size[k]) * gi, Attributes: w.Intent.Attributes[k]}
+	v := topology.Volume{Name: VolumeOf(kinds[k]), Size: topology.Size(w.Intent.Size[k]) * gi, Attributes: w.Intent.Attributes[k]}
 	if v.Attributes == "" {
 		v.Class = classNamed(w.Intent.Class[k])
 	}
@@ -84,7 +110,7 @@ func (w *Model) growVolumes(k kind) {
 func (w *Model) observeClaim(k kind, c *claim) state.Claim {
 	out := state.Claim{
 		Name: c.name, UID: c.uid, Version: strconv.Itoa(c.changes), Marked: c.marked, Terminating: c.goneAt != never,
-		Template: kinds[k].DataVolume(), Class: cmp.Or(classNamed(c.class), "standard"), Growth: state.Growable, Bound: true,
+		Template: VolumeOf(kinds[k]), Class: cmp.Or(classNamed(c.class), "standard"), Growth: state.Growable, Bound: true,
 		Requested: topology.Size(c.requested) * gi, Capacity: topology.Size(c.capacity) * gi,
 	}
 	w.observeAttributes(c, &out)

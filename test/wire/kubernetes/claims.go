@@ -72,7 +72,7 @@ func (b *Bridge) newClaim(k topology.Kind, c sim.ShownClaim) *corev1.PersistentV
 	claim := &corev1.PersistentVolumeClaim{}
 	if set, ok := b.set(k); ok {
 		for _, t := range set.Spec.VolumeClaimTemplates {
-			if t.Name == k.DataVolume() {
+			if t.Name == sim.VolumeOf(k) {
 				claim = t.DeepCopy()
 			}
 		}
@@ -104,9 +104,9 @@ func (b *Bridge) showAdded(k topology.Kind, data *corev1.PersistentVolumeClaim, 
 	if !ok {
 		return
 	}
-	member := strings.TrimPrefix(data.Name, k.DataVolume()+"-")
+	member := strings.TrimPrefix(data.Name, sim.VolumeOf(k)+"-")
 	for _, t := range set.Spec.VolumeClaimTemplates {
-		if t.Name == k.DataVolume() {
+		if t.Name == sim.VolumeOf(k) {
 			continue
 		}
 		claim := data.DeepCopy()

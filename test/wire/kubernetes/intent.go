@@ -24,9 +24,9 @@ func (b *Bridge) claimed(c topology.Cluster) map[topology.Kind]state.Group {
 		got := state.Group{Set: state.Set{Replicas: g.Replicas}}
 		for n := range g.Replicas {
 			m := state.Member{Kind: g.Kind, Ordinal: n, Name: c.PodName(g.Kind, n)}
-			if claim, there := get[*corev1.PersistentVolumeClaim](b, claims, g.Kind.DataVolume()+"-"+m.Name); there {
+			if claim, there := get[*corev1.PersistentVolumeClaim](b, claims, sim.VolumeOf(g.Kind)+"-"+m.Name); there {
 				m.Claims = []state.Claim{{
-					UID: string(claim.UID), Template: g.Kind.DataVolume(), Class: *claim.Spec.StorageClassName, Requested: topology.Size(sizeOf(claim)) * gi,
+					UID: string(claim.UID), Template: sim.VolumeOf(g.Kind), Class: *claim.Spec.StorageClassName, Requested: topology.Size(sizeOf(claim)) * gi,
 				}}
 			}
 			got.Members = append(got.Members, m)
@@ -55,7 +55,7 @@ func (b *Bridge) writtenIntent() {
 			Replicas: g.Replicas, Manual: g.Manual, Suspend: g.Suspend, Canary: g.Canary, Template: b.intent.templates[g.Kind],
 			Failures: g.Failures,
 		}
-		if v, ok := g.Volume(g.Kind.DataVolume()); ok {
+		if v, ok := g.Volume(sim.VolumeOf(g.Kind)); ok {
 			asked.Size, asked.Attributes = int(v.Size/gi), v.Attributes
 		}
 		b.model.Ask(g.Kind, asked)

@@ -51,7 +51,7 @@ func (b *Bridge) specOf(k topology.Kind, set *appsv1.StatefulSet) sim.WrittenSet
 	}
 	var mounts []string
 	for _, c := range set.Spec.VolumeClaimTemplates {
-		if c.Name == k.DataVolume() {
+		if c.Name == sim.VolumeOf(k) {
 			out.Size, out.Attributes = sizeOf(&c), attributesOf(&c)
 			continue
 		}
