@@ -140,6 +140,21 @@ func TestServersWithNewVolumesKilled(t *testing.T) {
 	}
 }
 
+// TestServersWithNewVolumesCalledOff: a change of all servers is called off while a claim is being deleted. Only that
+// server is finished, and later runs are not refused.
+func TestServersWithNewVolumesCalledOff(t *testing.T) {
+	withLogs(t, func(t *testing.T, w *World) {
+		before := w.Model.ClaimsOf(topology.TiDB)
+		w.setLogs("class-1", "1Gi")
+		w.said(w.Killed(t.Context(), func() bool { return w.leavingClaims() > 0 }, "replace", "basic", "--all-of", "tidb", "--yes"))
+		w.Must(t, 0, "replace", "basic", "--cancel", "--yes")
+		w.Must(t, 0, "sync", "basic", "--yes")
+		if after := w.Model.ClaimsOf(topology.TiDB); !slices.Equal(after[:2], before[:2]) || after[2] == before[2] {
+			t.Errorf("claims %v, were %v", after, before)
+		}
+	})
+}
+
 // leavingClaims returns how many claims of servers are being deleted.
 func (w *World) leavingClaims() int {
 	n := 0

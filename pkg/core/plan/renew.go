@@ -137,8 +137,8 @@ func deleteNextClaim(m state.Member) (step.Step, bool) {
 }
 
 // claimsDeletedBefore returns the step before the restart of a member without data that gets new volumes, and reports
-// whether there is one. Its claims are marked and deleted while its pod uses them. Kubernetes makes both again after the
-// restart. A run that ends in between leaves a member that serves.
+// whether there is one. Claims are marked and deleted while the pod uses these claims. Kubernetes makes both again after
+// the restart. A run that ends in between leaves a member that serves.
 func (sc Scope) claimsDeletedBefore(m state.Member) (step.Step, bool) {
 	switch {
 	case !sc.RestartsWithNewVolumes(m):

@@ -182,8 +182,8 @@ func SetStorage(tc *v1alpha1.TidbCluster, k Kind, class string, size Size) error
 	return nil
 }
 
-// RestoreStorage sets the storage class and the size of the volumes with a component's data to those of the claim
-// templates that there are. So a change of the spec that was not carried out is taken back. It leaves a class that is
+// RestoreStorage sets the storage class and the size of a component's volumes to those of the claim templates that there
+// are. So a change of the spec that was not carried out is taken back. It leaves a class that is
 // not compared with a claim template.
 func RestoreStorage(tc *v1alpha1.TidbCluster, k Kind, templates map[string]Volume) {
 	spec, _ := part(tc, k)
@@ -201,6 +201,26 @@ func RestoreStorage(tc *v1alpha1.TidbCluster, k Kind, templates map[string]Volum
 		default:
 			d.setClass(spec, &have.Class)
 		}
+	}
+	for i := range spec.volumes {
+		if have, there := templates[string(k)+"-"+spec.volumes[i].Name]; there {
+			restoreAdded(&spec.volumes[i], spec, have)
+		}
+	}
+}
+
+// restoreAdded does so for a volume that the user adds.
+func restoreAdded(v *v1alpha1.StorageVolume, spec component, have Volume) {
+	v.StorageSize = have.Size.String()
+	switch class := classWith(ownOr(v.VolumeAttributesClassName, spec.attributes), ownOr(v.StorageClassName, fieldValue(spec.class))); {
+	case class == "" || class == have.Class:
+	case have.Class == "":
+		v.StorageClassName = nil
+		if spec.class != nil {
+			*spec.class = nil
+		}
+	default:
+		v.StorageClassName = &have.Class
 	}
 }
 
