@@ -32,8 +32,10 @@ func TestLeaving(t *testing.T) {
 		code   exit.Code
 		says   string
 		asked  string // a member that waits for its replacement
+		claims bool   // a server on the node has a claim
 	}{
 		{name: "all members with data", o: options{awayFrom: "node-1"}, want: []string{"t-pd-1", "t-tikv-1"}},
+		{name: "all members with data, and a server with a claim", o: options{awayFrom: "node-1"}, claims: true, want: []string{"t-pd-1", "t-tidb-1", "t-tikv-1"}},
 		{name: "one member", o: options{awayFrom: "node-1", members: []string{"t-tikv-1"}}, want: []string{"t-tikv-1"}},
 		{name: "those of a component", o: options{awayFrom: "node-1", allOf: []string{"tikv"}}, want: []string{"t-tikv-1"}},
 		{name: "none", o: options{awayFrom: "node-9"}},
@@ -79,11 +81,14 @@ func TestLeaving(t *testing.T) {
 			pod := func(name string) *corev1.Pod {
 				return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
 			}
+			if c.claims {
+				cluster.Member("t-tidb-1").Claims = []state.Claim{{UID: "log"}}
+			}
 			store := pod("t-tikv-1")
 			if c.change != nil {
 				c.change(&node, store)
 			}
-			kube := fake.NewClientset(&node, &empty, store, pod("t-pd-1"))
+			kube := fake.NewClientset(&node, &empty, store, pod("t-pd-1"), pod("t-tidb-1"))
 			kube.PrependReactor("get", "nodes", func(a clienttesting.Action) (bool, runtime.Object, error) {
 				name := a.(clienttesting.GetAction).GetName()
 				return name == "secret", nil, apierrors.NewForbidden(schema.GroupResource{Resource: "nodes"}, name, errors.New("no rule"))

@@ -152,6 +152,40 @@ func TestTiCDC(t *testing.T) {
 	}
 }
 
+// TestCaptureWithNewVolumes: tables leave a capture that a user has named for new volumes, before its claim is deleted.
+func TestCaptureWithNewVolumes(t *testing.T) {
+	const second = "t-ticdc-1"
+	claim := func(c *plantest.Cluster) *state.Claim { return &c.Member(second).Claims[0] }
+	for name, tt := range map[string]struct {
+		change     func(*plantest.Cluster)
+		step, gate string
+	}{
+		"tables leave first": {func(*plantest.Cluster) {}, "move tables off " + second, "does not say how many are left"},
+		"they are counted":   {func(c *plantest.Cluster) { c.Draining(second, time.Minute, 7) }, "", "7 tables left"},
+		"none are left":      {func(c *plantest.Cluster) { c.Draining(second, time.Minute, 0) }, "mark ticdc-log-" + second + " as left over", ""},
+		"its claim is marked": {func(c *plantest.Cluster) {
+			c.Draining(second, time.Minute, 0)
+			claim(c).Marked = true
+		}, "delete left-over claim ticdc-log-" + second, ""},
+		"its claim is deleted": {func(c *plantest.Cluster) {
+			c.Draining(second, time.Minute, 0)
+			claim(c).Marked, claim(c).Terminating = true, true
+		}, "restart " + second, ""},
+		"it is called off": {func(c *plantest.Cluster) {
+			c.Draining(second, time.Minute, 7)
+			c.Want(topology.TiCDC).Replacements = nil
+		}, "conclude the drain of " + second, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := plantest.NewCaptures(3, 3, 2, 2)
+			c.Member(second).Claims = []state.Claim{{Name: "ticdc-log-" + second, UID: "log", Template: "ticdc-log"}}
+			c.Want(topology.TiCDC).Replacements = map[string]topology.MemberReplacement{second: {Claims: []string{"log"}}}
+			tt.change(c)
+			expect(t, c.Decide(), tt.step, tt.gate)
+		})
+	}
+}
+
 // TestAdoptedDrain: a drain that tidb-operator began goes on with its time, unless it may have ended since.
 func TestAdoptedDrain(t *testing.T) {
 	const second = "t-ticdc-1"
