@@ -144,7 +144,7 @@ func (w *Model) recreate(s step.RecreateSet) error {
 			return err
 		}
 	}
-	spec := w.sets[k].spec
+	spec, late := w.sets[k].spec, w.sets[k].late
 	w.orphan(k)
 	if w.endsHalfWay() {
 		return errHalfWay
@@ -156,13 +156,15 @@ func (w *Model) recreate(s step.RecreateSet) error {
 	}
 	size := w.view.intent.Size[k]
 	if spec.partition = spec.replicas; size > spec.size || w.replacesAny(k) {
-		spec.size = size
+		spec.size, late = size, false
 	}
 	spec.class, spec.attributes = w.view.intent.Class[k], w.view.intent.Attributes[k]
 	if s.OtherVolumes {
 		spec.mounts, spec.template = w.view.intent.Mounts[k], groupOf(w.view.wanted, k).Template
 	}
-	return w.make(k, spec)
+	err := w.make(k, spec)
+	w.sets[k].late = w.sets[k].late || late // its claim templates keep the size that the late request has given them
+	return err
 }
 
 // replaceable reports whether a StatefulSet is as it was when that was decided, has no unfinished work, and all claims
