@@ -36,17 +36,24 @@ func TestPartInNamespace(t *testing.T) {
 		other.tidb(t, 0, "apply", "-f", file)
 	})
 	step("the cluster with PD stays", func(t *testing.T) {
-		if r := s.tidb(t, 3, "delete", cluster, "--yes"); !strings.Contains(r.Stderr, "may be parts in other namespaces") {
+		if r := s.tidb(t, 3, "delete", cluster, "--yes"); !strings.Contains(r.Stderr, "PD lists members of clusters that stay: more-tikv-0.") {
+			t.Errorf("%s", r.Stderr)
+		}
+		if r := s.tidb(t, 3, "tls", "rotate", cluster, "--ca", "--yes"); !strings.Contains(r.Stderr, "PD lists members of other clusters") {
+			t.Errorf("%s", r.Stderr)
+		}
+		if r := other.tidb(t, 3, "tls", "rotate", part); !strings.Contains(r.Stderr, "kubectl-tidb/parts-in=e2e-parts-tls-more -n e2e-parts-tls") {
 			t.Errorf("%s", r.Stderr)
 		}
 		kubectl(t, "", "-n", "e2e-parts-tls", "annotate", "tidbcluster", cluster, "kubectl-tidb/parts-in=e2e-parts-tls-more")
 		if r := s.tidb(t, 3, "delete", cluster, "--yes"); !strings.Contains(r.Stderr, "use its PD") {
 			t.Errorf("%s", r.Stderr)
 		}
-		if r := s.tidb(t, 3, "tls", "rotate", cluster, "--ca", "--yes"); !strings.Contains(r.Stderr, "authorities of several parts are not replaced") {
+		if r := s.tidb(t, 3, "tls", "rotate", cluster, "--ca", "--yes"); !strings.Contains(r.Stderr, "cluster e2e-parts-tls-more/more is a part of the same database") {
 			t.Errorf("%s", r.Stderr)
 		}
 	})
+	step("the part has new certificates", func(t *testing.T) { other.tidb(t, 0, "tls", "rotate", part) })
 	step("the part restarts", func(t *testing.T) { other.tidb(t, 0, "restart", part, "tikv", "--yes") })
 	step("the part leaves", func(t *testing.T) {
 		other.tidb(t, 0, "scale", part, "tikv=0", "--yes")

@@ -40,7 +40,13 @@ func (p proposal) joined(ctx context.Context, s *target.Session) (errs field.Err
 	}
 	errs, help = joins(c, topology.New(tc), at)
 	suspended, resume := p.resumes(topology.New(tc))
-	return append(errs, suspended...), append(help, resume...), nil, nil
+	if !topology.LetsParts(tc, c.Namespace) {
+		notes = []Warning{{
+			Text:   fmt.Sprintf("%s: TidbCluster %s does not let parts of namespace %s use its PD, so that no daemon drives this part", at.Child("namespace"), c.Joined, c.Namespace),
+			Remedy: remedy.Remedy{remedy.Run("let these parts use it", topology.ToLetParts(tc, c.Namespace))},
+		}}
+	}
+	return append(errs, suspended...), append(help, resume...), notes, nil
 }
 
 // loadBeside returns a TidbCluster beside that of the request: as the same command changes it, or as the API server has it.

@@ -3,6 +3,7 @@ package remove
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
@@ -33,10 +35,8 @@ func (d *deletion) leaves(ctx context.Context, together []cache.ObjectName) erro
 				remedy.Run("delete that part first", c.Plugin("delete"))))
 		}
 	}
-	if parts.Unread || len(parts.Claimed) > 0 {
-		if err := d.usedElsewhere(ctx); err != nil {
-			return err
-		}
+	if err := d.usedElsewhere(ctx, parts, together); err != nil {
+		return err
 	}
 	if j := d.cluster.Joined; d.cluster.IsPart() && !goes(j.Namespace, j.Name) {
 		return d.emptied(ctx)
@@ -44,18 +44,50 @@ func (d *deletion) leaves(ctx context.Context, together []cache.ObjectName) erro
 	return nil
 }
 
-// usedElsewhere refuses to delete a cluster whose PD lists members of other clusters, where not all parts are known. A PD that does not answer keeps no user from the deletion of a cluster, because most clusters have no parts.
-func (d *deletion) usedElsewhere(ctx context.Context) error {
+// usedElsewhere refuses to delete a cluster with PD which parts in other namespaces may use, where not all parts are known.
+// If PD does not answer, or cannot be asked, the deletion goes on. Most clusters have no parts, and a user has to be able to
+// delete a cluster that is broken.
+func (d *deletion) usedElsewhere(ctx context.Context, parts intent.Parts, together []cache.ObjectName) error {
+	refuse := func(format string, args ...any) error {
+		return exit.With(exit.Refused, remedy.For(
+			fmt.Errorf("%s is not deleted: %s", target.Title(d.cluster), fmt.Sprintf(format, args...)),
+			remedy.Run("see which TidbClusters these are, as a user who may read all namespaces", remedy.Kubectl("", "get", "tidbclusters", "--all-namespaces")),
+			remedy.Say("remove stores from PD that are gone for good")))
+	}
+	switch in := topology.PartsIn(d.tc); {
+	case d.cluster.UsesOtherPD(), !parts.Unread && len(parts.Claimed) == 0:
+		return nil
+	case parts.Unread && len(in) > 0:
+		return refuse("parts in namespaces %s may use its PD, and not all TidbClusters there can be read", strings.Join(in, ", "))
+	}
 	seen, err := d.session.Observer.Against(ctx, d.cluster)
 	if err != nil {
-		return err
+		return nil //nolint:nilerr // a user who deletes may not have the right to observe
 	}
-	if pd := seen.Snapshot.PD; d.cluster.IsPart() || !pd.Known() || !pd.Shared {
-		return nil
+	if others := strangers(seen.Snapshot.PD, together); len(others) > 0 {
+		return refuse("PD lists members of clusters that stay: %s", remedy.FirstFew(others, ", "))
 	}
-	return exit.With(exit.Refused, remedy.For(
-		fmt.Errorf("%s is not deleted: PD lists members of other clusters, which may be parts in other namespaces", target.Title(d.cluster)),
-		remedy.Run("see which these are, as a user who may read all namespaces", remedy.Kubectl("", "get", "tidbclusters", "--all-namespaces"))))
+	return nil
+}
+
+// strangers returns the hosts of members in PD that belong to none of some clusters.
+func strangers(pd state.PD, clusters []cache.ObjectName) (hosts []string) {
+	ours := func(host string) bool {
+		return slices.ContainsFunc(clusters, func(n cache.ObjectName) bool {
+			pod, rest, _ := strings.Cut(host, ".")
+			_, _, is := topology.Cluster{Namespace: n.Namespace, Name: n.Name}.Member(pod)
+			return is && strings.Contains(rest, "."+n.Namespace+".svc")
+		})
+	}
+	for _, s := range pd.OtherStores {
+		hosts = append(hosts, s.Host)
+	}
+	for _, v := range pd.OtherVoters {
+		if u, err := url.Parse(v.ClientURL); err == nil {
+			hosts = append(hosts, u.Hostname())
+		}
+	}
+	return slices.DeleteFunc(hosts, ours)
 }
 
 // emptied refuses to delete a part whose members PD counts on. Where PD does not answer, that is unknown.

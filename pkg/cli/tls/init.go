@@ -1,6 +1,7 @@
 package tls
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,7 +81,7 @@ PD the part uses.`,
 	flags := cmd.Flags()
 	flags.StringVar(&o.issuer, "issuer", ownIssuer, "Who issues the certificates: self, or cert-manager/NAME with the name of an Issuer.")
 	flags.StringVar(&o.domain, "cluster-domain", "", "Cluster domain (spec.clusterDomain) of a cluster that does not exist yet.")
-	flags.StringVar(&o.partOf, "part-of", "", "TidbCluster whose PD is used (spec.cluster), as NAME or NAMESPACE/NAME, by a cluster that does not exist yet.")
+	flags.StringVar(&o.partOf, "part-of", "", "TidbCluster whose PD the cluster uses (spec.cluster), as NAME or NAMESPACE/NAME. It is needed where the cluster does not exist yet, or that TidbCluster does not let parts of the namespace in.")
 	flags.DurationVar(&o.life, "valid-for", issue.Life, "How long the certificates are valid.")
 	flags.DurationVar(&o.timeout, "timeout", 2*time.Minute, "How long to wait for cert-manager.")
 	_ = cmd.RegisterFlagCompletionFunc("issuer", cobra.FixedCompletions([]string{ownIssuer, certManager}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
@@ -97,13 +98,20 @@ func runInit(ctx context.Context, f *factory.Factory, o initOptions) error {
 	if err != nil {
 		return err
 	}
+	if asked := o.joins(); asked != nil && exists && (c.Joined.Name != asked.Name || c.Joined.Namespace != cmp.Or(asked.Namespace, c.Namespace)) {
+		return exit.Refusef("--part-of %s: cluster %s/%s exists, and its spec.cluster does not name that one; nothing was changed", o.partOf, c.Namespace, c.Name)
+	}
 	if exists && !c.TLS.Members && !c.TLS.SQL {
 		c.TLS.SQL = true // which can be turned on later; TLS between members cannot
 	}
 	if name, asked := strings.CutPrefix(o.issuer, certManager); asked {
 		return byCertManager(ctx, f, c, name, o)
 	}
-	made, err := issue.NewSelf(s.Kube, c, f.Clock.Now(), o.life).Missing(ctx)
+	self, err := issuer(ctx, f, s, c, o.life, o.partOf != "")
+	if err != nil {
+		return err
+	}
+	made, err := self.Missing(ctx)
 	list(f, made, "made")
 	if err == nil && len(made) == 0 {
 		fmt.Fprintf(f.Streams.ErrOut, "All Secrets of cluster %s/%s exist.\n", c.Namespace, c.Name)
@@ -126,7 +134,7 @@ func (o initOptions) joins() *v1alpha1.TidbClusterRef {
 // refusal makes an error about the certificates or the authority of others one of a refusal.
 func refusal(c topology.Cluster, err error) error {
 	if e, ok := errors.AsType[*issue.NoAuthorityError](err); ok {
-		return remedy.For(exit.Refusef("%w; no such certificate was made", e),
+		return remedy.For(exit.Refusef("%w", e),
 			remedy.Run("if PD has no certificates yet, make these first", remedy.Plugin(e.Part.Namespace, "tls", "init", e.Part.Name)),
 			remedy.Say("or have the certificates issued by the authority of PD"))
 	}

@@ -88,7 +88,10 @@ func runRotate(ctx context.Context, f *factory.Factory, o rotateOptions) error {
 	if !c.TLS.Members && !c.TLS.SQL {
 		return exit.Refusef("cluster %s/%s has no TLS, so nothing was changed", c.Namespace, c.Name)
 	}
-	self := issue.NewSelf(s.Kube, c, f.Clock.Now(), o.life)
+	self, err := issuer(ctx, f, s, c, o.life, false)
+	if err != nil {
+		return err
+	}
 	if o.ca {
 		if err := oneAuthority(ctx, s, c); err != nil {
 			return err
@@ -108,7 +111,7 @@ func runRotate(ctx context.Context, f *factory.Factory, o rotateOptions) error {
 	}
 	switch {
 	case err != nil:
-		return err
+		return refusal(c, err)
 	case len(renewed) == 0:
 		return exit.Refusef("no certificate of cluster %s/%s was made by kubectl tidb tls init, so nothing was changed; renew them with the tool that made them", c.Namespace, c.Name)
 	case len(left) > 0:
@@ -121,22 +124,6 @@ func runRotate(ctx context.Context, f *factory.Factory, o rotateOptions) error {
 		}
 		return observe.ReadServed(ctx, s.Dialer, c, seen.Snapshot), nil
 	})
-}
-
-// oneAuthority refuses to replace authorities where the members of several parts trust the same one. A part whose
-// certificates were replaced first would not be let in by the members of the other parts.
-func oneAuthority(ctx context.Context, s *target.Session, c topology.Cluster) error {
-	if c.IsPart() {
-		return exit.Refusef("cluster %s/%s is a part, and its authority is that of %s: authorities of several parts are not replaced; nothing was changed", c.Namespace, c.Name, c.Joined)
-	}
-	parts, err := s.Intent.Parts(ctx, c)
-	if err != nil {
-		return err
-	}
-	if len(parts.Known) > 0 {
-		return exit.Refusef("cluster %s/%s is a part of the same database: authorities of several parts are not replaced; nothing was changed", parts.Known[0].Namespace, parts.Known[0].Name)
-	}
-	return nil
 }
 
 // takenWithin is how long members have to show a new certificate. A kubelet looks at Secrets once a minute or so,

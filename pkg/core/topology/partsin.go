@@ -18,8 +18,8 @@ import (
 // annotation, that user could have the daemon connect to PD of any other namespace.
 const AnnotationPartsIn = "kubectl-tidb/parts-in"
 
-// partsIn returns the namespaces in the annotation.
-func partsIn(tc *v1alpha1.TidbCluster) (all []string) {
+// PartsIn returns the namespaces in the annotation.
+func PartsIn(tc *v1alpha1.TidbCluster) (all []string) {
 	for name := range strings.SplitSeq(tc.Annotations[AnnotationPartsIn], ",") {
 		if name = strings.TrimSpace(name); name != "" {
 			all = append(all, name)
@@ -30,18 +30,18 @@ func partsIn(tc *v1alpha1.TidbCluster) (all []string) {
 
 // LetsParts reports whether parts of a namespace may use the PD of a TidbCluster.
 func LetsParts(tc *v1alpha1.TidbCluster, namespace string) bool {
-	return namespace == tc.Namespace || slices.Contains(partsIn(tc), namespace)
+	return namespace == tc.Namespace || slices.Contains(PartsIn(tc), namespace)
 }
 
 // ToLetParts returns how a user lets parts of a namespace use the PD of a TidbCluster.
 func ToLetParts(tc *v1alpha1.TidbCluster, namespace string) remedy.Command {
-	value := strings.Join(append(partsIn(tc), namespace), ",")
+	value := strings.Join(append(PartsIn(tc), namespace), ",")
 	return remedy.Kubectl(tc.Namespace, "annotate", "tidbcluster", tc.Name, "--overwrite", AnnotationPartsIn+"="+value)
 }
 
 // validatePartsIn refuses what is no name of a namespace.
 func validatePartsIn(tc *v1alpha1.TidbCluster, at *field.Path) (errs field.ErrorList) {
-	for _, name := range partsIn(tc) {
+	for _, name := range PartsIn(tc) {
 		if len(utilvalidation.IsDNS1123Label(name)) > 0 {
 			errs = append(errs, field.Invalid(at.Key(AnnotationPartsIn), name, "must be names of namespaces, with commas between them"))
 		}

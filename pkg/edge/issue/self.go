@@ -46,6 +46,7 @@ type Self struct {
 	cluster     topology.Cluster
 	now         time.Time
 	life        time.Duration
+	name        string // the common name, "" for the one that members here accept
 	authorities map[topology.Circle]Authority
 }
 
@@ -105,7 +106,13 @@ func foreign(all []topology.Certificate, have map[string]*corev1.Secret, circle 
 	return ""
 }
 
+// Named gives the certificates a common name, for a part whose members have to be accepted by PD of another part.
+func (s *Self) Named(name string) { s.name = name }
+
 func (s *Self) commonName() string {
+	if s.name != "" {
+		return s.name
+	}
 	if name := topology.CertificateName(s.cluster); name != "" {
 		return name
 	}
