@@ -61,7 +61,7 @@ func (c Command) Line(context string) string {
 		line = append(line, quote(w))
 	}
 	for _, flag := range [][2]string{{"-n", c.Namespace}, {"--context", context}} {
-		if flag[1] != "" && !gives(words, flag[0]) {
+		if flag[1] != "" && !gives(words, flag[0]) && (flag[0] == "-n" || !gives(words, "--contexts")) {
 			line = append(line, flag[0], quote(flag[1]))
 		}
 	}

@@ -25,6 +25,8 @@ func TestLine(t *testing.T) {
 			remedy.Remedy{remedy.Run("", remedy.Kubectl("tidb", "exec", "basic-pd-0", "-c", "pd", "--", "/pd-ctl", "store", "4"))}},
 		{"a context that the words give", "prod", "kubectl tidb list --context=x && kubectl tidb list --context x -n db",
 			remedy.Remedy{remedy.Run("", remedy.Plugin("", "list", "--context=x"), remedy.Plugin("db", "list", "--context", "x"))}},
+		{"contexts that the words give", "prod", "kubectl tidb upgrade --all v8.5.2 --contexts 'prod-*'",
+			remedy.Remedy{remedy.Run("", remedy.Plugin("", "upgrade", "--all", "v8.5.2", "--contexts", "prod-*"))}},
 		{"a context that another program takes", "prod", "kubectl exec p --context prod -- x --context=y",
 			remedy.Remedy{remedy.Run("", remedy.Kubectl("", "exec", "p", "--", "x", "--context=y"))}},
 		{"of the plugin", "", "kubectl tidb sync basic -n tidb", remedy.Remedy{remedy.Run("", remedy.Plugin("tidb", "sync", "basic"))}},
