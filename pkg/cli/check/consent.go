@@ -28,7 +28,7 @@ func (p Prospect) consent(ctx context.Context, f *factory.Factory, o flags.Optio
 	if o.Yes || o.DryRun != flags.NoDryRun {
 		return false, nil
 	}
-	c, effects := p.Wanted.Cluster, p.effects()
+	c, effects := p.Wanted.Cluster, p.Effects()
 	if f.CanAsk() && !o.Output.JSON() && p.request.existing != nil && p.Plan.Outcome != plan.Paused {
 		shown := p.Preview(f.Context())
 		if len(shown.Forecast.Steps) > 0 {
@@ -56,16 +56,16 @@ func (p Prospect) warningsOfDryRun() []Warning {
 			notes = append(notes, Warning{Text: cmp.Or(f.Member, f.Component.Title()) + ": " + f.Text, Remedy: f.Remedy})
 		}
 	}
-	for _, effect := range p.effects() {
+	for _, effect := range p.Effects() {
 		notes = append(notes, warn("you will be asked for the cluster's name, or have to give --yes: %s", effect))
 	}
 	return notes
 }
 
-// effects returns what the request takes away that users may need, a sentence each. They depend on
+// Effects returns what the request takes away that users may need, a sentence each. They depend on
 // what is wanted and what exists, not on the verb: sync asks the same after the TidbCluster was
 // edited.
-func (p Prospect) effects() []string {
+func (p Prospect) Effects() []string {
 	if p.Plan.Outcome == plan.Paused {
 		return nil
 	}

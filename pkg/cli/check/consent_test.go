@@ -92,7 +92,7 @@ func TestEffects(t *testing.T) {
 		{"data is discarded, which has begun", discarded, discard, "the data of t-tikv-2 is given up for good"},
 	} {
 		p := Prospect{request: propose(c.request), Wanted: c.cluster.Wanted, Snapshot: c.cluster.Seen, Plan: c.cluster.Decide()}
-		if got := strings.Join(p.effects(), "\n"); got != c.want {
+		if got := strings.Join(p.Effects(), "\n"); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
@@ -234,7 +234,7 @@ func TestReplacingAsks(t *testing.T) {
 		existing.Groups[0].Replacements = c.before
 		cluster.Want(topology.TiKV).Replacements = asks(cluster.Member(name).Claims[0].UID)
 		p := Prospect{request: proposal{existing: &existing}, Wanted: cluster.Wanted, Snapshot: cluster.Seen}
-		if got := len(p.effects()) > 0; got != c.want {
+		if got := len(p.Effects()) > 0; got != c.want {
 			t.Errorf("%s: asks %t, want %t", c.what, got, c.want)
 		}
 	}

@@ -22,15 +22,12 @@ func (c *Flag) Follow(ctx context.Context, f *factory.Factory, events bool, run 
 	if err != nil {
 		return err
 	}
-	var mu sync.Mutex
+	shared := Shared{Streams: f.Streams, Events: events}
 	all := sideBySide(names, func(name string) Result[struct{}] {
-		out, errOut := &lines{to: f.Streams.Out, mu: &mu}, &lines{to: f.Streams.ErrOut, mu: &mu, before: name + ": "}
-		if !events {
-			out.before = errOut.before
-		}
-		r := Result[struct{}]{Context: name, Err: run(ctx, f.In(name, genericiooptions.IOStreams{In: f.Streams.In, Out: out, ErrOut: errOut}))}
+		part := f.In(name, shared.For(name))
+		r := Result[struct{}]{Context: name, Err: run(ctx, part)}
 		if reason := r.Reason(); reason != "" && ctx.Err() == nil { // at once, because the others may take long
-			fmt.Fprintln(errOut, "error: "+reason)
+			fmt.Fprintln(part.Streams.ErrOut, "error: "+reason)
 			r.Shown = true
 		}
 		return r
@@ -39,6 +36,25 @@ func (c *Flag) Follow(ctx context.Context, f *factory.Factory, events bool, run 
 		return context.Cause(ctx)
 	}
 	return joined(all)
+}
+
+// Shared are streams that several commands write to at the same time. Each line is whole, and begins with the name of
+// its command.
+type Shared struct {
+	Streams genericiooptions.IOStreams
+	// Events: what is written to Out are events, which are not changed.
+	Events bool
+
+	mu sync.Mutex
+}
+
+// For returns the streams of one command.
+func (s *Shared) For(name string) genericiooptions.IOStreams {
+	out, errOut := &lines{to: s.Streams.Out, mu: &s.mu}, &lines{to: s.Streams.ErrOut, mu: &s.mu, before: name + ": "}
+	if !s.Events {
+		out.before = errOut.before
+	}
+	return genericiooptions.IOStreams{In: s.Streams.In, Out: out, ErrOut: errOut}
 }
 
 // lines writes whole lines to an output that several write to.

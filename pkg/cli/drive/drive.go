@@ -102,7 +102,7 @@ func (r run) foresee(p check.Prospect) error {
 	for _, step := range p.Plan.Steps {
 		r.progress.Notice(event.FirstStep, "would begin with: "+step.String())
 	}
-	return verdict(p, r.o)
+	return Verdict(p, r.o)
 }
 
 // notify reports what is to be known before the run begins.
@@ -149,8 +149,9 @@ func Unneeded(f *factory.Factory, s *target.Session, o flags.Options, action, wh
 	return reported(o, nil)
 }
 
-// NotBegun reports a run that ends before it has begun, and returns its error.
-func NotBegun(f *factory.Factory, s *target.Session, o flags.Options, action string, err error) error {
+// Refused reports a command that was refused before its run: its reports say so, and with -o json an event. The text of
+// the error is left to the caller.
+func Refused(f *factory.Factory, s *target.Session, o flags.Options, action string, err error) {
 	reporters := reconcile.Reporters{o.Reports.In(f.Context())}
 	if o.Output.JSON() {
 		printer := s.Printer(f, o.Output, action)
@@ -158,20 +159,31 @@ func NotBegun(f *factory.Factory, s *target.Session, o flags.Options, action str
 		reporters = append(reporters, printer)
 	}
 	s.Progress(f, action, reporters).Done(Outcome(err), int(exit.Of(err)), 0, explain.Error(err))
+}
+
+// NotBegun reports a run that ends before it has begun, and returns its error.
+func NotBegun(f *factory.Factory, s *target.Session, o flags.Options, action string, err error) error {
+	Refused(f, s, o, action, err)
 	if o.Output.JSON() {
 		err = Said(err)
 	}
 	return reported(o, err)
 }
 
-// Plan shows what Run would do, in the format of -o, and changes nothing.
-func Plan(ctx context.Context, f *factory.Factory, s *target.Session, o flags.Options, format output.Objects, r check.Request) error {
-	o.DryRun = flags.ServerDryRun
+// Foresee returns what Run would begin with in a dry run, and refuses what Run would refuse. It changes nothing.
+func Foresee(ctx context.Context, f *factory.Factory, s *target.Session, o flags.Options, r check.Request) (check.Prospect, error) {
 	r = r.WithFlags(o)
 	p, err := check.Ask(ctx, f, s, o, r)
 	if err == nil {
 		_, err = write(ctx, s, o, r, p)
 	}
+	return p, err
+}
+
+// Plan shows what Run would do, in the format of -o, and changes nothing.
+func Plan(ctx context.Context, f *factory.Factory, s *target.Session, o flags.Options, format output.Objects, r check.Request) error {
+	o.DryRun = flags.ServerDryRun
+	p, err := Foresee(ctx, f, s, o, r)
 	if err != nil {
 		return err
 	}
@@ -179,7 +191,7 @@ func Plan(ctx context.Context, f *factory.Factory, s *target.Session, o flags.Op
 	shown := p.Preview(f.Context())
 	if format.Table() {
 		shown.Print(f.Streams.Out, report.Width(f.Streams.Out))
-		return verdict(p, o)
+		return Verdict(p, o)
 	}
 	object, err := shown.Object()
 	if err == nil {
@@ -188,7 +200,7 @@ func Plan(ctx context.Context, f *factory.Factory, s *target.Session, o flags.Op
 	if err != nil {
 		return err
 	}
-	return verdict(p, o)
+	return Verdict(p, o)
 }
 
 // logBackups returns which log backups are paused or behind. A restart of stores does not make that better. What cannot
@@ -202,8 +214,8 @@ func logBackups(ctx context.Context, s *target.Session, p check.Prospect) []chec
 	return notes
 }
 
-// verdict returns the error with which a dry run ends.
-func verdict(p check.Prospect, o flags.Options) error {
+// Verdict returns the error with which a dry run ends.
+func Verdict(p check.Prospect, o flags.Options) error {
 	switch {
 	case p.Plan.Outcome == plan.Converged:
 		return nil

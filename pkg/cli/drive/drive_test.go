@@ -18,10 +18,10 @@ func TestVerdict(t *testing.T) {
 		{plan.Converged, exit.OK}, {plan.Act, exit.Pending}, {plan.Wait, exit.Pending}, {plan.Paused, exit.Paused}, {plan.Blocked, exit.Refused},
 	} {
 		p := check.Prospect{Plan: plan.Plan{Outcome: c.outcome}}
-		if got := exit.Of(verdict(p, flags.Options{DryRun: flags.ServerDryRun, ExitCode: true})); got != c.code {
+		if got := exit.Of(Verdict(p, flags.Options{DryRun: flags.ServerDryRun, ExitCode: true})); got != c.code {
 			t.Errorf("%s: exit code %d, want %d", c.outcome, got, c.code)
 		}
-		if got := exit.Of(verdict(p, flags.Options{DryRun: flags.ServerDryRun})); got == exit.Pending {
+		if got := exit.Of(Verdict(p, flags.Options{DryRun: flags.ServerDryRun})); got == exit.Pending {
 			t.Errorf("%s: exit code %d without --exit-code", c.outcome, got)
 		}
 	}

@@ -35,6 +35,14 @@ func (f *Factory) In(context string, streams genericiooptions.IOStreams) *Factor
 	return other
 }
 
+// Beside returns a factory of the same command line and the same context, for one of several runs at the same time. It
+// shares the clients of this one, and has no spinner.
+func (f *Factory) Beside(streams genericiooptions.IOStreams) *Factory {
+	other := *f
+	other.Streams, other.Quiet = streams, true
+	return &other
+}
+
 // AnswerWithin limits the time of each request, unless the command line does with --request-timeout. It returns the
 // limit that counts. It is called before the first request.
 func (f *Factory) AnswerWithin(limit time.Duration) time.Duration {

@@ -4,8 +4,10 @@ package upgrade
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"github.com/spf13/cobra"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
@@ -13,6 +15,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/fleet"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -22,6 +25,7 @@ import (
 // options are the verb's flags and its arguments.
 type options struct {
 	flags.Options
+	fleet   fleet.Options
 	name    []string // the argument that names the cluster
 	version string
 	tiproxy string        // its version, which is not the cluster's
@@ -36,49 +40,12 @@ func New(f *factory.Factory) *cobra.Command {
 func command(f *factory.Factory, run func(context.Context, options) error) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
-		Use:   "upgrade NAME VERSION",
-		Short: "Take a cluster to another version",
-		Long: `Take a cluster to another version, one member at a time: PD first, then TiProxy,
-TiFlash, TiKV and TiDB. PD's leader moves away from a member before it restarts, and
-region leaders from a store. Nothing is restarted while a peer is down. Stores whose
-disks are nearly full are named before.
-
-A lower version is refused: data may be in a format that it cannot read. Only an
-upgrade whose new version has not run anywhere yet, since its image does not exist or
-its pods find no node, can be taken back to the version that it came from.
-
-With --canary it restarts only some members of one component, and stops: "promote" goes
-on, and "abort" takes the upgrade back where that is possible.
-
-With --require-backup-newer-than it does not begin without a Backup of tidb-operator that
-is complete, has the whole cluster, and data that is new enough: its commitTs counts,
-since a backup that takes hours has the data of its begin. A log backup does not count,
-nor one by Dumpling, which names no cluster. An upgrade that has begun goes on.
-
-Releases of TiProxy have numbers of their own: it keeps its version unless
---tiproxy-version has another one.
-
-VERSION is a release written in full, such as v8.1.1 or v8.1.1-custom, or nightly or
-latest. A cluster whose version is none of these has images with tags of its own, and
-takes any tag.`,
-		Example: `  kubectl tidb upgrade basic v8.1.1
-
-  # See what it would take
-  kubectl tidb upgrade basic v8.1.1 --dry-run
-
-  # One store first; watch it, and go on with "promote"
-  kubectl tidb upgrade basic v8.1.1 --canary tikv=1
-
-  # Only with a full backup of the last 24 hours
-  kubectl tidb upgrade basic v8.1.1 --require-backup-newer-than 24h
-
-  # In a pipeline: give up waiting before the job is killed
-  kubectl tidb upgrade basic v8.1.1 --timeout 50m
-
-  # In a pipeline, a cluster with one member of PD: without a question
-  kubectl tidb upgrade basic v8.1.1 --yes`,
+		Use:               "upgrade (NAME | --all) VERSION",
+		Short:             "Take a cluster to another version",
+		Long:              long,
+		Example:           example,
 		SuggestFor:        []string{"update", "patch"},
-		Args:              cobra.ExactArgs(2),
+		Args:              o.arguments,
 		ValidArgsFunction: complete(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.Validate(); err != nil {
@@ -87,15 +54,36 @@ takes any tag.`,
 			if cmd.Flags().Changed(requireBackup) && o.backup <= 0 {
 				return exit.Usagef("--%s has to be more than zero, such as 24h", requireBackup)
 			}
-			o.name, o.version = args[:1], args[1]
+			o.name, o.version = args[:len(args)-1], args[len(args)-1]
+			if o.fleet.All {
+				if err := o.fleet.Validate(cmd.Flags(), o.Options); err != nil {
+					return err
+				}
+			}
 			return run(cmd.Context(), o)
 		},
 	}
-	o.bind(cmd)
+	o.bind(cmd, f)
 	return cmd
 }
 
-func (o *options) bind(cmd *cobra.Command) {
+// arguments checks the names: one cluster and the version, or with --all only the version.
+func (o *options) arguments(cmd *cobra.Command, args []string) error {
+	switch {
+	case !o.fleet.All:
+		if err := o.fleet.Check(cmd.Flags()); err != nil {
+			return err
+		}
+		return cobra.ExactArgs(2)(cmd, args)
+	case len(args) == 0:
+		return exit.Usagef("--all needs the version: give it as the only argument")
+	case len(args) > 1:
+		return exit.Usagef("--all takes no names: leave out %s, or leave out --all", strings.Join(args[:len(args)-1], " "))
+	}
+	return nil
+}
+
+func (o *options) bind(cmd *cobra.Command, f *factory.Factory) {
 	o.Bind(cmd)
 	o.BindFieldManager(cmd)
 	o.BindEviction(cmd)
@@ -104,30 +92,43 @@ func (o *options) bind(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.tiproxy, "tiproxy-version", "", "Version that TiProxy is taken to, e.g. v1.3.0; the one that it has without this flag.")
 	cmd.Flags().DurationVar(&o.backup, requireBackup, 0, "Refuse to begin unless a complete full backup, as a Backup of tidb-operator, has data that is newer than this, e.g. 24h.")
 	o.BindForce(cmd, "the new version")
+	o.fleet.Bind(cmd, f, "upgrade")
 }
 
 func run(ctx context.Context, f *factory.Factory, o options) error {
+	if o.fleet.All {
+		return fleet.Run(ctx, f, o.fleet, o.Options, fleet.Verb{Action: o.action(), Request: o.request})
+	}
 	s, now, err := target.Load(ctx, f, o.name)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
+	r, err := o.request(ctx, f, s, now)
+	if err != nil {
+		return err
+	}
+	return drive.Run(ctx, f, s, o.Options, r)
+}
+
+// request returns what is asked for of one cluster.
+func (o options) request(ctx context.Context, f *factory.Factory, s *target.Session, now *v1alpha1.TidbCluster) (check.Request, error) {
 	own := map[topology.Kind]string{}
 	if o.tiproxy != "" {
 		if err := target.CheckVersion(o.tiproxy, ""); err != nil {
-			return exit.Usagef("--tiproxy-version: %w", err)
+			return check.Request{}, exit.Usagef("--tiproxy-version: %w", err)
 		}
 		own[topology.TiProxy] = o.tiproxy
 	}
 	change, err := s.Intent.SetVersion(now, o.version, own)
 	if err != nil {
-		return err
+		return check.Request{}, err
 	}
 	refusal := Refusal(change)
 	if refusal == nil {
 		refusal = o.whyNotBackedUp(ctx, f, change)
 	}
-	return drive.Run(ctx, f, s, o.Options, check.Request{Action: o.action(), Change: change, Refusal: refusal})
+	return check.Request{Action: o.action(), Change: change, Refusal: refusal}, nil
 }
 
 // action is what the verb is asked for, as reports name it.
@@ -158,7 +159,11 @@ func Refusal(change intent.Change) error {
 func complete(f *factory.Factory) cobra.CompletionFunc {
 	names, versions := target.Complete(f), target.CompleteVersion(f)
 	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-		if len(args) == 1 {
+		before := 1 // the name
+		if cmd.Flags().Changed("all") {
+			before = 0
+		}
+		if len(args) == before {
 			return versions(cmd, args, word)
 		}
 		return names(cmd, args, word)

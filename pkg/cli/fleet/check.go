@@ -1,0 +1,129 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/contexts"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/explain"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/spin"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/harmless"
+)
+
+// check asks of all clusters whether the request may be carried out, and changes nothing. A refusal of
+// one cluster is an error.
+func (r *run) check(ctx context.Context, databases [][]*cluster) error {
+	n := 0
+	for _, u := range databases {
+		n += len(u)
+	}
+	shown := spin.On(r.f, "reading "+remedy.Count(n, "cluster", "clusters"))
+	var each errgroup.Group
+	each.SetLimit(r.o.parallel)
+	for _, u := range databases {
+		each.Go(func() error {
+			for _, c := range u {
+				c.err = r.checkOne(ctx, c)
+			}
+			return nil
+		})
+	}
+	_ = each.Wait()
+	shown.Stop()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return r.refused(databases, n)
+}
+
+func (r *run) checkOne(ctx context.Context, c *cluster) error {
+	quiet := genericiooptions.IOStreams{In: strings.NewReader(""), Out: io.Discard, ErrOut: io.Discard}
+	f := r.factory(c, quiet)
+	s, err := target.Connect(f, c.Namespace, c.Name)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	d := r.d
+	if d.DryRun == flags.NoDryRun {
+		d.DryRun = flags.ServerDryRun
+	}
+	req, err := r.request(ctx, f, s, c)
+	if err != nil {
+		return err
+	}
+	p, err := drive.Foresee(ctx, f, s, d, req)
+	if err != nil {
+		return err
+	}
+	c.want, c.effects, c.verdict = req.Want, p.Effects(), drive.Verdict(p, d)
+	c.idle = p.Plan.Outcome == plan.Converged && equality.Semantic.DeepEqual(req.Now.Spec, req.Want.Spec)
+	if r.d.DryRun != flags.NoDryRun {
+		c.notes = p.Preview(f.Context()).Notes
+	}
+	return nil
+}
+
+// refused returns an error with all reasons, and the exit code that counts most; nil where no cluster is refused. With
+// -o json, and in reports, each refused cluster has its end.
+func (r *run) refused(databases [][]*cluster, n int) error {
+	var reasons []string
+	code := exit.OK
+	for _, u := range databases {
+		for _, c := range u {
+			if c.err == nil {
+				continue
+			}
+			code = contexts.Worst(exit.Of(c.err), code)
+			reasons = append(reasons, c.title(r.f.Context())+": "+r.reason(c))
+			f := r.factory(c, r.streams(c))
+			if s, err := target.Connect(f, c.Namespace, c.Name); err == nil {
+				drive.Refused(f, s, r.d, r.v.Action, c.err)
+				s.Close()
+			}
+		}
+	}
+	if len(reasons) == 0 {
+		return nil
+	}
+	return exit.With(code, errors.New(fmt.Sprintf("%d of %s cannot be taken there, so no cluster was changed:\n  ", len(reasons), remedy.Count(n, "cluster", "clusters"))+strings.Join(reasons, "\n  ")))
+}
+
+// reason returns the error of a cluster in one line, "" where there is nothing to say.
+func (r *run) reason(c *cluster) string {
+	if c.err == nil || c.err.Error() == "" {
+		return ""
+	}
+	f := r.factory(c, r.f.Streams)
+	return harmless.Line(remedy.Text(explain.Error(c.err), f.Context()))
+}
+
+// request returns what is asked for of one cluster as it is now.
+func (r *run) request(ctx context.Context, f *factory.Factory, s *target.Session, c *cluster) (check.Request, error) {
+	now, err := s.Load(ctx)
+	if err != nil {
+		return check.Request{}, err
+	}
+	req, err := r.v.Request(ctx, f, s, now)
+	if c.pd != nil && !c.pd.begun { // otherwise the part with PD has been written
+		req.Beside = []*v1alpha1.TidbCluster{c.pd.want}
+	}
+	return req, err
+}

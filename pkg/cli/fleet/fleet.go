@@ -1,0 +1,100 @@
+// Package fleet does the same to many clusters, in waves. A wave begins when the wave before it is over, and after a
+// failure no later wave begins.
+//
+// Read run.go first. All clusters are found and checked before anything is written. Package wave decides which clusters
+// a wave has, and package drive drives each of them.
+package fleet
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/contexts"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/wave"
+)
+
+// Options are the flags that choose clusters, and say in which waves.
+type Options struct {
+	All bool
+	target.Found
+	contexts contexts.Flag
+	waves    string
+	sizes    []wave.Size
+	parallel int
+	stop     bool // after a failure no later wave begins
+
+	flags flags.Table
+}
+
+const (
+	// defaultWaves: what is wrong with a version for each cluster is seen in one.
+	defaultWaves    = "1,100%"
+	defaultParallel = 8
+)
+
+// Bind adds the flags to a command. Does says what the command does, e.g. "upgrade".
+func (o *Options) Bind(cmd *cobra.Command, f *factory.Factory, does string) {
+	o.flags = flags.Table{
+		{Name: "all", Add: flags.Bool(&o.All, false),
+			Usage: "Without NAME: " + does + " all clusters of the namespace, or those that -l, -A and --contexts say, in waves."},
+		{Name: "selector", Short: "l", Needs: "all", Add: flags.Text(&o.Selector, ""),
+			Usage: does + " only the clusters whose TidbClusters have these labels, e.g. env=prod,tier!=test."},
+		{Name: "all-namespaces", Short: "A", Needs: "all", Add: flags.Bool(&o.AllNamespaces, false),
+			Usage: does + " the clusters of all namespaces."},
+		{Name: "contexts", Needs: "all", Add: func(cmd *cobra.Command, _ flags.Flag) { o.contexts.Bind(cmd, f, "With --all, "+does) }},
+		{Name: "wave", Needs: "all", Add: flags.Text(&o.waves, defaultWaves), Values: []string{defaultWaves, "1,10%,100%", "100%"},
+			Usage: "how many clusters are done after each wave, as numbers or percentages of the clusters that have something to do."},
+		{Name: "parallel", Needs: "all", Add: flags.Int(&o.parallel, defaultParallel),
+			Usage: "how many clusters of a wave are driven at the same time."},
+		{Name: "stop-on-failure", Needs: "all", Add: flags.Bool(&o.stop, true),
+			Usage: "begin no later wave after one in which a cluster failed. The clusters of that wave are driven to their end."},
+	}
+	o.flags.Bind(cmd)
+}
+
+// Check refuses flags that need --all, where --all was not given.
+func (o *Options) Check(set *pflag.FlagSet) error { return o.flags.Check(set) }
+
+// Validate checks what is known from the flags alone, and reads the waves.
+func (o *Options) Validate(set *pflag.FlagSet, d flags.Options) (err error) {
+	// A canary would end each run before its cluster is done. A UID is that of one cluster.
+	for _, name := range []string{"canary", "expect-uid"} {
+		if set.Changed(name) {
+			return exit.Usagef("--all does not go with --%s: leave out one of them", name)
+		}
+	}
+	switch {
+	case !d.Wait:
+		return exit.Usagef("--all waits for each wave, so it does not go with --wait=false")
+	case o.parallel < 1:
+		return exit.Usagef("--parallel has to be at least 1")
+	}
+	if o.sizes, err = wave.Parse(o.waves); err != nil {
+		return exit.Usagef("--wave %q: %w; a value that works is %s", o.waves, err, defaultWaves)
+	}
+	if err := o.Found.Validate(); err != nil {
+		return err
+	}
+	return o.contexts.Validate(set)
+}
+
+// split returns the waves, each with units of clusters. Clusters that have nothing to do are in none.
+func (o *Options) split(units [][]*cluster) ([][][]*cluster, error) {
+	var busy [][]*cluster
+	for _, u := range units {
+		if u = slices.DeleteFunc(slices.Clone(u), func(c *cluster) bool { return c.idle }); len(u) > 0 {
+			busy = append(busy, u)
+		}
+	}
+	waves, left := wave.Split(o.sizes, busy)
+	if left > 0 {
+		return nil, exit.Usagef("--wave %q leaves out %d of the clusters that have something to do, so nothing was changed; let the last wave be 100%%", o.waves, left)
+	}
+	return waves, nil
+}

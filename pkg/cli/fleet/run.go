@@ -1,0 +1,252 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/contexts"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+)
+
+// Verb is what is done to each cluster.
+type Verb struct {
+	// Action is that in a user's words, e.g. "upgrade to v8.1.1".
+	Action string
+	// Request returns what is asked for of one cluster.
+	Request func(context.Context, *factory.Factory, *target.Session, *v1alpha1.TidbCluster) (check.Request, error)
+}
+
+// run is one command.
+type run struct {
+	f      *factory.Factory
+	o      Options
+	d      flags.Options
+	v      Verb
+	shared *contexts.Shared
+	// each drives one cluster. The label names the wave, "" where there is only one.
+	each func(ctx context.Context, c *cluster, label string) error
+}
+
+// Run finds the clusters, checks all of them, asks the user, and drives them in waves.
+func Run(ctx context.Context, f *factory.Factory, o Options, d flags.Options, v Verb) error {
+	if err := d.Reports.Begin(); err != nil {
+		return err
+	}
+	ctx, cancel := exit.Within(ctx, d.Timeout)
+	defer cancel()
+	d.Timeout = 0 // it is that of all clusters together
+	r := &run{f: f, o: o, d: d, v: v, shared: &contexts.Shared{Streams: f.Streams, Events: d.Output.JSON()}}
+	r.each = r.drive
+	err := exit.Ended(ctx, r.all(ctx))
+	if failed := d.Reports.Write(); failed != nil {
+		return exit.With(max(exit.Of(err), exit.Failure), errors.Join(err, failed))
+	}
+	return err
+}
+
+func (r *run) all(ctx context.Context) error {
+	found, err := r.o.find(ctx, r.f)
+	if err != nil {
+		return err
+	}
+	databases := units(found)
+	if err := r.check(ctx, databases); err != nil {
+		return err
+	}
+	waves, err := r.o.split(databases)
+	if err != nil {
+		return err
+	}
+	dry := r.d.DryRun != flags.NoDryRun
+	if dry && !r.d.Output.JSON() {
+		return r.foresee(waves, found)
+	}
+	if len(waves) > 0 && !dry {
+		if err := r.consent(ctx, waves, found); err != nil {
+			return err
+		}
+	}
+	for _, c := range found {
+		if c.idle {
+			c.err = r.unneeded(c)
+		}
+	}
+	r.carryOut(ctx, waves)
+	return r.ended(ctx, found)
+}
+
+// carryOut drives the waves one after another, until one fails or the command is to end.
+func (r *run) carryOut(ctx context.Context, waves [][][]*cluster) {
+	for i, w := range waves {
+		if ctx.Err() != nil || i > 0 && r.o.stop && r.failed(waves[i-1]) {
+			return
+		}
+		r.wave(ctx, w, i+1, len(waves))
+	}
+}
+
+// wave drives the clusters of a wave side by side, and the parts of a database one after another.
+func (r *run) wave(ctx context.Context, w [][]*cluster, number, of int) {
+	label := ""
+	if of > 1 {
+		label = fmt.Sprintf(", wave %d of %d", number, of)
+	}
+	if !r.d.Output.JSON() {
+		fmt.Fprintf(r.f.Streams.ErrOut, "%s%s: %s\n", r.v.Action, label, strings.Join(r.titles(flat(w)), ", "))
+	}
+	var each errgroup.Group
+	each.SetLimit(r.o.parallel)
+	for _, u := range w {
+		each.Go(func() error {
+			for _, c := range u {
+				if ctx.Err() != nil {
+					return nil
+				}
+				c.begun = true
+				c.err = r.each(ctx, c, label)
+				if r.failed([][]*cluster{{c}}) {
+					return nil // the next part needs this one
+				}
+			}
+			return nil
+		})
+	}
+	_ = each.Wait()
+}
+
+// drive drives one cluster. An error is written at once, because others may take long.
+func (r *run) drive(ctx context.Context, c *cluster, label string) error {
+	f := r.factory(c, r.streams(c))
+	s, err := target.Connect(f, c.Namespace, c.Name)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	req, err := r.request(ctx, f, s, c)
+	if err == nil {
+		req.Action += label
+		d := r.d
+		d.Yes = true // the user has agreed
+		err = drive.Run(ctx, f, s, d, req)
+	}
+	err = exit.Ended(ctx, err)
+	if text := r.reason(&cluster{Cluster: c.Cluster, context: c.context, err: err}); text != "" && ctx.Err() == nil {
+		fmt.Fprintln(f.Streams.ErrOut, "error: "+text)
+	}
+	return err
+}
+
+// unneeded reports that nothing is to be done to a cluster: for people in one line, and also as events and in reports.
+func (r *run) unneeded(c *cluster) error {
+	streams := r.streams(c)
+	if !r.d.Output.JSON() {
+		fmt.Fprintln(streams.ErrOut, "nothing to do: the cluster has converged")
+		streams.ErrOut = io.Discard
+	}
+	f := r.factory(c, streams)
+	s, err := target.Connect(f, c.Namespace, c.Name)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return drive.Unneeded(f, s, r.d, r.v.Action, "the cluster is what was asked for, and has converged")
+}
+
+// failed reports whether a cluster of a wave has not come to its end. A dry run has no failures.
+func (r *run) failed(w [][]*cluster) bool {
+	for _, c := range flat(w) {
+		if r.d.DryRun == flags.NoDryRun && (c.err != nil || !c.begun) {
+			return true
+		}
+	}
+	return false
+}
+
+// ended returns the error of the command. It names the clusters that failed, and those that were not begun.
+func (r *run) ended(ctx context.Context, found []*cluster) error {
+	var failed, waiting []string
+	code, idle := exit.OK, 0
+	for _, c := range found {
+		code = contexts.Worst(exit.Of(c.err), code)
+		switch {
+		case c.err != nil:
+			failed = append(failed, fmt.Sprintf("%s (exit code %d)", c.title(r.f.Context()), exit.Of(c.err)))
+		case c.idle:
+			idle++
+		case !c.begun:
+			waiting = append(waiting, c.title(r.f.Context()))
+		}
+	}
+	if ctx.Err() != nil {
+		code = contexts.Worst(exit.Of(context.Cause(ctx)), code)
+	}
+	switch {
+	case r.d.DryRun != flags.NoDryRun:
+		return exit.With(code, nil)
+	case code == exit.OK:
+		if !r.d.Output.JSON() {
+			fmt.Fprintf(r.f.Streams.ErrOut, "%s: done with %s, of which %d had nothing to do\n", r.v.Action, remedy.Count(len(found), "cluster", "clusters"), idle)
+		}
+		return nil
+	}
+	var parts []string
+	if len(failed) > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %s failed: %s", len(failed), remedy.Count(len(found), "cluster", "clusters"), strings.Join(failed, ", ")))
+	}
+	if len(waiting) > 0 {
+		parts = append(parts, remedy.Count(len(waiting), "was not begun: ", "were not begun: ")+strings.Join(waiting, ", "))
+	}
+	return exit.With(code, remedy.For(errors.New(strings.Join(parts, "; ")), remedy.Run("go on, when the cause is gone", r.f.Again(r.namespace()))))
+}
+
+// namespace returns the namespace that another shell has to be told, "" where the command line says which.
+func (r *run) namespace() string {
+	if r.o.AllNamespaces || r.o.contexts.Given() {
+		return ""
+	}
+	namespace, _ := r.f.Namespace() // it was read before
+	return namespace
+}
+
+// factory returns a factory for one cluster.
+func (r *run) factory(c *cluster, streams genericiooptions.IOStreams) *factory.Factory {
+	if c.context == "" {
+		return r.f.Beside(streams)
+	}
+	return r.f.In(c.context, streams)
+}
+
+// streams returns streams whose lines begin with the name of the cluster.
+func (r *run) streams(c *cluster) genericiooptions.IOStreams {
+	return r.shared.For(c.title(r.f.Context()))
+}
+
+func (r *run) titles(all []*cluster) []string {
+	var names []string
+	for _, c := range all {
+		names = append(names, c.title(r.f.Context()))
+	}
+	return names
+}
+
+// flat returns the clusters of a wave.
+func flat(w [][]*cluster) []*cluster {
+	var all []*cluster
+	for _, u := range w {
+		all = append(all, u...)
+	}
+	return all
+}
