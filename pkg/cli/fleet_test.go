@@ -79,7 +79,7 @@ func TestFleetRefused(t *testing.T) {
 		says string
 	}{
 		{"a paused cluster", func() string { return fleetOf(t, with(tidbcluster("basic"), map[string]any{"paused": true})).URL }, exit.Paused,
-			"1 of 3 clusters cannot be taken there, so no cluster was changed:\n  b default/basic: cluster default/basic is paused"},
+			"\"upgrade to v8.1.1\" cannot begin in 1 of 3 clusters, so no cluster was changed:\n  b default/basic: cluster default/basic is paused"},
 		{"a lower version", func() string { return fleetOf(t, with(tidbcluster("basic"), map[string]any{"version": "v8.5.0"})).URL }, exit.Refused, "  b default/basic: "},
 		{"no answer", func() string { return silent(t) }, exit.Failure, "not everything could be read in 1 of 2 contexts: b; nothing was changed"},
 		{"no permission", func() string { return refusing(t) }, exit.Forbidden, "not everything could be read in 1 of 2 contexts: b; nothing was changed"},

@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -103,7 +102,8 @@ func (r *run) refused(databases [][]*cluster, n int) error {
 	if len(reasons) == 0 {
 		return nil
 	}
-	return exit.With(code, errors.New(fmt.Sprintf("%d of %s cannot be taken there, so no cluster was changed:\n  ", len(reasons), remedy.Count(n, "cluster", "clusters"))+strings.Join(reasons, "\n  ")))
+	return exit.With(code, fmt.Errorf("%q cannot begin in %d of %s, so no cluster was changed:\n  %s",
+		r.v.Action, len(reasons), remedy.Count(n, "cluster", "clusters"), strings.Join(reasons, "\n  ")))
 }
 
 // reason returns the error of a cluster in one line, "" where there is nothing to say.
