@@ -59,6 +59,16 @@ func (w *Model) tickOtherPart() {
 		return
 	}
 	l.Ends = w.Now().Add(partLockLasts)
+	w.useLock(l)
+	if w.chaos && w.rng.IntN(600) == 0 {
+		w.note("the driver of the other part is killed")
+		o.holds = false
+	}
+}
+
+// useLock is a second in which the other part has the lock.
+func (w *Model) useLock(l *PartLock) {
+	o := &w.otherPart
 	switch {
 	case w.t < o.until:
 	case o.leaving && (!w.allShownUp() || o.target.state != state.StoreUp):
@@ -73,10 +83,6 @@ func (w *Model) tickOtherPart() {
 	case o.target.runs && o.target.heartbeat >= o.target.awayUntil || o.target.state != state.StoreUp:
 		w.note("the other part is done with %s", w.nameOf(o.target))
 		l.Value = nil
-	}
-	if w.chaos && w.rng.IntN(600) == 0 {
-		w.note("the driver of the other part is killed")
-		o.holds = false
 	}
 }
 
