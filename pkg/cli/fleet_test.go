@@ -145,6 +145,11 @@ func TestFleetParts(t *testing.T) {
 	if r.code != 0 || !strings.HasPrefix(r.out, want) {
 		t.Errorf("%+v", r)
 	}
+	if r := s.call(t, "upgrade", "--all", "v8.1.1", "--dry-run", "-o", "json"); r.code != 0 || strings.Contains(r.out, "PD is upgraded first") {
+		t.Errorf("%+v", r)
+	}
+	refused := fleetOf(t, part, with(tidbcluster("basic"), map[string]any{"paused": true}))
+	wantError(t, "the part with PD is refused", refused.call(t, "upgrade", "--all", "v8.1.1", "--yes"), exit.Refused, "default/a-part: the part with PD, default/basic, cannot be upgraded")
 	alone := fleetOf(t, part)
 	alone.answers[tidbclusters+"/basic"] = tidbcluster("basic")
 	wantError(t, "without the part with PD", alone.call(t, "upgrade", "--all", "v8.1.1", "--yes"), exit.Refused, "PD is upgraded first")

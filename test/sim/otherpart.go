@@ -53,7 +53,7 @@ func (w *Model) tickOtherPart() {
 	}
 	l := w.PartLock()
 	if o.holds = o.holds && l.Lease == otherPartLease && l.Value != nil; !o.holds {
-		if w.chaos && l.Value == nil && w.rng.IntN(60) == 0 {
+		if w.chaos && l.Value == nil && w.rng.IntN(20) == 0 {
 			w.takePartLock(l)
 		}
 		return

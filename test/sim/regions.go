@@ -269,15 +269,20 @@ func (w *Model) spreadReplicas() {
 	if s := w.stalled(); s.Halted || s.NoBalance || w.t < w.pd.held {
 		return
 	}
+	counts := func(s *store) bool { return s.k.leads() && s.state == state.StoreUp && s.runs && !w.leaves(s) }
+	least, _ := w.extremes(func(s *store) (int, bool) { return s.regions, counts(s) })
+	if least == nil {
+		return
+	}
 	var giving []*store
 	for _, s := range w.stores {
-		if s.k.leads() && s.state == state.StoreUp && s.runs && !w.leaves(s) {
+		if counts(s) && s.regions > least.regions+1 {
 			giving = append(giving, s)
 		}
 	}
 	slices.SortStableFunc(giving, func(a, b *store) int { return b.regions - a.regions })
 	for _, from := range giving {
-		if least := giving[len(giving)-1]; from.regions > least.regions+1 && w.moveReplica(from, least) {
+		if w.moveReplica(from, least) {
 			return
 		}
 	}

@@ -84,16 +84,17 @@ func (o options) check(ctx context.Context, f *factory.Factory, inputs []input) 
 // one are not changed.
 func (o options) driveAll(ctx context.Context, f *factory.Factory, inputs []input) error {
 	var failed []input
+	var codes []exit.Code // of those
 	errs := make([]error, len(inputs))
 	for n := range inputs {
 		i := &inputs[n]
 		if at := slices.IndexFunc(failed, i.comesAfter); at >= 0 {
-			errs[n] = drive.NotBegun(f, i.Session, o.Options, i.request.Action, i.waits(failed[at], o.Files))
+			errs[n] = drive.NotBegun(f, i.Session, o.Options, i.request.Action, i.waits(failed[at], codes[at], o.Files))
 		} else {
 			errs[n] = o.driveOne(ctx, f, i, inputs)
 		}
 		if errs[n] != nil && exit.Of(errs[n]) != exit.Pending && o.DryRun == flags.NoDryRun {
-			failed = append(failed, *i)
+			failed, codes = append(failed, *i), append(codes, exit.Of(errs[n]))
 		}
 	}
 	return exit.Worst(errs)
@@ -114,10 +115,11 @@ func (o options) driveOne(ctx context.Context, f *factory.Factory, i *input, inp
 	return drive.Run(ctx, f, i.Session, o.Options, i.requestAmong(inputs))
 }
 
-// waits is the error of an input that was not begun, because another one has not ended well.
-func (i input) waits(other input, files Files) error {
+// waits is the error of an input that was not begun, because another one has not ended well. It has the exit code of that
+// one, which says what is to be done first.
+func (i input) waits(other input, code exit.Code, files Files) error {
 	c := topology.New(i.asked())
 	return remedy.For(
-		exit.Refusef("%s was left as it is: it comes after %s", i.title(), other.title()),
+		exit.With(code, fmt.Errorf("%s was left as it is: it comes after %s", i.title(), other.title())),
 		remedy.Run("apply it alone, when that one has converged", remedy.Plugin(c.Namespace, append([]string{"apply", c.Name}, files.flags()...)...)))
 }

@@ -20,22 +20,25 @@ func (p proposal) otherParts(ctx context.Context, s *target.Session) (errs field
 	if p.existing == nil || !p.wanted.PDSuspended() || p.existing.PDSuspended() {
 		return nil, nil, nil, nil
 	}
-	parts, err := s.Joining(ctx, p.wanted)
+	parts, err := s.Intent.Parts(ctx, p.wanted)
 	switch {
 	case denial.Missing(err):
 		return nil, nil, []Warning{warn("TidbClusters cannot be listed, so it is not known whether others use the PD of this one: PD is suspended when no member of them runs")}, nil
 	case err != nil:
 		return nil, nil, nil, err
 	}
+	if parts.Unread || len(parts.Claimed) > 0 {
+		notes = append(notes, warn("there may be more parts in other namespaces: PD is suspended when PD lists none of their stores as Up"))
+	}
 	var names []string
-	for _, part := range p.amongBeside(parts) {
+	for _, part := range p.amongBeside(parts.Known) {
 		if part.JoinsTo(p.wanted) && runs(part) {
 			names = append(names, part.Name)
 			help = append(help, remedy.Run(fmt.Sprintf("suspend %s first", part.Name), part.Suspend(), part.Plugin("sync")))
 		}
 	}
 	if len(names) == 0 {
-		return nil, nil, nil, nil
+		return nil, nil, notes, nil
 	}
 	return field.ErrorList{field.Forbidden(field.NewPath("spec", "suspendAction", "suspendStatefulSet"), fmt.Sprintf(
 		"the members of %s use the PD of this TidbCluster and would fail without PD: a whole database is suspended by suspending the other parts first",

@@ -42,20 +42,6 @@ func (r Result[T]) Reason() string {
 	return harmless.Line(remedy.Text(err, r.Context))
 }
 
-// worst are the exit codes of contexts, beginning with the code that counts most. What could not be read may be worse
-// than all that was read.
-var worst = []exit.Code{
-	exit.Interrupted, exit.Failure, exit.Forbidden, exit.TimedOut, exit.Usage, exit.Refused, exit.Held, exit.Aborted, exit.Paused, exit.Pending, exit.OK,
-}
-
-// Worst returns the exit code that counts most.
-func Worst(a, b exit.Code) exit.Code {
-	if slices.Index(worst, a) < slices.Index(worst, b) {
-		return a
-	}
-	return b
-}
-
 // Ended returns the error of a command that has read contexts. It names the contexts in which not all was read.
 func Ended[T any](all []Result[T]) error {
 	if len(all) == 1 && all[0].Context == "" {
@@ -80,7 +66,7 @@ func joined[T any](all []Result[T], more ...string) error {
 	code := exit.OK
 	var lines []string
 	for _, r := range all {
-		code = Worst(exit.Of(r.Err), code)
+		code = exit.Worse(exit.Of(r.Err), code)
 		if reason := r.Reason(); reason != "" && !r.Shown {
 			lines = append(lines, "context "+r.Context+": "+reason)
 		}

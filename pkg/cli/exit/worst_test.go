@@ -18,7 +18,8 @@ func TestWorst(t *testing.T) {
 		{[]error{nil, pending, nil}, Pending, ""},
 		{[]error{pending, refused}, Refused, "no"},
 		{[]error{refused, pending}, Refused, "no"},
-		{[]error{refused, said, errors.New("oh")}, TimedOut, "no\noh"},
+		{[]error{With(Paused, nil), said}, TimedOut, ""},
+		{[]error{refused, said, errors.New("oh")}, Failure, "no\noh"},
 	} {
 		err := Worst(c.errs)
 		text := ""

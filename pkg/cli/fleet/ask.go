@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/consent"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/contexts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
@@ -86,7 +85,7 @@ func (r *run) foresee(waves [][][]*cluster, found []*cluster) error {
 	}
 	code := exit.OK
 	for _, c := range found {
-		code = contexts.Worst(exit.Of(c.verdict), code)
+		code = exit.Worse(exit.Of(c.verdict), code)
 		for _, note := range c.notes {
 			fmt.Fprintf(r.f.Streams.Out, "%s: %s\n", c.title(r.f.Context()), note)
 		}

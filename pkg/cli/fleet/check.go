@@ -13,7 +13,6 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/contexts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/explain"
@@ -90,7 +89,7 @@ func (r *run) refused(databases [][]*cluster, n int) error {
 			if c.err == nil {
 				continue
 			}
-			code = contexts.Worst(exit.Of(c.err), code)
+			code = exit.Worse(exit.Of(c.err), code)
 			reasons = append(reasons, c.title(r.f.Context())+": "+r.reason(c))
 			f := r.factory(c, r.streams(c))
 			if s, err := target.Connect(f, c.Namespace, c.Name); err == nil {
@@ -121,8 +120,15 @@ func (r *run) request(ctx context.Context, f *factory.Factory, s *target.Session
 	if err != nil {
 		return check.Request{}, err
 	}
+	if c.want != nil && c.want.UID != now.UID {
+		return check.Request{}, exit.Refusef("cluster %s/%s was deleted and made again since you were asked", c.Namespace, c.Name)
+	}
 	req, err := r.v.Request(ctx, f, s, now)
-	if c.pd != nil && !c.pd.begun { // otherwise the part with PD has been written
+	switch dry := r.d.DryRun != flags.NoDryRun; {
+	case c.pd == nil || c.pd.begun && !dry: // the part with PD has been written
+	case c.pd.want == nil:
+		return req, exit.Refusef("the part with PD, %s/%s, cannot be upgraded", c.pd.Namespace, c.pd.Name)
+	default:
 		req.Beside = []*v1alpha1.TidbCluster{c.pd.want}
 	}
 	return req, err

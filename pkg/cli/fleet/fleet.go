@@ -1,5 +1,5 @@
 // Package fleet does the same to many clusters, in waves. A wave begins when the wave before it is over, and after a
-// failure no later wave begins.
+// failure no other cluster is begun.
 //
 // Read run.go first. All clusters are found and checked before anything is written. Package wave decides which clusters
 // a wave has, and package drive drives each of them.
@@ -27,7 +27,7 @@ type Options struct {
 	waves    string
 	sizes    []wave.Size
 	parallel int
-	stop     bool // after a failure no later wave begins
+	stop     bool // after a failure no other cluster is begun
 
 	flags flags.Table
 }
@@ -53,7 +53,7 @@ func (o *Options) Bind(cmd *cobra.Command, f *factory.Factory, does string) {
 		{Name: "parallel", Needs: "all", Add: flags.Int(&o.parallel, defaultParallel),
 			Usage: "how many clusters of a wave are driven at the same time."},
 		{Name: "stop-on-failure", Needs: "all", Add: flags.Bool(&o.stop, true),
-			Usage: "begin no later wave after one in which a cluster failed. The clusters of that wave are driven to their end."},
+			Usage: "begin no other cluster after one has failed. Those that were begun are driven to their end."},
 	}
 	o.flags.Bind(cmd)
 }

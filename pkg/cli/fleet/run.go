@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"golang.org/x/sync/errgroup"
@@ -109,15 +111,17 @@ func (r *run) wave(ctx context.Context, w [][]*cluster, number, of int) {
 	}
 	var each errgroup.Group
 	each.SetLimit(r.o.parallel)
+	var failed atomic.Bool
 	for _, u := range w {
 		each.Go(func() error {
 			for _, c := range u {
-				if ctx.Err() != nil {
+				if ctx.Err() != nil || r.o.stop && failed.Load() {
 					return nil
 				}
 				c.begun = true
 				c.err = r.each(ctx, c, label)
 				if r.failed([][]*cluster{{c}}) {
+					failed.Store(true)
 					return nil // the next part needs this one
 				}
 			}
@@ -136,7 +140,12 @@ func (r *run) drive(ctx context.Context, c *cluster, label string) error {
 	}
 	defer s.Close()
 	req, err := r.request(ctx, f, s, c)
-	if err == nil {
+	if err == nil && !r.d.Yes {
+		err = r.agreed(ctx, f, s, c, req)
+	}
+	if err != nil {
+		drive.Refused(f, s, r.d, r.v.Action+label, err)
+	} else {
 		req.Action += label
 		d := r.d
 		d.Yes = true // the user has agreed
@@ -147,6 +156,22 @@ func (r *run) drive(ctx context.Context, c *cluster, label string) error {
 		fmt.Fprintln(f.Streams.ErrOut, "error: "+text)
 	}
 	return err
+}
+
+// agreed refuses what the user was not asked about. Somebody may have changed the cluster in the hours before its wave.
+func (r *run) agreed(ctx context.Context, f *factory.Factory, s *target.Session, c *cluster, req check.Request) error {
+	d := r.d
+	d.Yes, d.DryRun = true, flags.ServerDryRun
+	p, err := drive.Foresee(ctx, f, s, d, req)
+	if err != nil {
+		return err
+	}
+	for _, effect := range p.Effects() {
+		if !slices.Contains(c.effects, effect) {
+			return exit.Refusef("cluster %s/%s has changed since you were asked: %s; nothing was changed", c.Namespace, c.Name, effect)
+		}
+	}
+	return nil
 }
 
 // unneeded reports that nothing is to be done to a cluster: for people in one line, and also as events and in reports.
@@ -180,7 +205,7 @@ func (r *run) ended(ctx context.Context, found []*cluster) error {
 	var failed, waiting []string
 	code, idle := exit.OK, 0
 	for _, c := range found {
-		code = contexts.Worst(exit.Of(c.err), code)
+		code = exit.Worse(exit.Of(c.err), code)
 		switch {
 		case c.err != nil:
 			failed = append(failed, fmt.Sprintf("%s (exit code %d)", c.title(r.f.Context()), exit.Of(c.err)))
@@ -191,12 +216,12 @@ func (r *run) ended(ctx context.Context, found []*cluster) error {
 		}
 	}
 	if ctx.Err() != nil {
-		code = contexts.Worst(exit.Of(context.Cause(ctx)), code)
+		code = exit.Worse(exit.Of(context.Cause(ctx)), code)
 	}
 	switch {
 	case r.d.DryRun != flags.NoDryRun:
 		return exit.With(code, nil)
-	case code == exit.OK:
+	case code == exit.OK, len(failed)+len(waiting) == 0: // a command that is interrupted at its end is done
 		if !r.d.Output.JSON() {
 			fmt.Fprintf(r.f.Streams.ErrOut, "%s: done with %s, of which %d had nothing to do\n", r.v.Action, remedy.Count(len(found), "cluster", "clusters"), idle)
 		}

@@ -10,7 +10,8 @@ import (
 )
 
 // otherPartsSuspended holds back the suspension of PD, and of the data that PD places, until no member of another part
-// runs. They are known only where PD is to be suspended. Members of other parts fail without PD, and their regions may have no quorum without the stores here.
+// runs. They are known only where PD is to be suspended. Members of other parts fail without PD, and their regions may have
+// no quorum without the stores here. A store in PD that is Up may be one of a part that is not known.
 func (d *decision) otherPartsSuspended() verdict {
 	others := d.All.OtherParts
 	if d.Want.Kind.Data() == topology.None {
@@ -21,7 +22,12 @@ func (d *decision) otherPartsSuspended() verdict {
 	case others.Problem != "":
 		g.Observed = "not known what runs of them: " + others.Problem
 		return wait(g)
-	case len(others.Running) == 0:
+	case len(others.Running) > 0:
+	case others.Unknown && len(d.upElsewhere()) > 0:
+		g.Observed = "PD lists stores of other clusters, which may be parts in other namespaces: " + remedy.FirstFew(d.upElsewhere(), ", ")
+		g.Remedy = remedy.Remedy{remedy.Run("see which TidbClusters these are, and suspend them", remedy.Kubectl("", "get", "tidbclusters", "--all-namespaces"))}
+		return wait(g)
+	default:
 		return verdict{}
 	}
 	stays := slices.IndexFunc(others.Running, func(m state.RunningElsewhere) bool { return !m.Suspended })
@@ -41,4 +47,14 @@ func (d *decision) otherPartsSuspended() verdict {
 		g.Observed += fmt.Sprintf(", and %s", remedy.Count(more, "other member", "other members"))
 	}
 	return wait(g)
+}
+
+// upElsewhere returns the hosts of the stores that PD calls Up and that are no members here.
+func (sc Scope) upElsewhere() (hosts []string) {
+	for _, s := range sc.All.PD.OtherStores {
+		if s.State == state.StoreUp {
+			hosts = append(hosts, s.Host)
+		}
+	}
+	return hosts
 }

@@ -25,12 +25,17 @@ func TestOtherPartsSuspended(t *testing.T) {
 		return state.RunningElsewhere{Member: name, Namespace: "db", Part: "more", Suspended: suspended}
 	}
 	unknown := func(c *plantest.Cluster) { c.Seen.OtherParts.Problem = "list tidbclusters in namespace db: no answer" }
+	more := func(c *plantest.Cluster) {
+		c.Seen.OtherParts.Unknown = true
+		c.Seen.PD.OtherStores = []state.OtherStore{{Host: "old-tikv-0.old-tikv-peer.old.svc", State: state.StoreDown}, {Host: "more-tikv-0.more-tikv-peer.reports.svc", State: state.StoreUp}}
+	}
 	plantest.Waits(t, "otherparts", []plantest.Case{
 		{Name: "the servers go", Cluster: suspend(all, parts(member("more-tikv-0", false)))},
 		{Name: "the stores stay", Cluster: suspend(all, gone(tidb), parts(member("more-tikv-0", true), member("more-tikv-1", false)))},
 		{Name: "PD stays", Cluster: suspend(all, gone(tidb, tikv), parts(member("more-tidb-0", false)))},
 		{Name: "the other part is on its way", Cluster: suspend(all, gone(tidb), parts(member("more-tikv-0", true)))},
 		{Name: "it is not known what runs", Cluster: suspend(all, gone(tidb, tikv), unknown)},
+		{Name: "there may be more parts", Cluster: suspend(all, gone(tidb, tikv), more)},
 		{Name: "no other part runs", Cluster: suspend(all, gone(tidb))},
 	})
 }

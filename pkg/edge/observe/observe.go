@@ -29,6 +29,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tidb"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tikv"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/dial"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/ledger"
 )
 
@@ -72,7 +73,7 @@ type Observer struct {
 	advanced      bool   // the cluster that was observed last has AdvancedStatefulSets
 	watchAdvanced func() // nil where nothing is watched, or these are
 
-	joining func(context.Context, topology.Cluster) ([]topology.Cluster, error) // finds parts; nil where there are none
+	joining func(context.Context, topology.Cluster) (intent.Parts, error) // finds parts; nil where there are none
 
 	readsIsolation bool
 	isolation      isolation

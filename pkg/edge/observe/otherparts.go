@@ -6,16 +6,14 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
 // Joining sets what finds the parts that use the PD of a cluster.
-func (o *Observer) Joining(find func(context.Context, topology.Cluster) ([]topology.Cluster, error)) {
+func (o *Observer) Joining(find func(context.Context, topology.Cluster) (intent.Parts, error)) {
 	o.joining = find
 }
 
@@ -25,42 +23,43 @@ func (o *Observer) otherParts(ctx context.Context, c topology.Cluster, seen obje
 	if o.joining == nil || !c.PDSuspended() || seen.existing.Sets[topology.PD] == nil && len(seen.pods[topology.PD]) == 0 {
 		return state.OtherParts{}
 	}
-	running, err := o.runningElsewhere(ctx, c)
+	parts, err := o.joining(ctx, c)
 	if err != nil {
 		return state.OtherParts{Problem: err.Error()}
 	}
-	return state.OtherParts{Running: running}
+	others := state.OtherParts{Unknown: parts.Unread || len(parts.Claimed) > 0}
+	for _, p := range parts.Known {
+		running, err := o.runningOf(ctx, p)
+		if err != nil {
+			return state.OtherParts{Problem: err.Error()}
+		}
+		others.Running = append(others.Running, running...)
+	}
+	slices.SortFunc(others.Running, func(a, b state.RunningElsewhere) int { return strings.Compare(a.Member, b.Member) })
+	return others
 }
 
-func (o *Observer) runningElsewhere(ctx context.Context, c topology.Cluster) ([]state.RunningElsewhere, error) {
-	parts, err := o.joining(ctx, c)
-	if err != nil || len(parts) == 0 {
-		return nil, err
-	}
-	var instances []string
-	for _, p := range parts {
-		instances = append(instances, p.Instance)
-	}
-	of, err := labels.NewRequirement(topology.LabelInstance, selection.In, instances)
+// runningOf returns the members of a part that have a pod. A component that is to run has one soon: the pod of a member that
+// restarts does not exist for a moment.
+func (o *Observer) runningOf(ctx context.Context, p topology.Cluster) (all []state.RunningElsewhere, err error) {
+	pods, err := o.kube.CoreV1().Pods(p.Namespace).List(ctx, ownedBy(p))
 	if err != nil {
 		return nil, err
 	}
-	pods, err := o.kube.CoreV1().Pods(c.Namespace).List(ctx, metav1.ListOptions{LabelSelector: labels.NewSelector().Add(*of).String()})
-	if err != nil {
-		return nil, err
-	}
-	var all []state.RunningElsewhere
+	found := map[topology.Kind]bool{}
 	for _, pod := range pods.Items {
-		if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+		k, _, ok := p.Member(pod.Name)
+		if !ok || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 			continue
 		}
-		for _, p := range parts {
-			if k, _, ok := p.Member(pod.Name); ok && pod.Labels[topology.LabelInstance] == p.Instance {
-				g, _ := p.Group(k)
-				all = append(all, state.RunningElsewhere{Member: pod.Name, Namespace: p.Namespace, Part: p.Name, Suspended: g.Suspend})
-			}
+		g, _ := p.Group(k)
+		found[k] = true
+		all = append(all, state.RunningElsewhere{Member: pod.Name, Namespace: p.Namespace, Part: p.Name, Suspended: g.Suspend})
+	}
+	for _, g := range p.Groups {
+		if g.Active() > 0 && !found[g.Kind] {
+			all = append(all, state.RunningElsewhere{Member: p.SetName(g.Kind), Namespace: p.Namespace, Part: p.Name})
 		}
 	}
-	slices.SortFunc(all, func(a, b state.RunningElsewhere) int { return strings.Compare(a.Member, b.Member) })
 	return all, nil
 }

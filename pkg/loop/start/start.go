@@ -54,14 +54,8 @@ func (c Connections) Observer(namespace, name string) *observe.Observer {
 		}
 		return tc, c.Lets(ctx, topology.New(tc))
 	}, c.Now)
-	o.Joining(c.Joining)
+	o.Joining(c.Intent.Parts)
 	return o
-}
-
-// Joining returns the TidbClusters that are known to use the PD of a cluster.
-func (c Connections) Joining(ctx context.Context, cluster topology.Cluster) ([]topology.Cluster, error) {
-	parts, err := c.Intent.Parts(ctx, cluster)
-	return parts.Known, err
 }
 
 // Want returns what is wanted of a cluster, or why it is refused. A TidbCluster may be changed at any time and by
