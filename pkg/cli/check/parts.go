@@ -40,10 +40,10 @@ func (p proposal) joined(ctx context.Context, s *target.Session) (errs field.Err
 	}
 	errs, help = joins(c, topology.New(tc), at)
 	suspended, resume := p.resumes(topology.New(tc))
-	if !topology.LetsParts(tc, c.Namespace) {
+	if !topology.AllowsParts(tc, c.Namespace) {
 		notes = []Warning{{
 			Text:   fmt.Sprintf("%s: TidbCluster %s does not let parts of namespace %s use its PD, so that no daemon drives this part", at.Child("namespace"), c.Joined, c.Namespace),
-			Remedy: remedy.Remedy{remedy.Run("let these parts use it", topology.ToLetParts(tc, c.Namespace))},
+			Remedy: remedy.Remedy{remedy.Run("let these parts use it", topology.ToAllowParts(tc, c.Namespace))},
 		}}
 	}
 	return append(errs, suspended...), append(help, resume...), notes, nil

@@ -31,9 +31,9 @@ func issuer(ctx context.Context, f *factory.Factory, s *target.Session, c topolo
 		return self, nil // it can be made later, as the part itself
 	case err != nil:
 		return nil, fmt.Errorf("see whether %s lets parts of namespace %s use its PD: %w", c.Joined, c.Namespace, err)
-	case !named && !topology.LetsParts(tc, c.Namespace):
+	case !named && !topology.AllowsParts(tc, c.Namespace):
 		return nil, remedy.For(exit.Refusef("TidbCluster %s does not let parts of namespace %s use its PD, so its authority issues no certificates for %s; nothing was changed", c.Joined, c.Namespace, c.Name),
-			remedy.Run("let these parts use it", topology.ToLetParts(tc, c.Namespace)))
+			remedy.Run("let these parts use it", topology.ToAllowParts(tc, c.Namespace)))
 	}
 	self.Named(topology.CertificateName(topology.New(tc)))
 	return self, nil

@@ -51,8 +51,8 @@ func (c Component) Candidate() (state.Member, bool) {
 }
 
 // The predicates about a restart, each of which needs more than the one before. Group.Outdated: the pod has an old
-// revision. IsToRestart: or a user has named the member, also for new volumes. WaitsForRestart: and no canary holds the member. Candidate:
-// and the member is the next one. Whether the next member may be restarted now is up to package plan.
+// revision. IsToRestart: or a user has named the member, also for new volumes. WaitsForRestart: and no canary holds the
+// member. Candidate: and the member is the next one. Whether the next member may be restarted now is up to package plan.
 
 // rolloutRestarts reports whether a rollout restarts a member: the pod has an old revision, and no canary holds the
 // member. A member that needs other volumes is replaced instead.

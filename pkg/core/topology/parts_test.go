@@ -83,17 +83,17 @@ func TestPartMoves(t *testing.T) {
 // TestPartsIn: parts of other namespaces use the PD of a TidbCluster whose annotation names their namespaces.
 func TestPartsIn(t *testing.T) {
 	tc := valid()
-	if LetsParts(tc, "reports") || !LetsParts(tc, tc.Namespace) {
+	if AllowsParts(tc, "reports") || !AllowsParts(tc, tc.Namespace) {
 		t.Error("without the annotation")
 	}
-	if got, want := ToLetParts(tc, "reports").Line(""), "kubectl annotate tidbcluster basic --overwrite kubectl-tidb/parts-in=reports -n db"; got != want {
+	if got, want := ToAllowParts(tc, "reports").Line(""), "kubectl annotate tidbcluster basic --overwrite kubectl-tidb/parts-in=reports -n db"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	tc.Annotations = map[string]string{AnnotationPartsIn: "reports, , tests"}
-	if !LetsParts(tc, "reports") || !LetsParts(tc, "tests") || LetsParts(tc, "report") || LetsParts(tc, "") {
+	if !AllowsParts(tc, "reports") || !AllowsParts(tc, "tests") || AllowsParts(tc, "report") || AllowsParts(tc, "") {
 		t.Error("with the annotation")
 	}
-	if got := ToLetParts(tc, "more").Line(""); !strings.Contains(got, "=reports,tests,more ") {
+	if got := ToAllowParts(tc, "more").Line(""); !strings.Contains(got, "=reports,tests,more ") {
 		t.Errorf("%q leaves namespaces out", got)
 	}
 	tc.Annotations[AnnotationPartsIn] = "reports,no_name"

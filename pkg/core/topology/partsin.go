@@ -28,13 +28,13 @@ func PartsIn(tc *v1alpha1.TidbCluster) (all []string) {
 	return all
 }
 
-// LetsParts reports whether parts of a namespace may use the PD of a TidbCluster.
-func LetsParts(tc *v1alpha1.TidbCluster, namespace string) bool {
+// AllowsParts reports whether parts of a namespace may use the PD of a TidbCluster.
+func AllowsParts(tc *v1alpha1.TidbCluster, namespace string) bool {
 	return namespace == tc.Namespace || slices.Contains(PartsIn(tc), namespace)
 }
 
-// ToLetParts returns how a user lets parts of a namespace use the PD of a TidbCluster.
-func ToLetParts(tc *v1alpha1.TidbCluster, namespace string) remedy.Command {
+// ToAllowParts returns how a user lets parts of a namespace use the PD of a TidbCluster.
+func ToAllowParts(tc *v1alpha1.TidbCluster, namespace string) remedy.Command {
 	value := strings.Join(append(PartsIn(tc), namespace), ",")
 	return remedy.Kubectl(tc.Namespace, "annotate", "tidbcluster", tc.Name, "--overwrite", AnnotationPartsIn+"="+value)
 }

@@ -183,8 +183,8 @@ func SetStorage(tc *v1alpha1.TidbCluster, k Kind, class string, size Size) error
 }
 
 // RestoreStorage sets the storage class and the size of a component's volumes to those of the claim templates that there
-// are. So a change of the spec that was not carried out is taken back. It leaves a class that is
-// not compared with a claim template.
+// are. So a change of the spec that was not carried out is taken back. It leaves a class that is not compared with a
+// claim template.
 func RestoreStorage(tc *v1alpha1.TidbCluster, k Kind, templates map[string]Volume) {
 	spec, _ := part(tc, k)
 	wanted := Group{Volumes: volumes(k, spec)}
@@ -209,7 +209,7 @@ func RestoreStorage(tc *v1alpha1.TidbCluster, k Kind, templates map[string]Volum
 	}
 }
 
-// restoreAdded does so for a volume that the user adds.
+// restoreAdded sets the class and the size of a volume of storageVolumes to those of its claim template.
 func restoreAdded(v *v1alpha1.StorageVolume, spec component, have Volume) {
 	v.StorageSize = have.Size.String()
 	switch class := classWith(ownOr(v.VolumeAttributesClassName, spec.attributes), ownOr(v.StorageClassName, fieldValue(spec.class))); {

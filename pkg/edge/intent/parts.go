@@ -35,7 +35,7 @@ func (c *Client) Parts(ctx context.Context, of topology.Cluster) (parts Parts, e
 	for i := range read {
 		switch p := topology.New(&read[i]); {
 		case !p.JoinsTo(of):
-		case topology.LetsParts(of.Source, p.Namespace):
+		case topology.AllowsParts(of.Source, p.Namespace):
 			parts.Known = append(parts.Known, p)
 		default:
 			parts.Claimed = append(parts.Claimed, p)

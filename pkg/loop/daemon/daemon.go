@@ -106,7 +106,7 @@ func New(c Config) (*Daemon, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	c.Lets = m.lets
+	c.AllowsPart = m.allowsPart
 	d := &Daemon{
 		Config: c, now: time.Now, mirror: m, order: newOrder(), operator: newOperator(c.Kube, time.Now),
 		drivers: map[cache.ObjectName]*driver{}, turns: map[cache.ObjectName]time.Time{},

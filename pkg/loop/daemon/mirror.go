@@ -169,7 +169,7 @@ func (v view) Intent(ctx context.Context) (*v1alpha1.TidbCluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tc, v.mirror.lets(ctx, topology.New(tc))
+	return tc, v.mirror.allowsPart(ctx, topology.New(tc))
 }
 
 // cluster returns the TidbCluster.

@@ -15,9 +15,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
-// lets fails for a part with the PD of another namespace, unless the TidbCluster there lets parts of this namespace use its
-// PD. A command needs no such permission, because it has the rights of the user who runs it.
-func (m *mirror) lets(ctx context.Context, c topology.Cluster) error {
+// allowsPart fails for a part with the PD of another namespace, unless the TidbCluster there lets parts of this namespace
+// use its PD. A command needs no such permission, because it has the rights of the user who runs it.
+func (m *mirror) allowsPart(ctx context.Context, c topology.Cluster) error {
 	if c.JoinsNamespace() == "" {
 		return nil
 	}
@@ -29,12 +29,12 @@ func (m *mirror) lets(ctx context.Context, c topology.Cluster) error {
 		return &render.RefusedError{Fields: field.ErrorList{field.NotFound(at, c.Joined.String())}}
 	case err != nil:
 		return fmt.Errorf("see whether %s lets parts of namespace %s use its PD: %w", c.Joined, c.Namespace, err)
-	case topology.LetsParts(other, c.Namespace):
+	case topology.AllowsParts(other, c.Namespace):
 		return nil
 	}
 	return remedy.For(
 		&render.RefusedError{Fields: field.ErrorList{field.Forbidden(at, fmt.Sprintf("TidbCluster %s does not let parts of namespace %s use its PD", c.Joined, c.Namespace))}},
-		remedy.Run("let these parts use it, which this driver sees within five minutes", topology.ToLetParts(other, c.Namespace)))
+		remedy.Run("let these parts use it, which this driver sees within five minutes", topology.ToAllowParts(other, c.Namespace)))
 }
 
 // clusterOfPD returns a TidbCluster, which may be in a namespace or a shard of which there is no copy.

@@ -38,9 +38,9 @@ type Connections struct {
 	Dialer dial.Dialer
 	// Restricted refuses clusters whose pods could do more than those of a user without rights on the host.
 	Restricted bool
-	// Lets fails for a cluster whose members connect to PD of a namespace that does not let them. It is asked before
-	// anything else of the cluster is read. nil: the driver has no more rights than its user, so there is nothing to ask.
-	Lets func(context.Context, topology.Cluster) error
+	// AllowsPart fails for a part with the PD of a namespace that does not let the part in. It is asked before anything else
+	// of the part is read. nil: the driver has no more rights than its user, so that there is nothing to ask.
+	AllowsPart func(context.Context, topology.Cluster) error
 	// Now is the time for decisions, by the clock of the API server.
 	Now func() time.Time
 }
@@ -49,10 +49,10 @@ type Connections struct {
 func (c Connections) Observer(namespace, name string) *observe.Observer {
 	o := observe.New(c.Kube, c.Dialer, func(ctx context.Context) (*v1alpha1.TidbCluster, error) {
 		tc, err := c.Intent.Load(ctx, namespace, name)
-		if err != nil || c.Lets == nil {
+		if err != nil || c.AllowsPart == nil {
 			return tc, err
 		}
-		return tc, c.Lets(ctx, topology.New(tc))
+		return tc, c.AllowsPart(ctx, topology.New(tc))
 	}, c.Now)
 	o.Joining(c.Intent.Parts)
 	return o
