@@ -119,7 +119,9 @@ func (o options) driveOne(ctx context.Context, f *factory.Factory, i *input, inp
 // one, which says what is to be done first.
 func (i input) waits(other input, code exit.Code, files Files) error {
 	c := topology.New(i.asked())
-	return remedy.For(
-		exit.With(code, fmt.Errorf("%s was left as it is: it comes after %s", i.title(), other.title())),
-		remedy.Run("apply it alone, when that one has converged", remedy.Plugin(c.Namespace, append([]string{"apply", c.Name}, files.flags()...)...)))
+	again := remedy.Say("when that one has converged, run the command again with the name " + c.Name)
+	if files.repeatable() {
+		again = remedy.Run("apply it alone, when that one has converged", remedy.Plugin(c.Namespace, append([]string{"apply", c.Name}, files.flags()...)...))
+	}
+	return remedy.For(exit.With(code, fmt.Errorf("%s was left as it is: it comes after %s", i.title(), other.title())), again)
 }

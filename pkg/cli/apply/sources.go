@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,6 +59,12 @@ func (o Files) flags() (words []string) {
 		words = append(words, "-R")
 	}
 	return words
+}
+
+// repeatable reports whether the flags as they are shown read the same again. Standard input is read once, and a query of a
+// URL is not shown.
+func (o Files) repeatable() bool {
+	return !slices.ContainsFunc(o.Filenames, func(name string) bool { return name == "-" || public(name) != name }) && public(o.Kustomize) == o.Kustomize
 }
 
 func public(name string) string {

@@ -178,3 +178,13 @@ func TestNames(t *testing.T) {
 		}
 	}
 }
+
+// TestRepeatable: a command that is offered has to read what this command has read.
+func TestRepeatable(t *testing.T) {
+	for name, want := range map[string]bool{"basic.yaml": true, "https://example.com/a.yaml": true, "-": false, "https://example.com/a.yaml?token=x": false, "https://u:p@example.com/a.yaml": false} {
+		o := Files{FilenameOptions: resource.FilenameOptions{Filenames: []string{"more.yaml", name}}}
+		if got := o.repeatable(); got != want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}

@@ -74,6 +74,8 @@ func (p Prospect) Effects() []string {
 		g, ok := p.Wanted.Group(profile.Kind)
 		got := p.Snapshot.Groups[profile.Kind]
 		switch {
+		case ok && g.Suspend && g.Kind.Leads() && got.Set.Exists && p.servesElsewhere():
+			all = append(all, fmt.Sprintf("%s is suspended while stores of other parts serve, so that regions with most of their copies here cannot be used", g.Kind.Title()))
 		case !ok || g.Suspend:
 		case g.Replicas == 0 && got.Set.Exists && got.Set.Replicas > 0:
 			all = append(all, fmt.Sprintf("%s goes from %s to none, so that %s", g.Kind.Title(), preview.Members(got.Set.Replicas), g.Kind.Without()))
@@ -82,6 +84,11 @@ func (p Prospect) Effects() []string {
 		}
 	}
 	return slices.Concat(all, p.discards(), p.replaces())
+}
+
+// servesElsewhere reports whether PD calls a store of another part Up.
+func (p Prospect) servesElsewhere() bool {
+	return slices.ContainsFunc(p.Snapshot.PD.OtherStores, func(s state.OtherStore) bool { return s.State == state.StoreUp })
 }
 
 // replaces returns the members whose data is deleted because this request names them.

@@ -39,6 +39,11 @@ func TestEffects(t *testing.T) {
 	noServer.Want(topology.TiDB).Replicas = 0
 	suspended := plantest.New(3, 3, 2)
 	suspended.Want(topology.TiDB).Replicas, suspended.Want(topology.TiDB).Suspend = 0, true
+	stores := plantest.New(3, 3, 2)
+	stores.Want(topology.TiKV).Replicas, stores.Want(topology.TiKV).Suspend = 0, true
+	parts := plantest.New(3, 3, 2)
+	parts.Want(topology.TiKV).Replicas, parts.Want(topology.TiKV).Suspend = 0, true
+	parts.Seen.PD.OtherStores = []state.OtherStore{{State: state.StoreDown}, {State: state.StoreUp}}
 	noCapture := plantest.NewCaptures(3, 3, 2, 2)
 	noCapture.Want(topology.TiCDC).Replicas = 0
 	neverAny := plantest.New(3, 3, 0)
@@ -87,6 +92,8 @@ func TestEffects(t *testing.T) {
 		{"no capture of TiCDC", noCapture, Request{}, "TiCDC goes from 2 members to none, so that no changefeed runs, and one that has not run for the time of gc-ttl, " +
 			"a day if TiCDC is not told otherwise, cannot go on"},
 		{"TiDB is suspended", suspended, Request{}, ""},
+		{"all stores are suspended", stores, Request{}, ""},
+		{"stores are suspended, and stores of another part serve", parts, Request{}, "TiKV is suspended while stores of other parts serve, so that regions with most of their copies here cannot be used"},
 		{"there was no TiDB server", neverAny, Request{}, ""},
 		{"data is discarded", plantest.New(3, 3, 2), discard, "the data of t-tikv-1, t-tikv-2 is given up for good"},
 		{"data is discarded, which has begun", discarded, discard, "the data of t-tikv-2 is given up for good"},
