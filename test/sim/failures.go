@@ -225,7 +225,9 @@ func (w *Model) judgeRemoval(k kind, i int, id uint64, say sayer) {
 	if f == nil { // another engine may have ended the failover since
 		f = failureOf(w.seen.failures[k], w.names[k][i])
 	}
-	if f == nil || f.ID != id || k.data() == topology.Store && !f.Discarded {
+	// A member that was given up, serves again and is to be replaced leaves because of the replacement.
+	replaced := w.seen.replaces[k][i] && w.replaces(k, i) && w.served(k, i)
+	if f == nil || f.ID != id || replaced || k.data() == topology.Store && !f.Discarded {
 		if !w.nothingLeft(k, i) {
 			w.judgeLoss(k, i, say)
 		}
