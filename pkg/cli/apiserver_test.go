@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -17,10 +18,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/telemetry/logs"
 )
 
+// TestMain redirects klog before anything logs. Goroutines of a command may end after the command, and read at that time
+// where klog logs, while the next command redirects klog.
 func TestMain(m *testing.M) {
 	quiet()
+	nowhere, err := logs.New("text", io.Discard)
+	if err != nil {
+		panic(err)
+	}
+	nowhere.TakeOver()
 	m.Run()
 }
 

@@ -15,8 +15,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/klog/v2"
-
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 )
 
@@ -59,10 +57,6 @@ func New(format string, w io.Writer) (*Log, error) {
 	})
 	return &Log{Logger: slog.New(handler(out)), out: out, now: time.Now, gates: map[gate]time.Time{}}, nil
 }
-
-// TakeOver makes client-go, and everything else that logs with klog, log here. A process has one
-// such log.
-func (l *Log) TakeOver() { klog.SetSlogLogger(l.Logger) }
 
 // Close writes what is left, if that is possible in two seconds. Nothing is
 // logged any more.
