@@ -213,6 +213,11 @@ func (w *Model) rolls(k kind) bool {
 	return !set.byHand() && set.current != set.update
 }
 
+// leavesReplaced reports whether a member that was given up serves again, and leaves because it is to be replaced.
+func (w *Model) leavesReplaced(k kind, i int) bool {
+	return w.seen.replaces[k][i] && w.replaces(k, i) && w.served(k, i)
+}
+
 // judgeRemoval checks why a member leaves the database. Either the user does not want the member, while no peer is
 // missing, or the member was given up, and then it is down.
 func (w *Model) judgeRemoval(k kind, i int, id uint64, say sayer) {
@@ -225,9 +230,7 @@ func (w *Model) judgeRemoval(k kind, i int, id uint64, say sayer) {
 	if f == nil { // another engine may have ended the failover since
 		f = failureOf(w.seen.failures[k], w.names[k][i])
 	}
-	// A member that was given up, serves again and is to be replaced leaves because of the replacement.
-	replaced := w.seen.replaces[k][i] && w.replaces(k, i) && w.served(k, i)
-	if f == nil || f.ID != id || replaced || k.data() == topology.Store && !f.Discarded {
+	if f == nil || f.ID != id || w.leavesReplaced(k, i) || k.data() == topology.Store && !f.Discarded {
 		if !w.nothingLeft(k, i) {
 			w.judgeLoss(k, i, say)
 		}
