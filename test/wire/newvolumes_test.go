@@ -171,11 +171,17 @@ spec:
 // withWAL runs a script in a world with the cluster hasWAL.
 func withWAL(t *testing.T, script func(t *testing.T, w *World)) {
 	t.Helper()
+	withCluster(t, hasWAL, sim.Options{PD: 1, TiKV: 4, TiDB: 1, Seed: 1}, script)
+}
+
+// withCluster runs a script in a world with the cluster of a manifest.
+func withCluster(t *testing.T, manifest string, o sim.Options, script func(t *testing.T, w *World)) {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "basic.yaml")
-	if err := os.WriteFile(file, []byte(hasWAL), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(manifest), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	Run(t, sim.Options{PD: 1, TiKV: 4, TiDB: 1, Seed: 1}, func(t *testing.T, w *World) {
+	Run(t, o, func(t *testing.T, w *World) {
 		defer w.transcript(t)
 		w.Must(t, 0, "apply", "-f", file)
 		w.Sleep(2 * time.Minute)

@@ -31,17 +31,7 @@ spec:
 // withLogs runs a script in a world with the cluster hasLogs.
 func withLogs(t *testing.T, script func(t *testing.T, w *World)) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "basic.yaml")
-	if err := os.WriteFile(file, []byte(hasLogs), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	Run(t, sim.Options{PD: 1, TiKV: 3, TiDB: 3, Seed: 1}, func(t *testing.T, w *World) {
-		defer w.transcript(t)
-		w.Must(t, 0, "apply", "-f", file)
-		w.Sleep(2 * time.Minute)
-		script(t, w)
-		w.wantUnbroken(t)
-	})
+	withCluster(t, hasLogs, sim.Options{PD: 1, TiKV: 3, TiDB: 3, Seed: 1}, script)
 }
 
 // setLogs is a person who changes the volume for logs of servers with kubectl.

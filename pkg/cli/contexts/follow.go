@@ -13,7 +13,7 @@ import (
 )
 
 // Follow runs a command that takes long, or with the flag once for each context at the same time. Lines are written as
-// they come, each with its context in front. Events are not changed: each has its context.
+// they come, each with the context in front. Events are not changed, because each event has the field of its context.
 func (c *Flag) Follow(ctx context.Context, f *factory.Factory, events bool, run func(context.Context, *factory.Factory) error) error {
 	if !c.Given() {
 		return run(ctx, f)

@@ -18,16 +18,14 @@ func (f *Factory) Kubeconfig() (clientcmdapi.Config, error) {
 }
 
 // In returns a factory of the same command line for another context of the kubeconfig. The other factory shares no
-// client with this one, and has no spinner. The streams end in those of this factory, which clean what is written.
+// client with this one, and has no spinner. The streams end in those of this factory, which clean what is written. A user
+// of the command line is left out, because credentials of one API server may not be sent to another.
 func (f *Factory) In(context string, streams genericiooptions.IOStreams) *Factory {
 	other := New(streams, f.Env, f.Version)
 	other.Streams, other.Quiet = streams, true
 	other.Args, other.Connect, other.headers, other.dial = f.Args, f.Connect, f.headers, f.dial
 	to, from := other.Flags, f.Flags
-	to.KubeConfig, to.CacheDir, to.Namespace, to.AuthInfoName = from.KubeConfig, from.CacheDir, from.Namespace, from.AuthInfoName
-	to.TLSServerName, to.Insecure, to.CAFile = from.TLSServerName, from.Insecure, from.CAFile
-	to.CertFile, to.KeyFile, to.BearerToken = from.CertFile, from.KeyFile, from.BearerToken
-	to.Username, to.Password = from.Username, from.Password
+	to.KubeConfig, to.CacheDir, to.Namespace, to.Insecure = from.KubeConfig, from.CacheDir, from.Namespace, from.Insecure
 	to.Impersonate, to.ImpersonateUID = from.Impersonate, from.ImpersonateUID
 	to.ImpersonateGroup, to.ImpersonateUserExtra = from.ImpersonateGroup, from.ImpersonateUserExtra
 	to.Timeout, to.DisableCompression = from.Timeout, from.DisableCompression

@@ -90,7 +90,7 @@ func (r *run) all(ctx context.Context) error {
 	return r.ended(ctx, found)
 }
 
-// carryOut drives the waves one after another, until one fails or the command is to end.
+// carryOut drives the waves one after another, until a wave fails or the command is to end.
 func (r *run) carryOut(ctx context.Context, waves [][][]*cluster) {
 	for i, w := range waves {
 		if ctx.Err() != nil || i > 0 && r.o.stop && r.failed(waves[i-1]) {

@@ -285,7 +285,7 @@ func (o options) takes(r replacement) ([]string, error) {
 		switch m, _ := r.find(name); {
 		case !waits:
 			return nil, exit.Refusef("%s does not wait for its replacement; nothing was changed", name)
-		case keepsNoData(m):
+		case losesVolumes(m):
 			return nil, remedy.For(exit.Refusef("%s has left the database, or a claim of it is being deleted, so it gets new volumes in any case; nothing was changed", name),
 				remedy.Run("finish it", r.cluster.Plugin("sync")))
 		}
@@ -295,15 +295,15 @@ func (o options) takes(r replacement) ([]string, error) {
 	}
 	var taken []string
 	for _, name := range slices.Sorted(maps.Keys(stay)) {
-		if m, _ := r.find(name); m.Database.State != state.StoreOffline && !keepsNoData(m) {
+		if m, _ := r.find(name); m.Database.State != state.StoreOffline && !losesVolumes(m) {
 			taken = append(taken, name)
 		}
 	}
 	return taken, nil
 }
 
-// keepsNoData reports whether a member can keep its old volumes no more.
-func keepsNoData(m state.Member) bool { return m.RemovalIrreversible() || m.LosesClaim() }
+// losesVolumes reports whether a member gets new volumes in any case. It has left the database, or loses a claim.
+func losesVolumes(m state.Member) bool { return m.RemovalIrreversible() || m.LosesClaim() }
 
 // bySpec fails if a member is to be replaced because the spec says so, without a request that can be taken back. It looks at
 // the members that the user names, without names at all of them.

@@ -9,7 +9,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// elsewhere is a member that PD lists and that is no member of this TidbCluster, such as one of another part.
+// elsewhere is a member of another TidbCluster in the lists of PD, such as a store of another part.
 type elsewhere struct {
 	Component string `json:"component"`
 	Name      string `json:"name"` // of a store the host, by which PD lists it

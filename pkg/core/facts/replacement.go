@@ -6,8 +6,8 @@ import (
 )
 
 // RestartsWithNewVolumes reports whether a member without data gets new volumes with its next restart, because a user has
-// asked for that. Such a member leaves no database. The new claims are made from the claim templates, so that the member
-// waits until these are as wanted.
+// asked for that. Such a member leaves no database. The new claims are made from the claim templates. So the member
+// waits until the StatefulSet has the claim templates of the spec.
 func (c Component) RestartsWithNewVolumes(m state.Member) bool {
 	return c.Want.Kind.Data() == topology.None && m.Pod != nil && c.Want.Replaces(m) && !c.TemplatesDiffer()
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// peerStores returns the stores of a component that are no members of this TidbCluster, such as those of other parts,
-// given those of before. tidb-operator counts on them when it drives the cluster again.
+// peerStores returns the stores of a component that are no members of this TidbCluster, such as stores of other parts.
+// known are the stores that the status has now. tidb-operator counts on such stores when it drives the cluster again.
 func (r projection) peerStores(k topology.Kind, known map[string]v1alpha1.TiKVStore) map[string]v1alpha1.TiKVStore {
 	stores := map[string]v1alpha1.TiKVStore{}
 	for _, s := range r.snap.PD.OtherStores {

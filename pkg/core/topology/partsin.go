@@ -14,8 +14,8 @@ import (
 // AnnotationPartsIn is an annotation of a TidbCluster with PD. Its value names namespaces, with commas between them. A
 // daemon lets parts of these namespaces use the PD, besides parts of the same namespace.
 //
-// A daemon has rights in all its namespaces. A user who writes a TidbCluster may have rights in one of them. Without the
-// annotation, that user could have the daemon connect to PD of any other namespace.
+// A daemon has rights in several namespaces, and the author of a TidbCluster may have rights in one namespace only. Without
+// the annotation, the author could have the daemon connect to PD of any other namespace.
 const AnnotationPartsIn = "kubectl-tidb/parts-in"
 
 // PartsIn returns the namespaces in the annotation.

@@ -16,7 +16,7 @@ import (
 )
 
 // allowsPart fails for a part with the PD of another namespace, unless the TidbCluster there lets parts of this namespace
-// use its PD. A command needs no such permission, because it has the rights of the user who runs it.
+// use its PD. A command needs no such permission, because a command has the rights of its user.
 func (m *mirror) allowsPart(ctx context.Context, c topology.Cluster) error {
 	if c.JoinsNamespace() == "" {
 		return nil
