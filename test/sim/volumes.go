@@ -174,7 +174,7 @@ func (w *Model) replaceable(k kind, s step.RecreateSet) bool {
 	if !old.exists || old.leaving || !w.is(k, s.Basis) || old.spec.replicas != s.Replicas || old.observed != old.generation {
 		return false
 	}
-	if !s.OtherVolumes && !old.byHand() && (old.current != old.update || old.spec.partition < old.spec.replicas) {
+	if !s.OtherVolumes && !old.spec.manual && (old.current != old.update || old.spec.partition < old.spec.replicas) {
 		return false
 	}
 	for i := range min(s.Replicas, limit) {

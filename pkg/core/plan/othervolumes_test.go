@@ -36,6 +36,17 @@ func remade(c *plantest.Cluster) {
 	c.Set(tikv, func(s *state.Set) { s.UpdateRevision, s.CurrentRevision = "v2", "v2" })
 }
 
+// inBatches is after a rollout in batches that has left t-tikv-3, which keeps its old volumes. A user asks for another class.
+func inBatches(c *plantest.Cluster) {
+	c.Want(tikv).Volumes[0].Class = "fast"
+	c.Set(tikv, func(s *state.Set) { s.InBatches, s.CurrentRevision = true, "v1" })
+	for i := range c.Seen.Groups[tikv].Members {
+		if m := &c.Seen.Groups[tikv].Members[i]; m.Name != "t-tikv-3" {
+			m.Pod.Revision, m.Pod.Mounts = "v2", map[string]string{"tikv": "/var/lib/tikv", "tikv-wal": "/wal"}
+		}
+	}
+}
+
 // TestOtherVolumes: only members that are replaced get volumes that are removed or mounted at another path. The
 // pod template and the claim templates change together, and no rollout gives them to a member with its old data.
 func TestOtherVolumes(t *testing.T) {
@@ -65,6 +76,10 @@ func TestOtherVolumes(t *testing.T) {
 		})},
 		{Name: "another class while members are replaced: the StatefulSet is made again", Cluster: with(remade, func(c *plantest.Cluster) {
 			c.Want(tikv).Volumes[0].Class = "fast"
+		})},
+		{Name: "another class, and only stores with old volumes are left of a rollout in batches: the StatefulSet is made again", Cluster: with(remade, inBatches)},
+		{Name: "another class, and a store without old volumes is left, too: the StatefulSet waits", Cluster: with(remade, inBatches, func(c *plantest.Cluster) {
+			c.Member("t-tikv-1").Pod.Revision = "v1"
 		})},
 		{Name: "larger volumes while members are replaced, and a rollout has begun: the replacement goes on", Cluster: with(remade, func(c *plantest.Cluster) {
 			c.Want(tikv).Volumes[0].Size = 20 * gi

@@ -189,11 +189,14 @@ func (d *decision) busy() string {
 }
 
 // rolls reports whether a rollout is under way, or comes next. With other volumes members are replaced, and no rollout
-// restarts them. Such members wait for claim templates, so that claim templates do not wait for such members.
+// restarts them. Such members wait for claim templates, so that claim templates do not wait for such members. A rollout in
+// batches in which only such members are outdated counts as ended.
 func (sc Scope) rolls() bool {
 	set := sc.Got.Set
 	_, outdated := sc.Highest(func(m state.Member) bool { return sc.IsToRestart(m) && !sc.KeepsOldVolumes(m) })
-	return sc.IsDrifted() && !sc.addsFirst() || !set.Manual && (outdated || !set.Completed() || !set.Closed())
+	_, replaced := sc.Highest(func(m state.Member) bool { return sc.Got.Outdated(m) && sc.KeepsOldVolumes(m) })
+	ended := set.Completed() && set.Closed() || set.InBatches && replaced
+	return sc.IsDrifted() && !sc.addsFirst() || !set.Manual && (outdated || !ended)
 }
 
 // addsFirst reports whether members are to be added, which wait for new claim templates, and no member is to be removed.
