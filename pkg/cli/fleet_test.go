@@ -3,6 +3,8 @@ package cli
 import (
 	"encoding/json"
 	"maps"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -163,13 +165,18 @@ func TestFleetParts(t *testing.T) {
 func TestFleetWaves(t *testing.T) {
 	a, b := fleetOf(t, tidbcluster("basic"), tidbcluster("other")), fleetOf(t, tidbcluster("basic"))
 	file := kubeconfigOf(t, map[string]string{"a": a.URL, "b": b.URL})
-	r := call(t.Context(), t, "upgrade", "--all", "v8.1.1", "--kubeconfig", file, "--contexts", "*", "--timeout", "4s", "--yes")
+	junit := filepath.Join(t.TempDir(), "junit.xml")
+	r := call(t.Context(), t, "upgrade", "--all", "v8.1.1", "--kubeconfig", file, "--contexts", "*", "--timeout", "4s", "--yes", "--report", "junit="+junit)
 	changed := strings.Join(a.written(), "\n")
 	if !strings.Contains(changed, "PATCH "+tidbclusters+"/basic") || strings.Contains(changed, "PATCH "+tidbclusters+"/other") || len(b.written()) > 0 {
 		t.Errorf("changed in a:\n%s\nin b: %v", changed, b.written())
 	}
-	if r.code == 0 || !strings.Contains(r.err, "2 were not begun: a default/other, b default/basic; go on, when the cause is gone: kubectl tidb upgrade --all v8.1.1 --kubeconfig "+file+" --contexts '*' --timeout 4s --yes\n") {
+	if r.code == 0 || !strings.Contains(r.err, "2 were not begun: a default/other, b default/basic; go on, when the cause is gone: kubectl tidb upgrade --all v8.1.1 --kubeconfig "+file+" --contexts '*' --timeout 4s --yes --report junit="+junit+"\n") {
 		t.Errorf("%+v", r)
+	}
+	report, err := os.ReadFile(junit)
+	if n := strings.Count(string(report), "not begun, because of failures: a default/basic (exit code "); err != nil || n < 2 {
+		t.Errorf("%v: the report has %d clusters that were not begun:\n%s", err, n, report)
 	}
 	if !strings.Contains(r.err, "\na default/basic: ") || !strings.HasPrefix(r.err, "upgrade to v8.1.1, wave 1 of 2: a default/basic\n") {
 		t.Errorf("%+v", r)

@@ -91,11 +91,7 @@ func (r *run) refused(databases [][]*cluster, n int) error {
 			}
 			code = exit.Worse(exit.Of(c.err), code)
 			reasons = append(reasons, c.title(r.f.Context())+": "+r.reason(c))
-			f := r.factory(c, r.streams(c))
-			if s, err := target.Connect(f, c.Namespace, c.Name); err == nil {
-				drive.Refused(f, s, r.d, r.v.Action, c.err)
-				s.Close()
-			}
+			r.end(c, c.err)
 		}
 	}
 	if len(reasons) == 0 {

@@ -40,6 +40,8 @@ type run struct {
 	shared *contexts.Shared
 	// each drives one cluster. The label names the wave, "" where there is only one.
 	each func(ctx context.Context, c *cluster, label string) error
+	// end reports the end of a cluster that is not driven.
+	end func(c *cluster, err error)
 }
 
 // Run finds the clusters, checks all of them, asks the user, and drives them in waves.
@@ -51,7 +53,7 @@ func Run(ctx context.Context, f *factory.Factory, o Options, d flags.Options, v 
 	defer cancel()
 	d.Timeout = 0 // it is that of all clusters together
 	r := &run{f: f, o: o, d: d, v: v, shared: &contexts.Shared{Streams: f.Streams, Events: d.Output.JSON()}}
-	r.each = r.drive
+	r.each, r.end = r.drive, r.undriven
 	err := exit.Ended(ctx, r.all(ctx))
 	if failed := d.Reports.Write(); failed != nil {
 		return exit.With(max(exit.Of(err), exit.Failure), errors.Join(err, failed))
@@ -190,6 +192,15 @@ func (r *run) unneeded(c *cluster) error {
 	return drive.Unneeded(f, s, r.d, r.v.Action, "the cluster is what was asked for, and has converged")
 }
 
+// undriven reports the end of a cluster that is not driven: with -o json as an event, and in reports.
+func (r *run) undriven(c *cluster, err error) {
+	f := r.factory(c, r.streams(c))
+	if s, unconnected := target.Connect(f, c.Namespace, c.Name); unconnected == nil {
+		drive.Refused(f, s, r.d, r.v.Action, err)
+		s.Close()
+	}
+}
+
 // failed reports whether a cluster of a wave has not come to its end. A dry run has no failures.
 func (r *run) failed(w [][]*cluster) bool {
 	for _, c := range flat(w) {
@@ -200,9 +211,11 @@ func (r *run) failed(w [][]*cluster) bool {
 	return false
 }
 
-// ended returns the error of the command. It names the clusters that failed, and those that were not begun.
+// ended returns the error of the command. It names the clusters that failed, and those that were not begun. With -o json,
+// and in reports, each cluster that was not begun has its end.
 func (r *run) ended(ctx context.Context, found []*cluster) error {
-	var failed, waiting []string
+	var failed []string
+	var waiting []*cluster
 	code, idle := exit.OK, 0
 	for _, c := range found {
 		code = exit.Worse(exit.Of(c.err), code)
@@ -212,7 +225,7 @@ func (r *run) ended(ctx context.Context, found []*cluster) error {
 		case c.idle:
 			idle++
 		case !c.begun:
-			waiting = append(waiting, c.title(r.f.Context()))
+			waiting = append(waiting, c)
 		}
 	}
 	if ctx.Err() != nil {
@@ -228,11 +241,16 @@ func (r *run) ended(ctx context.Context, found []*cluster) error {
 		return nil
 	}
 	var parts []string
+	because := "the command has ended"
 	if len(failed) > 0 {
+		because = "of failures: " + strings.Join(failed, ", ")
 		parts = append(parts, fmt.Sprintf("%d of %s failed: %s", len(failed), remedy.Count(len(found), "cluster", "clusters"), strings.Join(failed, ", ")))
 	}
 	if len(waiting) > 0 {
-		parts = append(parts, remedy.Count(len(waiting), "was not begun: ", "were not begun: ")+strings.Join(waiting, ", "))
+		parts = append(parts, remedy.Count(len(waiting), "was not begun: ", "were not begun: ")+strings.Join(r.titles(waiting), ", "))
+	}
+	for _, c := range waiting {
+		r.end(c, exit.With(code, errors.New("not begun, because "+because)))
 	}
 	return exit.With(code, remedy.For(errors.New(strings.Join(parts, "; ")), remedy.Run("go on, when the cause is gone", r.f.Again(r.namespace()))))
 }

@@ -73,21 +73,22 @@ func TestWaves(t *testing.T) {
 		interrupt             string // the cluster during which the user presses Ctrl-C
 
 		driven, says string
+		notBegun     string
 		code         exit.Code
 	}{
 		{name: "all", clusters: "a b c d", waves: "1,2,100%", driven: "a|b|c d"},
 		{name: "none is to be done", clusters: "a b", waves: "1,100%", idle: "a b"},
 		{name: "those that are done count for no wave", clusters: "a b c d", waves: "1,100%", idle: "a c", driven: "b|d"},
 		{
-			name: "a failure", clusters: "a b c d e", waves: "1,3,100%", fails: "b", driven: "a|b", code: exit.Refused,
+			name: "a failure", clusters: "a b c d e", waves: "1,3,100%", fails: "b", driven: "a|b", notBegun: "c d e", code: exit.Refused,
 			says: "1 of 5 clusters failed: db/b (exit code 3); 3 were not begun: db/c, db/d, db/e; go on, when the cause is gone: kubectl tidb upgrade --all v8.5.2 -n db",
 		},
 		{name: "a failure in the last wave", clusters: "a b", waves: "1,100%", fails: "b", driven: "a|b", code: exit.Refused, says: "1 of 2 clusters failed: db/b (exit code 3); go on"},
 		{name: "a failure that stops nothing", clusters: "a b c", waves: "1,2,100%", fails: "a", goOn: true, driven: "a|b|c", code: exit.Refused, says: "failed: db/a (exit code 3); go on"},
-		{name: "interrupted", clusters: "a b c", waves: "1,2,100%", interrupt: "b", driven: "a|b", code: exit.Interrupted, says: "1 was not begun: db/c"},
+		{name: "interrupted", clusters: "a b c", waves: "1,2,100%", interrupt: "b", driven: "a|b", notBegun: "c", code: exit.Interrupted, says: "1 was not begun: db/c"},
 		{name: "parts in one wave", clusters: "a>m b m", waves: "1,100%", driven: "m a|b"},
 		{
-			name: "a part waits for the part with PD", clusters: "a>m b m", waves: "100%", fails: "m", goOn: true, driven: "m b", code: exit.Refused,
+			name: "a part waits for the part with PD", clusters: "a>m b m", waves: "100%", fails: "m", goOn: true, driven: "m b", notBegun: "a", code: exit.Refused,
 			says: "failed: db/m (exit code 3); 1 was not begun: db/a",
 		},
 	} {
@@ -107,6 +108,13 @@ func TestWaves(t *testing.T) {
 				return nil
 			})
 			r.o.parallel = 1 // so that the order is known
+			var notBegun []string
+			r.end = func(one *cluster, err error) {
+				notBegun = append(notBegun, one.Name)
+				if exit.Of(err) != c.code {
+					t.Errorf("%s, which was not begun, has exit code %d, not %d", one.Name, exit.Of(err), c.code)
+				}
+			}
 			found := named(c.clusters)
 			for _, one := range found {
 				one.idle = strings.Contains(c.idle, one.Name)
@@ -123,6 +131,9 @@ func TestWaves(t *testing.T) {
 			}
 			if got := byWave(log); got != c.driven {
 				t.Errorf("driven %q, want %q", got, c.driven)
+			}
+			if got := strings.Join(notBegun, " "); got != c.notBegun {
+				t.Errorf("not begun %q, want %q", got, c.notBegun)
 			}
 		})
 	}
