@@ -119,7 +119,7 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// TestPatienceBody: the answer can be read after the limit.
+// TestPatienceBody: the answer can be read after the limit, and the context of the request ends with the body.
 func TestPatienceBody(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.(http.Flusher).Flush()
@@ -127,16 +127,28 @@ func TestPatienceBody(t *testing.T) {
 		_, _ = io.WriteString(w, "late")
 	}))
 	defer server.Close()
-	client := &http.Client{Transport: patient{http.DefaultTransport, 20 * time.Millisecond, false, new(atomic.Bool)}}
+	var sent context.Context
+	next := roundTrip(func(r *http.Request) (*http.Response, error) {
+		sent = r.Context()
+		return http.DefaultTransport.RoundTrip(r)
+	})
+	client := &http.Client{Transport: patient{next, 20 * time.Millisecond, false, new(atomic.Bool)}}
 	response, err := client.Get(server.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer response.Body.Close()
-	if body, err := io.ReadAll(response.Body); string(body) != "late" || err != nil {
-		t.Errorf("body %q, %v", body, err)
+	if body, err := io.ReadAll(response.Body); string(body) != "late" || err != nil || sent.Err() != nil {
+		t.Errorf("body %q, %v, the context has ended: %v", body, err, sent.Err())
+	}
+	if err := response.Body.Close(); err != nil || sent.Err() == nil {
+		t.Errorf("%v, and the context of the request does not end", err)
 	}
 }
+
+// roundTrip is a transport.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func TestInput(t *testing.T) {
 	f := home(t, "")

@@ -56,6 +56,7 @@ func (f *Factory) load() (*rest.Config, error) {
 		c.Timeout = f.limit + time.Second // also for a server that begins to answer and stops
 	}
 	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return patient{next, limit, f.limit > 0, f.answered} })
+	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return rewatching{next, f.answered} })
 	return c, nil
 }
 
