@@ -16,6 +16,7 @@ type input struct {
 	*target.Session
 	manifest *intent.Manifest
 	request  check.Request
+	effects  []string // what the user was asked about
 }
 
 // asked returns the TidbCluster as it is after the request. Where the API server refuses the request, it is that of the

@@ -35,14 +35,13 @@ func (o options) several(ctx context.Context, f *factory.Factory, all []*intent.
 		if err != nil {
 			return exit.Ended(ctx, err)
 		}
-		inputs, others = append(inputs, input{s, m, r}), nil // the others are named once
+		inputs, others = append(inputs, input{Session: s, manifest: m, request: r}), nil // the others are named once
 	}
 	inputs = inOrder(inputs)
 	if o.DryRun == flags.NoDryRun {
 		if err := o.checkAll(ctx, f, inputs); err != nil {
 			return err
 		}
-		o.Yes = true // the user was asked about each
 	}
 	return o.driveAll(ctx, f, inputs)
 }
@@ -71,8 +70,12 @@ func (o options) checkAll(ctx context.Context, f *factory.Factory, inputs []inpu
 // check returns what is wrong with each input. Where the user is asked, the first answer that is no ends the questions.
 func (o options) check(ctx context.Context, f *factory.Factory, inputs []input) []error {
 	errs := make([]error, len(inputs))
-	for n, i := range inputs {
-		_, err := check.Ask(ctx, f, i.Session, o.Options, i.requestAmong(inputs).WithFlags(o.Options))
+	for n := range inputs {
+		i := &inputs[n]
+		p, err := check.Ask(ctx, f, i.Session, o.Options, i.requestAmong(inputs).WithFlags(o.Options))
+		if err == nil {
+			i.effects = p.Effects()
+		}
 		if errs[n] = exit.Ended(ctx, err); err != nil && !o.Yes {
 			break
 		}
@@ -112,7 +115,14 @@ func (o options) driveOne(ctx context.Context, f *factory.Factory, i *input, inp
 		return drive.NotBegun(f, i.Session, o.Options, i.request.Action, exit.Ended(ctx, err))
 	}
 	r.Warnings, i.request = warnings, r
-	return drive.Run(ctx, f, i.Session, o.Options, i.requestAmong(inputs))
+	among := i.requestAmong(inputs)
+	if !o.Yes && o.DryRun == flags.NoDryRun {
+		if err := drive.Agreed(ctx, f, i.Session, o.Options, among, i.effects); err != nil {
+			return drive.NotBegun(f, i.Session, o.Options, i.request.Action, exit.Ended(ctx, err))
+		}
+		o.Yes = true // the user was asked
+	}
+	return drive.Run(ctx, f, i.Session, o.Options, among)
 }
 
 // waits is the error of an input that was not begun, because another one has not ended well. It has the exit code of that

@@ -180,6 +180,22 @@ func Foresee(ctx context.Context, f *factory.Factory, s *target.Session, o flags
 	return p, err
 }
 
+// Agreed refuses a request that takes away what the user was not asked about. Effects are those that the user has agreed
+// to. Somebody may have changed the cluster in the hours since then, while other clusters were driven.
+func Agreed(ctx context.Context, f *factory.Factory, s *target.Session, o flags.Options, r check.Request, effects []string) error {
+	o.Yes, o.DryRun = true, flags.ServerDryRun
+	p, err := Foresee(ctx, f, s, o, r)
+	if err != nil {
+		return err
+	}
+	for _, effect := range p.Effects() {
+		if !slices.Contains(effects, effect) {
+			return exit.Refusef("cluster %s/%s has changed since you were asked: %s; nothing was changed", s.Namespace, s.Name, effect)
+		}
+	}
+	return nil
+}
+
 // Plan shows what Run would do, in the format of -o, and changes nothing.
 func Plan(ctx context.Context, f *factory.Factory, s *target.Session, o flags.Options, format output.Objects, r check.Request) error {
 	o.DryRun = flags.ServerDryRun

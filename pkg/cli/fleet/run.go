@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -143,7 +142,7 @@ func (r *run) drive(ctx context.Context, c *cluster, label string) error {
 	defer s.Close()
 	req, err := r.request(ctx, f, s, c)
 	if err == nil && !r.d.Yes {
-		err = r.agreed(ctx, f, s, c, req)
+		err = drive.Agreed(ctx, f, s, r.d, req, c.effects)
 	}
 	if err != nil {
 		drive.Refused(f, s, r.d, r.v.Action+label, err)
@@ -158,22 +157,6 @@ func (r *run) drive(ctx context.Context, c *cluster, label string) error {
 		fmt.Fprintln(f.Streams.ErrOut, "error: "+text)
 	}
 	return err
-}
-
-// agreed refuses what the user was not asked about. Somebody may have changed the cluster in the hours before its wave.
-func (r *run) agreed(ctx context.Context, f *factory.Factory, s *target.Session, c *cluster, req check.Request) error {
-	d := r.d
-	d.Yes, d.DryRun = true, flags.ServerDryRun
-	p, err := drive.Foresee(ctx, f, s, d, req)
-	if err != nil {
-		return err
-	}
-	for _, effect := range p.Effects() {
-		if !slices.Contains(c.effects, effect) {
-			return exit.Refusef("cluster %s/%s has changed since you were asked: %s; nothing was changed", c.Namespace, c.Name, effect)
-		}
-	}
-	return nil
 }
 
 // unneeded reports that nothing is to be done to a cluster: for people in one line, and also as events and in reports.

@@ -105,6 +105,7 @@ func stories() map[string]Preview {
 		inPlace.Differences[0].Config = append(inPlace.Differences[0].Config, render.Field{Path: fmt.Sprintf("schedule.limit-%02d", i), New: "4"})
 	}
 	inPlace.Forecast = forecast.Of(component.Profiles(), plan.Policy{}, inPlace.Wanted, inPlace.Seen)
+	unseen := plantest.New(3, 3, 2).Set(topology.TiKV, func(s *state.Set) { s.Observed = false })
 	return map[string]Preview{
 		"fields":   fields,
 		"in-place": inPlace,
@@ -122,6 +123,7 @@ func stories() map[string]Preview {
 		"down":     of(plantest.New(3, 3, 2).Down(time.Hour, "t-tikv-0"), "sync"),
 		"partly":   of(partly, "scale tidb=3"),
 		"noted":    noted,
+		"waiting":  of(unseen, "sync"),
 	}
 }
 

@@ -225,8 +225,12 @@ func amount(a forecast.Amount) string {
 	return fmt.Sprintf("at least %d, %s", a.Known, stores)
 }
 
-// end says what keeps the cluster from being converged after that.
+// end says what keeps the cluster from being converged after that. Where there is nothing to do, it says what is waited for
+// now.
 func (p Preview) end(w writer) {
+	if first := p.Forecast.First; len(p.Forecast.Steps) == 0 && first.Outcome == plan.Wait {
+		p.writeGates(w, "there is nothing to do, and it waits for:", first.Gates)
+	}
 	last, when := p.Forecast.Last, ""
 	if len(p.Forecast.Steps) > 0 {
 		when = "then "
