@@ -62,6 +62,7 @@ type sighting struct {
 	stores   [components][limit]bool // has a store that is not a tombstone
 	upStores int
 	asks     int                     // how many replicas tables ask for in TiFlash
+	full     map[uint64]bool         // stores whose disks are nearly full
 	open     [components][limit]bool // PD puts regions onto its store
 	there    [components]bool        // a StatefulSet or a pod is there
 	marked   [components][limit]bool
@@ -95,7 +96,7 @@ func (w *Model) sight() sighting {
 			s.byHand = append(s.byHand, o.id)
 		}
 	}
-	s.elsewhere = w.sightElsewhere()
+	s.elsewhere, s.full = w.sightElsewhere(), w.fullStores()
 	for _, o := range w.stores {
 		if o.state == state.StoreUp && s.elsewhere[o.id] {
 			s.upStores++
@@ -191,6 +192,7 @@ func (w *Model) judge(next step.Step) []Violation {
 		k := kindOf(s.Component)
 		i, _ := w.index(s.Component, s.Member)
 		w.judgeRemoval(k, i, s.StoreID, say)
+		w.judgeRoom(k, i, say)
 		if k.learns() {
 			w.judgeLearners(i, say)
 			break

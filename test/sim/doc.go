@@ -53,6 +53,10 @@
 //   - In one of six PD lists a store now and then under an address that is the address of no pod (unlisted.go). Then it
 //     is not known which member that is. That ends with the store's last region, or when another pod of the member runs.
 //
+//   - In one of six, disks of stores fill up, often those of all stores that stay while another one leaves (room.go). PD
+//     puts no regions onto such a store. Later the data shrinks, or the user makes volumes larger or adds a store, when a
+//     gate says so.
+//
 // Faults:
 //
 //   - A step fails, before or half-way, or each time for half an hour. Or the answer to a step is lost.
@@ -212,6 +216,8 @@
 //     region.
 //   - places: no RemoveStore of a store that serves whose regions PD can put nowhere else, by its placement rules. No
 //     RemoveStore of a TiFlash store where fewer TiFlash stores stay than a table asks for.
+//   - room: no RemoveStore of a store that serves and has regions while the disks of all other stores of its component
+//     are nearly full, so that PD moves nothing.
 //   - tables: no Restart of a capture of TiCDC that serves, and no Resize downwards of one, while it has tables or is
 //     the owner. The rule holds where another capture could take these. It does not hold when the time for that is over
 //     or the version cannot drain.

@@ -58,7 +58,7 @@ func (w *Model) learnerTaker(r *region) *store {
 	var best *store
 	for _, s := range w.stores {
 		if s.k.learns() && s.state == state.StoreUp && s.runs && w.t-s.heartbeat <= disconnected &&
-			s.moved < 2*perTick && !slices.Contains(r.learners, s) && (best == nil || s.regions < best.regions) {
+			s.moved < 2*perTick && !slices.Contains(r.learners, s) && !w.full(s) && (best == nil || s.regions < best.regions) {
 			best = s
 		}
 	}

@@ -261,6 +261,7 @@ type Model struct {
 	closing     bool      // and no others do
 	planned     plan.Plan // by a daemon, the last time that one could
 
+	shrinkAt   int64 // when users have deleted so much data that no disk is nearly full; 0 for never
 	clocks     clocks
 	opensFor   int64 // how long a store's process opens its data, in seconds; little if it is 0
 	likeness   [components]likeness
@@ -350,6 +351,7 @@ func (w *Model) tick() {
 	w.tickOtherPart()
 	w.forgetTaken()
 	w.tickPatrol()
+	w.shrinkData()
 	w.tickCaptures()
 	w.tickPumps()
 	w.tickUp()

@@ -336,6 +336,7 @@ func (w *Model) observeStore(k kind, i int) state.Database {
 		Healthy: shown == state.StoreUp, Evicting: w.t >= w.pd.loadedAt && w.evicts[s.id] != nil,
 		Leaders: s.leaders * crowd, Regions: s.regions * crowd,
 	}
+	d.Capacity, d.Available = w.room(s)
 	if p != nil && w.reportedRunning(p) {
 		d.Healthy, d.New = w.heard(s, p), w.justRegistered(s, p)
 	}

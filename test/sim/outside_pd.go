@@ -34,7 +34,8 @@ func (w *Model) PDMembers() []PDMember {
 	for _, m := range w.listed() {
 		out := PDMember{ID: cmp.Or(m.id, uint64(m.ordinal+1)), Ordinal: m.ordinal, Started: m.started, Alive: w.alive(m), Pinged: w.pinged(m), Committed: m.committed}
 		if m.started {
-			out.Release = releaseOf(cmp.Or(m.template, w.Intent.Template[pd]))
+			out.Capacity, out.Available = w.room(s)
+	out.Release = releaseOf(cmp.Or(m.template, w.Intent.Template[pd]))
 		}
 		switch {
 		case m.ordinal < 0:
@@ -95,6 +96,8 @@ type Store struct {
 	Shown               state.StoreState // also Disconnected and Down
 	Leaders             int
 	Regions             int
+	// Capacity and Available are 0 where the model does not say how large the disk is.
+	Capacity, Available topology.Size
 	// Heartbeat is the last heartbeat by the clock of PD's leader, zero for none. Started is when the process that has
 	// registered began, by the clock of its own host.
 	Heartbeat, Started time.Time

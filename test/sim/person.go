@@ -22,6 +22,7 @@ func (w *Model) obey(p plan.Plan) {
 		w.enableRulesByHand(g)
 		w.unstallByHand(g)
 		w.relaxTables(g)
+		w.addRoom(g)
 		w.makeRoom(g)
 		w.stopFeeds(g)
 		w.keepPump(g)

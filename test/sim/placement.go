@@ -54,7 +54,7 @@ func (w *Model) placed() state.Placement {
 	case w.Concurrency.Batches():
 	case !w.removes():
 		return state.Placement{Unread: "they are read where a store is to be removed"}
-	case !w.rules.isolated && w.rules.copies == nil && w.TiFlash == 0:
+	case !w.rules.isolated && w.rules.copies == nil && w.TiFlash == 0 && w.Faults.Fill == 0:
 		return state.Placement{} // max-replicas alone is checked
 	}
 	var out state.Placement
@@ -64,7 +64,9 @@ func (w *Model) placed() state.Placement {
 			if s.k.learns() {
 				labels["engine"] = "tiflash"
 			}
-			out.Stores = append(out.Stores, state.Store{ID: s.id, State: w.shownState(s), Labels: labels})
+			as := w.asState(s)
+			as.Labels = labels
+			out.Stores = append(out.Stores, as)
 		}
 	}
 	if w.chance(w.Faults.NoAnswer) {

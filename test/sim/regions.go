@@ -192,7 +192,7 @@ func (w *Model) taker(r *region, instead *store) *store {
 	var best *store
 	bestApart := false
 	for _, s := range w.stores {
-		if !s.k.leads() || s.state != state.StoreUp || !s.runs || w.t-s.heartbeat > disconnected || slices.Contains(r.replicas, s) {
+		if !s.k.leads() || s.state != state.StoreUp || !s.runs || w.t-s.heartbeat > disconnected || slices.Contains(r.replicas, s) || w.full(s) {
 			continue
 		}
 		apart := w.apart(r, s, instead)
@@ -270,7 +270,7 @@ func (w *Model) spreadReplicas() {
 		return
 	}
 	counts := func(s *store) bool { return s.k.leads() && s.state == state.StoreUp && s.runs && !w.leaves(s) }
-	least, _ := w.extremes(func(s *store) (int, bool) { return s.regions, counts(s) })
+	least, _ := w.extremes(func(s *store) (int, bool) { return s.regions, counts(s) && !w.full(s) })
 	if least == nil {
 		return
 	}

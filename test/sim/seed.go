@@ -75,7 +75,7 @@ func begun(o Options) *Model {
 func drawApart(o *Options) {
 	for _, draw := range []func(*Options){
 		drawDaemons, drawPlacement, drawMany, drawEnded, drawCertificates, drawVersions, drawDDL, drawTemplates, drawUsers,
-		drawOptional, drawEviction, drawStalls, drawSleep, drawElsewhere, drawUnlisted, drawSlots, drawBatches, drawMounts, drawAttributes, drawServerVolumes,
+		drawOptional, drawEviction, drawStalls, drawSleep, drawElsewhere, drawUnlisted, drawSlots, drawBatches, drawMounts, drawAttributes, drawServerVolumes, drawRoom,
 	} {
 		draw(o)
 	}

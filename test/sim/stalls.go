@@ -41,6 +41,7 @@ func (w *Model) stalled() state.Scheduling {
 // schedules is what PD shows of that.
 func (w *Model) schedules() state.Scheduling {
 	s := w.stalled()
+	s.LowSpaceRatio = lowSpaceRatio
 	for _, o := range w.stores {
 		if w.evicts[o.id] != nil {
 			s.Evicting = append(s.Evicting, o.id)

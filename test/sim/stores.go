@@ -6,6 +6,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // store is a store of TiKV or TiFlash as PD knows it. Its state is PD's stored one: Up,
@@ -36,6 +37,7 @@ type store struct {
 	unlistedPod string
 	awayUntil   int64  // until when the process of a store elsewhere is not there
 	template    string // that of the pod whose process has registered
+	used        topology.Size
 }
 
 // scheduler is an evict-leader scheduler in PD.

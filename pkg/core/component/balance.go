@@ -23,7 +23,7 @@ var regionsBalanced = plan.Hook{
 	Reason: plan.RegionsBalanced, Want: "its share of regions on the new store",
 	Because: "the user asks that PD balances regions before the next store is replaced",
 	Refuse: func(sc plan.Scope, m state.Member) string {
-		if cause, stays := scheduling.Balance(sc.All.PD, m.Database.ID); stays && !cause.Passes && lacking(sc, m) > 0 {
+		if cause, stays := scheduling.Balance(sc.All.PD, m.Store()); stays && !cause.Passes && lacking(sc, m) > 0 {
 			return shareObserved(sc, m)
 		}
 		return ""
@@ -35,7 +35,7 @@ var regionsBalanced = plan.Hook{
 	},
 	Patience: plan.Moving,
 	Help: func(sc plan.Scope, m state.Member) remedy.Remedy {
-		cause, stays := scheduling.Balance(sc.All.PD, m.Database.ID)
+		cause, stays := scheduling.Balance(sc.All.PD, m.Store())
 		if !stays {
 			return remedy.Remedy{remedy.Run("see the regions and the scores of all stores", sc.PDCtl("store"))}
 		}
@@ -47,7 +47,7 @@ var regionsBalanced = plan.Hook{
 func shareObserved(sc plan.Scope, m state.Member) string {
 	least, beside := share(sc, m)
 	text := fmt.Sprintf("%s, and %d are its share beside %s", remedy.Count(m.Database.Regions, "region", "regions"), least, beside)
-	if cause, stays := scheduling.Balance(sc.All.PD, m.Database.ID); stays {
+	if cause, stays := scheduling.Balance(sc.All.PD, m.Store()); stays {
 		text += "; " + cause.Text
 	}
 	return text

@@ -81,9 +81,11 @@ func TestWaitBalanced(t *testing.T) {
 func size(gib int) func(*plantest.Cluster) {
 	return func(c *plantest.Cluster) {
 		for _, m := range c.Seen.Groups[topology.TiKV].Members {
-			c.Member(m.Name).Database.Capacity = 100 << 30
+			d := &c.Member(m.Name).Database
+			d.Capacity, d.Available = 100<<30, 50<<30
 		}
-		c.Member("t-tikv-4").Database.Capacity = topology.Size(gib) << 30
+		d := &c.Member("t-tikv-4").Database
+		d.Capacity, d.Available = topology.Size(gib)<<30, topology.Size(gib)<<29
 	}
 }
 

@@ -2,6 +2,7 @@ package component
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
@@ -37,7 +38,7 @@ func offlineUnless(stuck func(plan.Scope, state.Member) string) plan.Hook {
 					sc.Cluster.Plugin("scale", fmt.Sprintf("%s=%d", m.Kind, sc.Want.Replicas+1)))
 			}
 			keep := remedy.Run("to keep the store", sc.PDCtl(fmt.Sprintf("store cancel-delete %d", m.Database.ID)))
-			return append(remedy.Remedy{keep, letGo}, findRoom(sc, m)...)
+			return slices.Concat(remedy.Remedy{keep, letGo}, makeRoom(sc, m), findRoom(sc, m))
 		},
 	}
 }
@@ -47,6 +48,7 @@ func takenOffline(sc plan.Scope, m state.Member) bool {
 	return !ours && m.Database.State == state.StoreOffline
 }
 
-func takenObserved(_ plan.Scope, m state.Member) string {
-	return fmt.Sprintf("store %d was taken offline in PD by another user or tool, %s left", m.Database.ID, remedy.Count(m.Database.Regions, "region", "regions"))
+func takenObserved(sc plan.Scope, m state.Member) string {
+	left := remedy.Count(m.Database.Regions, "region", "regions")
+	return fmt.Sprintf("store %d was taken offline in PD by another user or tool, %s left", m.Database.ID, left) + fullObserved(sc, m)
 }

@@ -1,6 +1,8 @@
 package component
 
 import (
+	"slices"
+
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/scheduling"
@@ -74,7 +76,7 @@ var regionsMayMove = plan.Hook{
 	},
 	Help: func(sc plan.Scope, m state.Member) remedy.Remedy {
 		cause, _ := regionsStay(sc, m)
-		return append(cause.Help(sc.PDCtl), callOff(sc, m)...)
+		return slices.Concat(cause.Help(sc.PDCtl), makeRoom(sc, m), callOff(sc, m))
 	},
 }
 

@@ -228,8 +228,8 @@ func regionsMoved(stuck func(plan.Scope, state.Member) string) plan.Hook {
 			return ""
 		},
 		Done: func(_ plan.Scope, m state.Member) bool { return m.Database.State != state.StoreOffline },
-		Observed: func(_ plan.Scope, m state.Member) string {
-			return remedy.Count(m.Database.Regions, "region", "regions") + " left"
+		Observed: func(sc plan.Scope, m state.Member) string {
+			return remedy.Count(m.Database.Regions, "region", "regions") + " left" + fullObserved(sc, m)
 		},
 		Left:     regionsToMove,
 		Since:    leavingSince,
@@ -237,7 +237,7 @@ func regionsMoved(stuck func(plan.Scope, state.Member) string) plan.Hook {
 		Stuck:    stuck,
 		Help: func(sc plan.Scope, m state.Member) remedy.Remedy {
 			cause, _ := regionsStay(sc, m)
-			return slices.Concat(cause.Help(sc.PDCtl), rulesHelp(sc, m), callOff(sc, m), findRoom(sc, m))
+			return slices.Concat(cause.Help(sc.PDCtl), makeRoom(sc, m), rulesHelp(sc, m), callOff(sc, m), findRoom(sc, m))
 		},
 	}
 }

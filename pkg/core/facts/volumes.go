@@ -8,10 +8,34 @@ import (
 )
 
 // LacksSize reports whether a claim is to be made larger. Claims that removed members have left over are not, nor are
-// claims in whose place the user has asked for new ones.
+// claims that keep their size.
 func (c Component) LacksSize(claim state.Claim) bool {
 	want, ok := c.Want.Volume(claim.Template)
-	return ok && !claim.Marked && !claim.Terminating && !c.Want.ReplacesClaim(claim.UID) && !claim.Holds(want.Size)
+	return ok && !claim.Marked && !claim.Terminating && !c.KeepsSize(claim) && !claim.Holds(want.Size)
+}
+
+// KeepsSize reports whether a claim does not grow because the user has asked for a new one in its place. But a claim of a
+// store whose disk is nearly full grows while regions leave another store, if it can. Some of the regions may have no
+// other place, and then neither replacement goes on.
+func (c Component) KeepsSize(claim state.Claim) bool {
+	return c.Want.ReplacesClaim(claim.UID) && (claim.Growth != state.Growable || !claim.Bound || !c.makesRoom(claim))
+}
+
+// makesRoom reports whether a claim has the data of a store whose disk is nearly full, while regions leave another store.
+func (c Component) makesRoom(claim state.Claim) bool {
+	if claim.Template != c.Want.Kind.DataVolume() {
+		return false
+	}
+	full, leaves := false, false
+	for _, m := range c.Got.Members {
+		switch d := m.Database; {
+		case d.State == state.StoreOffline:
+			leaves = leaves || d.Regions > 0
+		case slices.ContainsFunc(m.Claims, func(o state.Claim) bool { return o.UID == claim.UID }):
+			full = c.All.PD.LowSpace(m.Store())
+		}
+	}
+	return full && leaves
 }
 
 // LacksAttributes reports whether a claim is to ask for another VolumeAttributesClass.

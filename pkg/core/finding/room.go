@@ -9,19 +9,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-const (
-	// nearlyFull is the share of a disk below which PD moves no regions to the store. It is from
-	// the default of PD's schedule.low-space-ratio, 0.8.
-	nearlyFull = 0.2
-	// full is the share below which TiKV refuses writes. Its storage.reserve-space is 5 % of the
-	// disk at least, unless that is 0.
-	full = 0.05
-
-	// A store with fewer regions and more free space than this is not nearly full for PD, whatever
-	// the share. See tikv/pd, pkg/core/store.go: initialMaxRegionCounts and initialMinSpace.
-	fewRegions  = 30
-	enoughSpace = 8 << 30
-)
+// full is the share of a disk below which TiKV refuses writes. Its storage.reserve-space is 5 % of the disk at least,
+// unless that is 0.
+const full = 0.05
 
 // Room returns findings about the disks of stores, which a user needs before stores restart one after another. Each
 // rule gives at most one finding for each component.
@@ -50,9 +40,7 @@ func storesFull(l Look) []Finding {
 
 func storesNearlyFull(l Look) []Finding {
 	return l.storesLackingRoom(func(m state.Member, share float64) bool {
-		leaves := m.Database.State == state.StoreOffline
-		spared := m.Database.Regions < fewRegions && m.Database.Available > enoughSpace
-		return share >= full && share < nearlyFull && !spared && !leaves
+		return share >= full && m.Database.State != state.StoreOffline && l.Snapshot.PD.LowSpace(m.Store())
 	})
 }
 

@@ -42,7 +42,7 @@ func (d *decision) volumes() verdict {
 // grow requests a larger volume, or waits for one that was requested.
 func (sc Scope) grow(m state.Member, c state.Claim) verdict {
 	want, ok := sc.Want.Volume(c.Template)
-	if !ok || c.Marked || c.Terminating || sc.Want.ReplacesClaim(c.UID) {
+	if !ok || c.Marked || c.Terminating || sc.KeepsSize(c) {
 		return verdict{}
 	}
 	if !sc.LacksSize(c) && (c.Capacity >= want.Size || !c.Bound) {

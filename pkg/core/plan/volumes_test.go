@@ -46,6 +46,15 @@ func orphaned(c *plantest.Cluster, k topology.Kind) {
 	c.Want(k).Set.Drift = desired.Missing
 }
 
+// crowded has all stores replaced and asks for larger volumes. The third store leaves, and the disk of the first is nearly
+// full.
+func crowded(c *plantest.Cluster) {
+	c.Volumes(tikv, 10*gi, 20*gi)
+	replaced(c, "t-tikv-0", "t-tikv-1", "t-tikv-2", "t-tikv-3").Removing("t-tikv-3", time.Minute)
+	m := c.Member("t-tikv-0")
+	m.Database.Capacity, m.Database.Available = 10*gi, gi
+}
+
 func TestLargerVolumes(t *testing.T) {
 	plantest.Waits(t, "volumes", []plantest.Case{
 		{Name: "pd-A8 tidb-S1: as large as wanted", Cluster: with(func(c *plantest.Cluster) { c.Volumes(tikv, 10*gi, 10*gi) })},
@@ -157,6 +166,24 @@ func TestLargerVolumes(t *testing.T) {
 			claims(c, tikv, func(c *state.Claim) { c.Requested, c.Capacity = 20*gi, 20*gi })
 			m := c.Member("t-tikv-1")
 			m.Claims[0].Requested, m.Claims[0].Capacity, m.Claims[0].Growth = 10*gi, 10*gi, state.NotGrowable
+		})},
+		{Name: "of stores that are replaced, the one whose disk is nearly full while regions leave another store", Cluster: with(crowded)},
+		{Name: "of stores that are replaced, none before one leaves", Cluster: with(crowded, func(c *plantest.Cluster) {
+			c.Seen.Removals = nil
+			c.Member("t-tikv-3").Database.State = state.StoreUp
+		})},
+		{Name: "of stores that are replaced, none when no regions are left", Cluster: with(crowded, func(c *plantest.Cluster) {
+			c.Member("t-tikv-3").Database.Regions = 0
+		})},
+		{Name: "of stores that are replaced, none that cannot grow", Cluster: with(crowded, func(c *plantest.Cluster) {
+			claims(c, tikv, func(c *state.Claim) { c.Growth = state.NotGrowable })
+		})},
+		{Name: "of stores that are replaced, none that is not bound", Cluster: with(crowded, func(c *plantest.Cluster) {
+			claims(c, tikv, func(c *state.Claim) { c.Bound = false })
+		})},
+		{Name: "of stores that are replaced, no volume without data", Cluster: with(crowded, func(c *plantest.Cluster) {
+			c.Want(tikv).Volumes[0].Name = "tikv-log"
+			claims(c, tikv, func(c *state.Claim) { c.Template = "tikv-log" })
 		})},
 		{Name: "not while a store leaves", Cluster: with(grown, func(c *plantest.Cluster) {
 			c.Want(tikv).Replicas = 3

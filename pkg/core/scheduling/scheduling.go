@@ -140,12 +140,15 @@ func Regions(pd state.PD, store uint64, all []state.Store) (Cause, bool) {
 			fix:  []advice{{"have PD put 15 a minute onto each store, as by default", "store limit all 15 add-peer"}},
 		}, true
 	}
+	if full, none := nearlyFull(pd, store, all); none {
+		return Cause{Text: "PD puts no regions onto any other store, since their disks are nearly full (stores " + numbers(full) + ")"}, true
+	}
 	return Cause{}, false
 }
 
 // Balance returns what keeps PD from giving a store that is new its share of the regions of the others.
-func Balance(pd state.PD, store uint64) (Cause, bool) {
-	s := pd.Scheduling
+func Balance(pd state.PD, store state.Store) (Cause, bool) {
+	s, id := pd.Scheduling, store.ID
 	switch {
 	case s.Halted:
 		return halted("no regions"), true
@@ -159,10 +162,15 @@ func Balance(pd state.PD, store uint64) (Cause, bool) {
 			Text: "PD balances no regions, since it has no " + balanceRegion + ", or it is disabled",
 			fix:  []advice{{"have PD balance regions again", "scheduler add " + balanceRegion}},
 		}, true
-	case slices.Contains(s.NoAdding, store):
+	case slices.Contains(s.NoAdding, id):
 		return Cause{
-			Text: fmt.Sprintf("PD puts no regions onto store %d, since its limit add-peer is 0", store),
-			fix:  []advice{{"have PD put 15 a minute onto it, as by default", fmt.Sprintf("store limit %d 15 add-peer", store)}},
+			Text: fmt.Sprintf("PD puts no regions onto store %d, since its limit add-peer is 0", id),
+			fix:  []advice{{"have PD put 15 a minute onto it, as by default", fmt.Sprintf("store limit %d 15 add-peer", id)}},
+		}, true
+	case pd.LowSpace(store):
+		return Cause{
+			Text: fmt.Sprintf("PD puts no regions onto store %d, since its disk is nearly full", id),
+			fix:  []advice{{"make its volume larger", ""}},
 		}, true
 	case s.BalancerPaused:
 		return Cause{

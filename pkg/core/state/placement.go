@@ -1,6 +1,10 @@
 package state
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
 
 // Placement is what PD's placement rules ask for, and the stores that exist. It is empty unless a
 // store is to be removed: nothing else needs it.
@@ -22,15 +26,24 @@ type Store struct {
 	ID     uint64
 	State  StoreState
 	Labels map[string]string
+	// Capacity is the size of the store's disk, and Available what is free of it. With a Capacity of 0 both are unknown.
+	Capacity, Available topology.Size
+	Regions             int
 }
 
 // Stores returns members as the stores that PD has.
 func Stores(members []Member) []Store {
 	var all []Store
 	for _, m := range members {
-		all = append(all, Store{ID: m.Database.ID, State: m.Database.State, Labels: m.StoreLabels})
+		all = append(all, m.Store())
 	}
 	return all
+}
+
+// Store returns a member as the store that PD has.
+func (m Member) Store() Store {
+	d := m.Database
+	return Store{ID: d.ID, State: d.State, Labels: m.StoreLabels, Capacity: d.Capacity, Available: d.Available, Regions: d.Regions}
 }
 
 // PlacementRule asks for a number of copies of each region on stores with some

@@ -17,6 +17,9 @@ type Scheduling struct {
 	// Tolerance is by how many regions of average size PD lets stores differ (schedule.tolerant-size-ratio). It is 0 where
 	// PD chooses the number itself.
 	Tolerance int
+	// LowSpaceRatio is the share of a store's disk above which PD puts no more regions onto the store
+	// (schedule.low-space-ratio). It is 0 where PD does not say it.
+	LowSpaceRatio float64
 	// KeepsOffline: schedule.enable-replace-offline-replica is off. PD asks for that only while placement rules are
 	// disabled.
 	KeepsOffline bool

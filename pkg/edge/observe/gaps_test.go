@@ -182,8 +182,11 @@ func TestRuleIsWhole(t *testing.T) {
 // which PD refused the rules.
 func TestStoresOfPlacement(t *testing.T) {
 	f, o := spread(), &Observer{now: func() time.Time { return noon }}
+	f.Update(func(s *pd.FakeState) {
+		s.Stores[0].Capacity, s.Stores[0].Available, s.Stores[0].RegionCount = 30, 20, 10
+	})
 	got := look(t, o, f, scaled(3), objects{}).state.Placement.Stores
-	want := state.Store{ID: 1, State: state.StoreUp, Labels: map[string]string{"zone": "a"}}
+	want := state.Store{ID: 1, State: state.StoreUp, Labels: map[string]string{"zone": "a"}, Capacity: 30, Available: 20, Regions: 10}
 	if len(got) != 4 || !reflect.DeepEqual(got[0], want) {
 		t.Errorf("got %+v", got)
 	}

@@ -41,7 +41,10 @@ func (o *Observer) placement(ctx context.Context, client pd.Client, c topology.C
 	}
 	for _, s := range a.stores {
 		if s.State != pd.StoreTombstone {
-			a.placement.Stores = append(a.placement.Stores, state.Store{ID: s.ID, State: state.StoreState(s.StateName), Labels: s.Labels})
+			a.placement.Stores = append(a.placement.Stores, state.Store{
+				ID: s.ID, State: state.StoreState(s.StateName), Labels: s.Labels,
+				Capacity: topology.Size(s.Capacity), Available: topology.Size(s.Available), Regions: s.RegionCount,
+			})
 		}
 	}
 	if !a.replication.EnablePlacementRules {

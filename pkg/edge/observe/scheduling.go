@@ -67,7 +67,8 @@ func (a answers) scheduled() state.Scheduling {
 		Halted: s.Halted, NoLeaders: s.LeaderLimit == 0, NoReplicas: s.ReplicaLimit == 0, KeepsOffline: s.KeepsOffline,
 		Evicting: s.Evicting, NoBatch: len(s.Evicting) > 0 && s.Batch == 0, EvictionPaused: s.Paused,
 		NoBalance: s.RegionLimit == 0, NoBalancer: s.NoBalancer, BalancerPaused: a.balancerPaused, Tolerance: max(s.Tolerance, 0),
-		Denied: a.denied, NoAdding: s.NoAdding, NoRemoving: s.NoRemoving,
+		LowSpaceRatio: s.LowSpaceRatio,
+		Denied:        a.denied, NoAdding: s.NoAdding, NoRemoving: s.NoRemoving,
 	}
 }
 

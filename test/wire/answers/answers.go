@@ -42,7 +42,7 @@ func All() []Answer {
 		{Of: topology.PD, Request: "GET /pd/api/v1/config/cluster-version", Keys: ":text"},
 		{Of: topology.PD, Request: "GET /pd/api/v1/config", Keys: "schedule/max-store-down-time:text replication/max-replicas:number"},
 		{Of: topology.PD, Request: "GET /pd/api/v1/config/replicate", Keys: "max-replicas:number location-labels:text isolation-level:text enable-placement-rules:text"},
-		{Of: topology.PD, Request: "GET /pd/api/v1/config/schedule", Keys: "max-store-down-time:text leader-schedule-limit:number replica-schedule-limit:number " +
+		{Of: topology.PD, Request: "GET /pd/api/v1/config/schedule", Keys: "max-store-down-time:text leader-schedule-limit:number replica-schedule-limit:number low-space-ratio:number " +
 			"schedulers-v2/type:text schedulers-v2/disable:boolean enable-replace-offline-replica:text store-limit-version:text"},
 		{Of: topology.PD, Request: "GET /pd/api/v1/config/placement-rule", Keys: "/group_id:text /group_index:number /rules/id:text /rules/role:text /rules/count:number " +
 			"/rules/start_key:text"},

@@ -22,7 +22,7 @@ func (d *Database) schedule() object {
 		schedulers = append(schedulers, object{"type": "evict-leader", "args": []string{}, "disable": false, "args-payload": ""})
 	}
 	out := object{
-		"max-store-down-time": "30m0s", "leader-schedule-limit": 4, "region-schedule-limit": 2048, "replica-schedule-limit": 64,
+		"max-store-down-time": "30m0s", "leader-schedule-limit": 4, "region-schedule-limit": 2048, "replica-schedule-limit": 64, "low-space-ratio": 0.8,
 		"store-limit": object{}, "store-limit-version": "v1", "enable-replace-offline-replica": "true", "schedulers-v2": schedulers,
 	}
 	if stalled.Halted {

@@ -57,12 +57,19 @@ func (d *Database) asStore(s sim.Store) object {
 		"capacity": "100GiB", "available": "80GiB", "used_size": "20GiB", "leader_count": s.Leaders, "region_count": s.Regions,
 		"start_ts": s.Started,
 	}
+	if s.Capacity > 0 {
+		reported["capacity"], reported["available"] = gibibytes(s.Capacity), gibibytes(s.Available)
+		reported["used_size"] = gibibytes(s.Capacity - s.Available)
+	}
 	if !s.Heartbeat.IsZero() {
 		reported["last_heartbeat_ts"] = s.Heartbeat
 		reported["uptime"] = s.Heartbeat.Sub(s.Started).String()
 	}
 	return object{"store": store, "status": reported}
 }
+
+// gibibytes is a size as PD writes it.
+func gibibytes(s topology.Size) string { return fmt.Sprintf("%gGiB", float64(s)/(1<<30)) }
 
 // getStores lists those in the states that are asked for, and all but tombstones where none is. A leader that has not
 // loaded them lists none.

@@ -28,6 +28,8 @@ type Scheduling struct {
 	// Tolerance is schedule.tolerant-size-ratio: by how many regions of average size PD lets stores differ. It is 0 where
 	// PD chooses the number itself, and -1 where PD does not say it.
 	Tolerance int
+	// LowSpaceRatio is schedule.low-space-ratio, 0 where PD does not say it.
+	LowSpaceRatio float64
 	// KeepsOffline: schedule.enable-replace-offline-replica is false.
 	KeepsOffline bool
 	// NoAdding and NoRemoving are the stores whose limits (schedule.store-limit) are 0, ascending.
@@ -50,6 +52,7 @@ func (c *client) Scheduling(ctx context.Context) (*Scheduling, error) {
 		Tolerance:    numberOf(conf["tolerant-size-ratio"]),
 		KeepsOffline: isFalse(conf["enable-replace-offline-replica"]),
 	}
+	s.LowSpaceRatio, _ = conf["low-space-ratio"].(float64)
 	s.NoAdding, s.NoRemoving = closedStores(conf)
 	if !scheduler.running {
 		return s, nil // one that does not exist cannot be paused

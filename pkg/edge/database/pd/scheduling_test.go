@@ -18,10 +18,10 @@ func TestScheduling(t *testing.T) {
 		paused string
 		want   Scheduling
 	}{
-		"v6.5": {conf: map[string]any{"leader-schedule-limit": 4, "replica-schedule-limit": 64, "region-schedule-limit": 2048, "tolerant-size-ratio": 0, "enable-replace-offline-replica": "true",
+		"v6.5": {conf: map[string]any{"leader-schedule-limit": 4, "replica-schedule-limit": 64, "region-schedule-limit": 2048, "tolerant-size-ratio": 0, "low-space-ratio": 0.7, "enable-replace-offline-replica": "true",
 			"store-limit": map[string]any{"1": map[string]any{"add-peer": 15, "remove-peer": 15}}},
 			own: map[string]any{"store-id-ranges": map[string]any{"1": []any{}}}, paused: "null",
-			want: Scheduling{Evicting: []uint64{1}, Batch: -1, LeaderLimit: 4, ReplicaLimit: 64, RegionLimit: 2048, Tolerance: 0}},
+			want: Scheduling{Evicting: []uint64{1}, Batch: -1, LeaderLimit: 4, ReplicaLimit: 64, RegionLimit: 2048, Tolerance: 0, LowSpaceRatio: 0.7}},
 		"nothing moves": {conf: map[string]any{"leader-schedule-limit": 0, "replica-schedule-limit": 0, "region-schedule-limit": 0, "tolerant-size-ratio": 20.5, "halt-scheduling": "true", "enable-replace-offline-replica": "false",
 			"store-limit": map[string]any{"4": map[string]any{"add-peer": 0, "remove-peer": 15}, "2": map[string]any{"add-peer": 0, "remove-peer": 0}}, "store-limit-version": "v1"},
 			own: map[string]any{"store-id-ranges": map[string]any{"2": []any{}, "1": []any{}}, "batch": 0}, paused: `["balance-leader-scheduler", "evict-leader-scheduler"]`,
