@@ -34,8 +34,7 @@ func (w *Model) PDMembers() []PDMember {
 	for _, m := range w.listed() {
 		out := PDMember{ID: cmp.Or(m.id, uint64(m.ordinal+1)), Ordinal: m.ordinal, Started: m.started, Alive: w.alive(m), Pinged: w.pinged(m), Committed: m.committed}
 		if m.started {
-			out.Capacity, out.Available = w.room(s)
-	out.Release = releaseOf(cmp.Or(m.template, w.Intent.Template[pd]))
+			out.Release = releaseOf(cmp.Or(m.template, w.Intent.Template[pd]))
 		}
 		switch {
 		case m.ordinal < 0:
@@ -119,6 +118,7 @@ func (w *Model) outsideStore(s *store) Store {
 		ID: s.id, Component: kinds[s.k], Ordinal: s.ordinal, Elsewhere: s.elsewhere(), Unlisted: w.isUnlisted(s), State: s.state, Shown: w.shownState(s),
 		Leaders: s.leaders * crowd, Regions: s.regions * crowd, Labels: labelsOf(w.zone(s.ordinal), w.tier(s.ordinal)),
 	}
+	out.Capacity, out.Available = w.room(s)
 	out.Release = releaseOf(cmp.Or(s.template, w.Intent.Template[s.k]))
 	if s.k.learns() {
 		out.Labels["engine"] = "tiflash"
