@@ -46,7 +46,7 @@
 //     lock that parts share, and is killed at times (otherpart.go).
 //   - In one of eight, members of PD and stores of TiKV have a second volume, for logs (mounts.go). The user mounts it at
 //     another path, or removes it, and asks for the replacement of all members. A change that nobody has asked that for
-//     is refused, as package render does.
+//     is refused, as package render does. In half of these runs pod management is often OrderedReady.
 //   - In one of eight the user asks for other VolumeAttributesClasses, some of which the driver refuses (attributes.go).
 //   - In one of four the user asks for new volumes of members, of several at the same time, with a spare store or without,
 //     and calls that off.

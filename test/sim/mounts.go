@@ -62,13 +62,15 @@ func (w *Model) processed(k kind) (int, bool) {
 	return min(end, s.seen.replicas), false
 }
 
-// drawMounts gives members of PD and stores of TiKV a second volume, in one run of eight. That is drawn separately, so
-// that the other runs stay as they are.
+// drawMounts gives members of PD and stores of TiKV a second volume, in one run of eight. In half of these their pods
+// are created at once, and in the others often one after another. That is drawn separately, so that the other runs stay as
+// they are.
 func drawMounts(o *Options) {
 	rng := rand.New(rand.NewPCG(o.Seed, 47))
 	if o.Mounts = rng.IntN(8) == 0; o.Mounts {
 		o.Faults.Mount = pick(rng, 1./900, 1./300)
-		o.Ordered[pd], o.Ordered[tikv] = false, false
+		ordered := rng.IntN(2) == 0
+		o.Ordered[pd], o.Ordered[tikv] = ordered && rng.IntN(2) == 0, ordered && rng.IntN(2) == 0
 	}
 }
 

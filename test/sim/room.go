@@ -85,16 +85,11 @@ func (w *Model) shrinkData() {
 	}
 }
 
-// addRoom is a person who makes volumes larger, or adds a store, as a gate asks because disks are nearly full. A person
-// adds no other store while the last one has yet to come.
+// addRoom is a person who makes volumes larger, as a gate asks because disks are nearly full. Where leaders have no other
+// copy of their region to go to, the person has read in doctor that disks are nearly full.
 func (w *Model) addRoom(g plan.Gate) {
-	if w.Faults.Fill == 0 || !strings.Contains(g.Observed, "nearly full") || w.chaos && w.rng.IntN(4) > 0 {
-		return
-	}
-	if _, larger := advised(g, "tidb", "edit"); !larger {
-		if k := kindOf(g.Component); w.sets[k].spec.replicas >= w.Intent.Replicas[k] && w.Intent.Replicas[k] < limit-2 {
-			w.Scale(g.Component, w.Intent.Replicas[k]+1)
-		}
+	says := strings.Contains(g.Observed, "nearly full") || g.Blocked && g.Reason == plan.LeadersEvicted
+	if w.Faults.Fill == 0 || !says || w.chaos && w.rng.IntN(4) > 0 {
 		return
 	}
 	for _, k := range storeKinds {

@@ -59,6 +59,11 @@ func TestOtherVolumes(t *testing.T) {
 		{Name: "not while a rollout of an earlier component is under way", Cluster: with(otherVolumes, func(c *plantest.Cluster) { c.Roll(pd) })},
 		{Name: "a rollout under way ends, because the members are replaced", Cluster: with(otherVolumes, func(c *plantest.Cluster) { c.Roll(tikv).Rolled(tikv, 3) })},
 		{Name: "not while a pod is made", Cluster: with(otherVolumes, func(c *plantest.Cluster) { c.Member("t-tikv-2").Pod = nil })},
+		{Name: "while Kubernetes makes no pod of a member without claims, before one that fails is ready", Cluster: with(otherVolumes, func(c *plantest.Cluster) {
+			c.Down(time.Hour, "t-tikv-2").Set(tikv, func(s *state.Set) { s.Ordered = true })
+			m := c.Member("t-tikv-3")
+			m.Pod, m.Claims, m.Database = nil, nil, state.Database{Presence: state.Absent}
+		})},
 		{Name: "one more member at the same time", Cluster: with(otherVolumes, func(c *plantest.Cluster) { c.Want(tikv).Replicas = 5 })},
 		{Name: "then one member is replaced after another", Cluster: with(remade)},
 		{Name: "a store whose pod was lost, and that does not serve with the new volumes, comes first", Cluster: with(remade, func(c *plantest.Cluster) {

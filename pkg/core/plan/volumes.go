@@ -181,11 +181,21 @@ func (d *decision) busy() string {
 		switch {
 		case !d.Want.Replaces(m) && (m.Marked() || m.RemovalIrreversible() || m.Database.State == state.StoreOffline):
 			return "the removal of " + m.Name
-		case d.Want.OtherVolumes && d.Want.Kind.Data() != topology.None && (m.Pod == nil || m.Pod.Terminating):
+		case d.Want.OtherVolumes && d.Want.Kind.Data() != topology.None && awaitsPod(m):
 			return "the pod of " + m.Name
 		}
 	}
 	return ""
+}
+
+// awaitsPod reports whether Kubernetes is to make the pod of a member. From a new StatefulSet the pod would have the new
+// volumes, and the member's data is on the old ones. A member without claims has no data. With OrderedReady its pod may
+// wait for a member that needs the new StatefulSet.
+func awaitsPod(m state.Member) bool {
+	if m.Pod == nil {
+		return len(m.Claims) > 0
+	}
+	return m.Pod.Terminating
 }
 
 // rolls reports whether a rollout is under way, or comes next. With other volumes members are replaced, and no rollout
