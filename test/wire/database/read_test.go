@@ -170,7 +170,13 @@ func rules(p state.Placement) string {
 	if len(p.Stores) == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("%v %s", p.Stores, p.Unread)
+	stores := slices.Clone(p.Stores)
+	for i := range stores {
+		if stores[i].Capacity == 0 { // the model says how large disks are only where some fill up
+			stores[i].Capacity, stores[i].Available = 100<<30, 80<<30
+		}
+	}
+	text := fmt.Sprintf("%v %s", stores, p.Unread)
 	for _, set := range p.Rules {
 		for _, r := range set {
 			r.Tables = nil // their names, which a TiDB knows if one runs
