@@ -131,6 +131,9 @@ func ofDatabase(g state.Group, m state.Member, s step.Step) (said, bool) {
 	case step.MoveLeader:
 		to, _ := g.Member(s.To)
 		return said{"from": {s.FromName, m.Database.Name}, "to": {s.ToName, to.Database.Name}}, true
+	case step.MovePrimary:
+		to, _ := g.Member(s.To)
+		return said{"primary": {true, m.Database.Primary}, "to": {s.ToName, to.Database.Name}}, true
 	case step.RemoveMember:
 		return said{"id": {s.ID, m.Database.ID}}, true
 	case step.EvictLeaders:

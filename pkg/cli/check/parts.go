@@ -77,7 +77,7 @@ func joins(c, other topology.Cluster, at *field.Path) (errs field.ErrorList, hel
 	}
 	for _, g := range c.Groups {
 		if newer, err := topology.IsDowngrade(g.Version, pd.Version); has && err == nil && newer && g.Kind.Data() != topology.Raft {
-			refuse(field.NewPath("spec", string(g.Kind), "version"), g.Version, "PD of %s has %s, and PD is upgraded first", c.Joined, pd.Version)
+			refuse(topology.FieldOf(c.Source, g.Kind).Child("version"), g.Version, "PD of %s has %s, and PD is upgraded first", c.Joined, pd.Version)
 			help = remedy.Remedy{remedy.Run("upgrade the part with PD first", other.Plugin("upgrade", g.Version))}
 		}
 	}

@@ -33,6 +33,7 @@ var phrases = map[string]func(step.Step) string{
 	"RetireFailure": say("ask for a replacement"),
 	"ForgetFailure": say("end its failover"),
 	"MoveLeader":    func(s step.Step) string { return "move PD leader to " + s.(step.MoveLeader).To },
+	"MovePrimary":   func(s step.Step) string { return "move the primary to " + s.(step.MovePrimary).To },
 	"ResizeClaim": func(s step.Step) string {
 		r := s.(step.ResizeClaim)
 		return fmt.Sprintf("grow its volume %s from %s to %s", strings.TrimSuffix(r.Name, "-"+r.Member), r.From, r.Size)

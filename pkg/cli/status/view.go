@@ -239,6 +239,8 @@ func word(m state.Member) string {
 	switch {
 	case m.Database.Leader && m.Up():
 		return "Leader"
+	case m.Database.Primary && m.Up():
+		return "Primary"
 	case m.Database.Capture.Owner && m.Up():
 		return "Owner"
 	case m.Database.New && m.Up():

@@ -19,7 +19,7 @@ const failoverPeriod = 5 * time.Minute
 // Profiles returns all components that this engine drives, in the order in which their pods are
 // replaced.
 func Profiles() []plan.Profile {
-	return []plan.Profile{PD(), TiProxy(), TiFlash(), TiKV(), Pump(), TiDB(), TiCDC()}
+	return []plan.Profile{PD(), TSO(), Scheduling(), TiProxy(), TiFlash(), TiKV(), Pump(), TiDB(), TiCDC()}
 }
 
 // pdServes is what every other component needs of PD.

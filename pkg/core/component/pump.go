@@ -18,7 +18,7 @@ import (
 func Pump() plan.Profile {
 	return plan.Profile{
 		Kind:          topology.Pump,
-		Needs:         []plan.Need{pdServes, pdUpgraded},
+		Needs:         []plan.Need{pdServes, pdUpgraded, tsoServes},
 		BeforeRemove:  []plan.Hook{notJoining, binlogReceived, writersRestarted, pumpOffline, plan.LeftoverMarked},
 		BeforeRenew:   []plan.Hook{plan.LeftoverMarked},
 		BeforeSuspend: []plan.Hook{tombstoneMarked, claimsKept},

@@ -19,7 +19,7 @@ import (
 func TiCDC() plan.Profile {
 	return plan.Profile{
 		Kind:          topology.TiCDC,
-		Needs:         []plan.Need{pdServes, pdUpgraded, tikvServes},
+		Needs:         []plan.Need{pdServes, pdUpgraded, tsoServes, tikvServes},
 		Standing:      []plan.Hook{drainForgotten},
 		BeforeRestart: []plan.Hook{ownerMoved, tablesMoved},
 		BeforeRemove:  []plan.Hook{feedsServed, ownerMoved, tablesMoved, plan.LeftoverMarked},

@@ -17,7 +17,7 @@ import (
 func TiDB() plan.Profile {
 	return plan.Profile{
 		Kind:          topology.TiDB,
-		Needs:         []plan.Need{pdServes, pdUpgraded, tikvServes, pumpServes},
+		Needs:         []plan.Need{pdServes, pdUpgraded, tsoServes, tikvServes, pumpServes},
 		Standing:      []plan.Hook{firstPasswordSet},
 		BeforeRestart: []plan.Hook{plan.DDLPaused},
 		Together:      &serversTogether,

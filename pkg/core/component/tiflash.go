@@ -18,7 +18,7 @@ import (
 func TiFlash() plan.Profile {
 	return plan.Profile{
 		Kind:     topology.TiFlash,
-		Needs:    []plan.Need{pdServes, pdUpgraded, tikvJoined, rulesEnabled},
+		Needs:    []plan.Need{pdServes, pdUpgraded, tsoServes, tikvJoined, rulesEnabled},
 		Floor:    leastForTables,
 		Standing: []plan.Hook{storeRestored},
 		BeforeRemove: []plan.Hook{

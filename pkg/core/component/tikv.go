@@ -17,7 +17,7 @@ import (
 func TiKV() plan.Profile {
 	return plan.Profile{
 		Kind:          topology.TiKV,
-		Needs:         []plan.Need{pdServes, pdUpgraded},
+		Needs:         []plan.Need{pdServes, pdUpgraded, tsoServes},
 		Floor:         leastStores,
 		Standing:      []plan.Hook{storeRestored, leadersAllowed, evictionForgotten},
 		BeforeRestart: []plan.Hook{leadersBack, leadersEvicted},

@@ -120,6 +120,7 @@ func (w *world) count() {
 	pd.Members, pd.Healthy = w.elsewhere.members+here.members, w.elsewhere.healthy+here.healthy
 	pd.Stores, pd.UpStores = w.elsewhere.stores+here.stores, w.elsewhere.up+here.up
 	w.elect()
+	w.electPrimaries()
 	if pd.Healthy == 0 {
 		pd.Problem = "no member of PD runs"
 	}

@@ -25,6 +25,7 @@ var effects = map[string]effect{
 	"BeginBatches":     row(beginBatches, always(Rollout)),
 	"EndBatches":       row(endBatches, always(Rollout)),
 	"MoveLeader":       row(moveLeader, ofMember),
+	"MovePrimary":      row(movePrimary, ofMember),
 	"RemoveMember":     row(removeMember, ofMember),
 	"EvictLeaders":     row(evictLeaders, ofMember),
 	"LimitLeaderMoves": row(limitLeaderMoves, always(Preparation)),

@@ -42,7 +42,7 @@ func TakesAway(s step.Step) bool {
 	switch s := s.(type) {
 	case step.Resize:
 		return s.To < s.From
-	case step.Restart, step.MoveLeader, step.RemoveMember, step.RemoveStore, step.ClosePump, step.EvictLeaders, step.DrainCapture, step.BeginDDLPause, step.DeleteSet:
+	case step.Restart, step.MoveLeader, step.MovePrimary, step.RemoveMember, step.RemoveStore, step.ClosePump, step.EvictLeaders, step.DrainCapture, step.BeginDDLPause, step.DeleteSet:
 		return true
 	}
 	return false

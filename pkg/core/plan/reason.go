@@ -32,6 +32,7 @@ const (
 
 	PDServing   Reason = "PDServing"
 	PDUpgraded  Reason = "PDUpgraded"
+	TSOServing  Reason = "TSOServing"
 	TiKVServing Reason = "TiKVServing"
 	PumpServing Reason = "PumpServing"
 
@@ -55,6 +56,7 @@ const (
 	PDLeaderReachable   Reason = "PDLeaderReachable"
 	PDLeaderMoved       Reason = "PDLeaderMoved"
 	PDLeaderRestarted   Reason = "PDLeaderRestarted"
+	PrimaryMoved        Reason = "PrimaryMoved"
 	MemberRemoved       Reason = "MemberRemoved"
 	RemovedPodDeleted   Reason = "RemovedPodDeleted"
 
@@ -181,6 +183,7 @@ var meanings = []Meaning{
 	{MinimumReplicas, "the component cannot have as few members as the spec asks for", "too few replicas", bare},
 	{PDServing, "a component waits for PD", "PD not serving", apart},
 	{PDUpgraded, "PD in another part of the database has to get the version that is asked for here", "PD of another part has an older version", apart},
+	{TSOServing, "a component waits for the service of PD that gives timestamps", "TSO not serving", apart},
 	{TiKVServing, "a component waits for TiKV", "TiKV not serving", apart},
 	{PumpServing, "TiDB waits for Pump, which it writes its binlog to", "Pump not serving", apart},
 	{PlacementRulesEnabled, "PD has to place copies by its placement rules, or no TiFlash store can join", "placement rules disabled in PD", apart},
@@ -201,6 +204,7 @@ var meanings = []Meaning{
 	{PDLeaderReachable, "PD's leader, or members that may be a quorum, cannot be asked from here, and may serve everybody else", "PD's leader not reachable from here", bare},
 	{PDLeaderMoved, "another member has to be the leader of PD", "PD not led by another member", apart},
 	{PDLeaderRestarted, "a member that was restarted has to be the leader of PD", "PD not led by a restarted member", apart},
+	{PrimaryMoved, "another member has to be the primary of a service of PD", "no other member the primary", apart},
 	{MemberRemoved, "PD has to remove the member", "not removed from PD", direct},
 	{RemovedPodDeleted, "the pod of a removed member has to be deleted", "removed pod not deleted", apart},
 	{SchedulersLoaded, "PD has to load its schedulers after a change of its leader", "PD has not loaded its schedulers", apart},

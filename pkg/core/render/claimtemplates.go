@@ -54,7 +54,7 @@ func needsNewClaims(comp component, live, set *appsv1.StatefulSet, got state.Gro
 	if live == nil {
 		return nil, nil
 	}
-	at := field.NewPath("spec", string(comp.Kind))
+	at := topology.FieldOf(comp.cluster.Source, comp.Kind)
 	errs := otherVolumes(at, comp, OtherVolumes(comp.Kind, live, set), got)
 	for _, want := range comp.claims {
 		have := claimTemplate(live, want.Name)

@@ -5,6 +5,7 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/util/config"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -57,6 +58,8 @@ type component struct {
 	kept      *corev1.PodTemplateSpec // of a newer version; nil if ours is wanted
 	founding  founding
 	findings  []desired.Notice
+	// refused are fields of the spec that do not fit what exists.
+	refused field.ErrorList
 }
 
 // document is a config file in the ConfigMap.

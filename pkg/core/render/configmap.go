@@ -72,7 +72,7 @@ func configMap(comp component, have state.Existing, got state.Group) (configured
 	if there := have.ConfigMaps[m.Name]; there != nil && ofOthers(c, there) {
 		result.wanted = nil
 		if taken(there, m.Data) {
-			result.refused = append(result.refused, field.Forbidden(configField(comp.Kind),
+			result.refused = append(result.refused, field.Forbidden(comp.configField(),
 				fmt.Sprintf("ConfigMap %s is not labelled as one of this cluster, and is not overwritten", m.Name)))
 			result.remedy = remedy.Remedy{handOver(c, comp.Kind, m.Name)}
 		}
@@ -167,7 +167,7 @@ func ofNewer(comp component, use usage, got state.Group) configured {
 func forFirstPods(comp component, there *corev1.ConfigMap) configured {
 	result := configured{name: there.Name}
 	refuse := func(why string) {
-		result.refused = field.ErrorList{field.Invalid(configField(comp.Kind), field.OmitValueType{}, fmt.Sprintf(
+		result.refused = field.ErrorList{field.Invalid(comp.configField(), field.OmitValueType{}, fmt.Sprintf(
 			"without it the pods use ConfigMap %s as it is, %s: write config: {} to have one made", there.Name, why))}
 	}
 	switch script, ok := there.Data[keyScript]; {

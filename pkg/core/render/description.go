@@ -19,6 +19,8 @@ type description struct {
 // descriptions has the descriptions of all components, in the order in which their pods are replaced.
 var descriptions = []description{
 	{topology.PD, describePD, pdStatus},
+	{topology.TSO, describeService, servicesStatus(topology.TSO)},
+	{topology.Scheduling, describeService, servicesStatus(topology.Scheduling)},
 	{topology.TiProxy, describeTiProxy, tiproxyStatus},
 	{topology.TiFlash, describeTiFlash, tiflashStatus},
 	{topology.TiKV, describeTiKV, tikvStatus},
@@ -40,6 +42,8 @@ func descriptionOf(k topology.Kind) description {
 // statusPart is the part of one component in the status of a TidbCluster, in tidb-operator's
 // fields.
 type statusPart struct {
+	// begin makes the part of a component that has none yet; nil where each status has the part.
+	begin func(*v1alpha1.TidbClusterStatus)
 	// members writes the state of each member, and the image. What is not known this time stays as
 	// it was.
 	members func(projection, *v1alpha1.TidbClusterStatus)

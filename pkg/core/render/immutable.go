@@ -20,7 +20,7 @@ func immutable(comp component, wanted *appsv1.StatefulSet, have state.Existing) 
 	if live == nil {
 		return nil
 	}
-	at := field.NewPath("spec", string(comp.Kind))
+	at := topology.FieldOf(comp.cluster.Source, comp.Kind)
 	var errs field.ErrorList
 	if live.Spec.Selector != nil && !maps.Equal(live.Spec.Selector.MatchLabels, wanted.Spec.Selector.MatchLabels) {
 		errs = append(errs, field.Forbidden(field.NewPath("metadata", "labels").Key(topology.LabelInstance),

@@ -149,7 +149,7 @@ func TestNamedOnly(t *testing.T) {
 // TestVolumesAreClaims: what is known of a component's volumes has the names of the claim templates that are made. With
 // other names each pod would seem to have other volumes than are wanted.
 func TestVolumesAreClaims(t *testing.T) {
-	for _, name := range []string{"basic", "captures", "flash", "flash-legacy", "odd", "proxies", "pumps", "rich", "tls"} {
+	for _, name := range []string{"basic", "captures", "flash", "flash-legacy", "odd", "proxies", "pumps", "rich", "services", "tls"} {
 		c := load(t, name)
 		w := want(t, c, nothing(), state.Snapshot{})
 		for _, g := range c.Groups {

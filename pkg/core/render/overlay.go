@@ -10,7 +10,6 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // keyOverlay in a ConfigMap holds settings by which tidb-operator overrides the configuration for a
@@ -65,8 +64,8 @@ func notAsked(comp component, used *corev1.ConfigMap, wanted map[string]string) 
 	case !comp.Configured && !sameMeaning(used.Data, wanted):
 		return []desired.Notice{{
 			Reason: event.ConfigurationNotAsked, Component: comp.Kind,
-			Text:   fmt.Sprintf("%s is not set, so the configuration in ConfigMap %s stays, which is not the default", configField(comp.Kind), used.Name),
-			Remedy: remedy.Remedy{remedy.Run("to go back to the default", c.Patch(fmt.Sprintf(`{%q:{"config":%s}}`, comp.Kind, topology.EmptyConfig(comp.Kind))), c.Plugin("sync"))},
+			Text:   fmt.Sprintf("%s is not set, so the configuration in ConfigMap %s stays, which is not the default", comp.configField(), used.Name),
+			Remedy: remedy.Remedy{remedy.Run("to go back to the default", c.EmptyConfig(comp.Kind)...)},
 		}}
 	}
 	return nil

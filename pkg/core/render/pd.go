@@ -4,6 +4,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -66,9 +67,8 @@ func describePD(c topology.Cluster, g topology.Group, have state.Existing) (comp
 		comp.mounts = append(comp.mounts, readOnly(volumeBootstrap, bootstrapDir))
 		comp.volumes = append(comp.volumes, bootstrapVolume(c))
 	}
-	comp.services = []*corev1.Service{pdService(comp), peerService(comp,
-		servicePort("tcp-peer-2380", topology.PDPeerPort),
-		servicePort("tcp-peer-2379", topology.PDClientPort))}
+	comp.services = []*corev1.Service{clientService(comp, pd.Service), pdPeerService(comp)}
+	comp.refused = modeFixed(c, have)
 	comp.script = pdScript(c, path.Join(pdDir, pd.DataSubDir))
 	config, err := withKeys(pd.Config.GenericConfig, pdKeys(comp)...)
 	comp.configure(config)
@@ -80,18 +80,25 @@ func pdScript(c topology.Cluster, dataDir string) script {
 	if c.PDStartsWithBash() {
 		shell = "/bin/bash"
 	}
+	words := slices.Concat(clusterWords(c), startWords(timeout), []word{{text: dataDir, quoted: quote(dataDir)}})
+	mode := ""
+	if topology.Microservices(c.Source) {
+		mode = apiService + " "
+		words = append(words, word{text: apiService})
+	}
 	return newScript(topology.PD, map[string]any{
 		"Shell":     shell,
 		"Scheme":    c.Scheme(),
 		"Bootstrap": bootstrapDir,
 		"Peers":     peers(c, topology.PD),
 		"LongNames": c.PDName(0) != c.PodName(topology.PD, 0),
+		"Mode":      mode,
 		"DataDir":   quote(dataDir),
 		"InText":    inText(dataDir),
 
 		"StartTimeout": timeout,
 		"Dot":          rootDot(c),
-	}, slices.Concat(clusterWords(c), startWords(timeout), []word{{text: dataDir, quoted: quote(dataDir)}})...)
+	}, words...)
 }
 
 func pdKeys(comp component) []setting {
@@ -101,7 +108,7 @@ func pdKeys(comp component) []setting {
 		keys = append(keys, setting{"dashboard.internal-proxy", *proxy})
 	}
 	if c.TLS.Members {
-		keys = append(keys, certificateKeys(topology.PD.CertificateVolume(), "security.cacert-path", "security.cert-path", "security.key-path")...)
+		keys = append(keys, pdCertificateKeys(topology.PD)...)
 	}
 	if c.DashboardTLS() {
 		ca := "dashboard.tidb-cacert-path"
@@ -111,6 +118,11 @@ func pdKeys(comp component) []setting {
 		keys = append(keys, certificateKeys(sqlClientTLS, ca, "dashboard.tidb-cert-path", "dashboard.tidb-key-path")...)
 	}
 	return keys
+}
+
+// pdCertificateKeys are the settings with which PD's program finds the certificate of a component's members.
+func pdCertificateKeys(k topology.Kind) []setting {
+	return certificateKeys(k.CertificateVolume(), "security.cacert-path", "security.cert-path", "security.key-path")
 }
 
 func bootstrapVolume(c topology.Cluster) corev1.Volume {
@@ -123,13 +135,18 @@ func bootstrapVolume(c topology.Cluster) corev1.Volume {
 	}}
 }
 
-// pdService is the Service that clients of PD use.
-func pdService(comp component) *corev1.Service {
-	c, spec := comp.cluster, comp.cluster.Source.Spec.PD.Service
-	s := service(comp, c.SetName(topology.PD), usedByUser, servicePort("client", topology.PDClientPort))
+// pdPeerService gives pods of PD's program their DNS names.
+func pdPeerService(comp component) *corev1.Service {
+	return peerService(comp, servicePort("tcp-peer-2380", topology.PDPeerPort), servicePort("tcp-peer-2379", topology.PDClientPort))
+}
+
+// clientService is the Service that clients of PD, or of one of its services, use.
+func clientService(comp component, spec *v1alpha1.ServiceSpec) *corev1.Service {
+	c := comp.cluster
+	s := service(comp, c.SetName(comp.Kind), usedByUser, servicePort("client", topology.PDClientPort))
 	s.Spec.Type = corev1.ServiceTypeClusterIP
 	for _, old := range c.Source.Spec.Services { // as older TidbClusters have it
-		if old.Name != string(topology.PD) {
+		if old.Name != string(comp.Kind) {
 			continue
 		}
 		if t := corev1.ServiceType(old.Type); t == corev1.ServiceTypeNodePort || t == corev1.ServiceTypeLoadBalancer {

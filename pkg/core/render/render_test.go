@@ -150,7 +150,7 @@ func merged[T runtime.Object](t *testing.T, live, wanted T) T {
 }
 
 func TestGolden(t *testing.T) {
-	for _, name := range []string{"basic", "rich", "odd", "tls", "proxies", "captures", "pumps", "flash", "flash-legacy"} {
+	for _, name := range []string{"basic", "rich", "odd", "tls", "proxies", "captures", "pumps", "services", "flash", "flash-legacy"} {
 		t.Run(name, func(t *testing.T) {
 			var got bytes.Buffer
 			for _, o := range objects(want(t, load(t, name), nothing(), state.Snapshot{})) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // Restricted is Want for clusters of users whom the driver does not trust. It refuses a cluster whose pods could do
@@ -24,7 +25,7 @@ func Restricted(o state.Observation) (desired.State, error) {
 	var refused RefusedError
 	for _, g := range w.Groups {
 		if set, ok := g.Set.Manifest.(*appsv1.StatefulSet); ok {
-			refused.Fields = append(refused.Fields, excess(set.Spec.Template.Spec, field.NewPath("spec", string(g.Kind)))...)
+			refused.Fields = append(refused.Fields, excess(set.Spec.Template.Spec, topology.FieldOf(o.Cluster.Source, g.Kind))...)
 		}
 	}
 	if len(refused.Fields) > 0 {

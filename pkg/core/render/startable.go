@@ -7,6 +7,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // unstartable returns the fields because of which Kubernetes would create no pods of a StatefulSet.
@@ -32,7 +34,7 @@ func unstartable(comp component, wanted *appsv1.StatefulSet) field.ErrorList {
 // flaws returns mounts without a volume, containers without an image, and duplicate names and paths.
 func flaws(comp component, spec appsv1.StatefulSetSpec) field.ErrorList {
 	pod := spec.Template.Spec
-	at := field.NewPath("spec", string(comp.Kind))
+	at := topology.FieldOf(comp.cluster.Source, comp.Kind)
 	volumes := map[string]bool{}
 	var errs field.ErrorList
 	for _, v := range pod.Volumes {

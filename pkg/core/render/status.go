@@ -47,11 +47,14 @@ type projection struct {
 
 // component writes the part of one component, after those of the earlier ones.
 func (r projection) component(d description, earlier []description, status *v1alpha1.TidbClusterStatus) {
-	part := d.kind.Status(status)
 	phase := r.phase(d.kind)
 	if phase == "" {
 		return
 	}
+	if d.status.begin != nil {
+		d.status.begin(status)
+	}
+	part := d.kind.Status(status)
 	upgrading := func(e description) bool { return e.kind.Status(status).GetPhase() == v1alpha1.UpgradePhase }
 	if phase == v1alpha1.UpgradePhase && slices.ContainsFunc(earlier, upgrading) {
 		phase = v1alpha1.NormalPhase // an earlier component is not finished

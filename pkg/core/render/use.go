@@ -145,4 +145,6 @@ func (comp component) configDir() string {
 	return ""
 }
 
-func configField(k topology.Kind) *field.Path { return field.NewPath("spec", string(k), "config") }
+func (comp component) configField() *field.Path {
+	return topology.FieldOf(comp.cluster.Source, comp.Kind).Child("config")
+}

@@ -81,11 +81,11 @@ func wantGroup(
 	if err != nil {
 		return desired.Group{}, RefusedError{}, err
 	}
-	refused := append(config.refused, immutable(comp, set, have)...)
+	refused := slices.Concat(comp.refused, config.refused, immutable(comp, set, have))
 	claims, help := needsNewClaims(comp, live, set, snap.Groups[g.Kind])
 	slots, without := unusableSlots(c, g)
 	refused, help = slices.Concat(refused, claims, slots, unstartable(comp, set)), append(help, without...)
-	refused = append(refused, topology.InvalidSysctls(comp.spec.PodSecurityContext(), field.NewPath("spec", string(g.Kind), "podSecurityContext"))...)
+	refused = append(refused, topology.InvalidSysctls(comp.spec.PodSecurityContext(), topology.FieldOf(c.Source, g.Kind).Child("podSecurityContext"))...)
 
 	wanted := desired.Group{
 		Group:    g,

@@ -217,7 +217,8 @@ type Database struct {
 	Unstarted bool
 	// Unasked is true for a member of PD if PD did not say in time whether it reaches the member.
 	Unasked bool
-	// Healthy is true for a member of PD that passes PD's health check. It is true for a TiDB server whose status port
+	// Healthy is true for a member of PD that passes PD's health check. It is true for a member of a service of PD whose
+	// process has registered in PD. It is true for a TiDB server whose status port
 	// answers. It is true for a store that is Up and has sent a heartbeat since its container started, or that is new
 	// and answers itself. It is true for a Pump that is online and has written to PD's etcd since its container
 	// started.
@@ -237,7 +238,9 @@ type Database struct {
 	// or a record in the cluster says so. Zero when it is unknown.
 	Since  time.Time
 	Leader bool // it leads PD
-	State  StoreState
+	// Primary is true for the member of a service of PD that does the work, as PD says.
+	Primary bool
+	State   StoreState
 	// Evicting is true if PD has an evict-leader scheduler for the store, ours or not.
 	Evicting bool
 	// Leaders is the number of region leaders on the store. While the store is being evicted, the number is read from

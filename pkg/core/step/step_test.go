@@ -38,6 +38,7 @@ var steps = []struct {
 	{step.BeginBatches{Component: tikv}, tikv, "", false, false},
 	{step.EndBatches{Component: tikv}, tikv, "", false, false},
 	{step.MoveLeader{From: "m", To: "n"}, pd, "m", true, false},
+	{step.MovePrimary{Component: topology.TSO, From: "m", To: "n"}, topology.TSO, "m", true, false},
 	{step.RemoveMember{Member: "m"}, pd, "m", true, false},
 	{step.EvictLeaders{Member: "m"}, tikv, "m", false, false},
 	{step.LimitLeaderMoves{Limit: 1}, tikv, "", false, false},

@@ -49,7 +49,7 @@ func validateAnnotations(tc *v1alpha1.TidbCluster) field.ErrorList {
 	errs = append(errs, validateSwitch(tc.Spec.Annotations, annSysctl, pods.Child("annotations"))...)
 	for _, k := range Kinds() {
 		if spec, ok := part(tc, k); ok {
-			errs = append(errs, validateSwitch(spec.Annotations, annSysctl, pods.Child(string(k), "annotations"))...)
+			errs = append(errs, validateSwitch(spec.Annotations, annSysctl, FieldOf(tc, k).Child("annotations"))...)
 		}
 	}
 	return errs
@@ -90,7 +90,7 @@ func annotationWarnings(tc *v1alpha1.TidbCluster) []Warning {
 	debug(tc.Spec.Annotations, field.NewPath("spec"))
 	for _, k := range Kinds() {
 		if spec, ok := part(tc, k); ok {
-			debug(spec.Annotations, field.NewPath("spec", string(k)))
+			debug(spec.Annotations, FieldOf(tc, k))
 		}
 	}
 	return warnings

@@ -36,11 +36,12 @@ func podDigests(tc *v1alpha1.TidbCluster, c Cluster) map[Kind]string {
 	}
 	all := map[Kind]string{}
 	for _, k := range Kinds() {
-		own, ok := spec[string(k)].(map[string]any)
+		p, ok := part(tc, k)
 		if !ok {
 			continue
 		}
-		whole := withoutFields(spec, notInPods[""])
+		own, _ := decoded(encoded(p.whole)).(map[string]any)
+		whole := withoutFields(withoutFields(spec, notInPods[""]), []string{services})
 		for _, other := range Kinds() {
 			delete(whole, string(other))
 		}

@@ -58,8 +58,21 @@ func Certificates(c Cluster) []Certificate {
 			i := slices.IndexFunc(all, func(o Certificate) bool { return o.Secret == m.Secret })
 			if i < 0 {
 				all, i = append(all, m), len(all)
+			} else {
+				all[i].Called, all[i].Names = union(all[i].Called, m.Called), union(all[i].Names, m.Names)
 			}
 			all[i].MountedBy = append(all[i].MountedBy, g.Kind)
+		}
+	}
+	return all
+}
+
+// union returns the names of two lists, each name once.
+func union(names, more []string) []string {
+	all := slices.Clone(names)
+	for _, n := range more {
+		if !slices.Contains(all, n) {
+			all = append(all, n)
 		}
 	}
 	return all

@@ -28,7 +28,7 @@ func warningsOfImages(old *Cluster, c Cluster) []Warning {
 		}
 		at := field.NewPath("spec", "version")
 		if own, _ := part(c.Written, g.Kind); own.Version != nil {
-			at = field.NewPath("spec", string(g.Kind), "version")
+			at = FieldOf(c.Written, g.Kind).Child("version")
 		}
 		if slices.Contains(said, at.String()) {
 			continue
@@ -61,7 +61,7 @@ func warningsOfSchedulers(tc *v1alpha1.TidbCluster) []Warning {
 	}
 	for _, k := range Kinds() {
 		if spec, ok := part(tc, k); ok && spec.SchedulerName != nil && *spec.SchedulerName == operatorScheduler {
-			warnings = append(warnings, warn(field.NewPath("spec", string(k), "schedulerName"), text))
+			warnings = append(warnings, warn(FieldOf(tc, k).Child("schedulerName"), text))
 		}
 	}
 	return warnings

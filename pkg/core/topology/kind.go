@@ -18,13 +18,15 @@ type Kind string
 
 // The components that are driven, in the order in which they depend on each other: each needs all earlier ones.
 const (
-	PD      Kind = "pd"
-	TiKV    Kind = "tikv"
-	TiFlash Kind = "tiflash"
-	Pump    Kind = "pump"
-	TiDB    Kind = "tidb"
-	TiProxy Kind = "tiproxy"
-	TiCDC   Kind = "ticdc"
+	PD         Kind = "pd"
+	TSO        Kind = "tso"        // the service of PD that gives timestamps
+	Scheduling Kind = "scheduling" // the service of PD that moves regions
+	TiKV       Kind = "tikv"
+	TiFlash    Kind = "tiflash"
+	Pump       Kind = "pump"
+	TiDB       Kind = "tidb"
+	TiProxy    Kind = "tiproxy"
+	TiCDC      Kind = "ticdc"
 )
 
 // Data is what a component's members keep in their volumes, and so where PD lists them. Before a
@@ -65,6 +67,10 @@ type traits struct {
 	service *string
 	// slotless: the API has no annotation for slots of the component.
 	slotless bool
+	// serves: see Serves.
+	serves *Kind
+	// slotsUnread: the API module does not check the annotation for slots of the component.
+	slotsUnread bool
 	// reloads: see Reloads.
 	reloads bool
 	// keeps: see Keeps.
@@ -82,6 +88,9 @@ type traits struct {
 var components = []traits{
 	{kind: PD, title: "PD", data: Raft, volume: string(PD), idLabel: LabelMemberID, byService: true, keeps: []string{"schedule", "replication"}, records: pdRecords,
 		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.PD }},
+	{kind: TSO, title: "TSO", byService: true, serves: ofPD(), slotsUnread: true, status: serviceStatus(TSO)},
+	{kind: Scheduling, title: "Scheduling", byService: true, optional: true, serves: ofPD(), slotsUnread: true,
+		without: "PD moves regions itself, where its version and its settings let it", status: serviceStatus(Scheduling)},
 	{kind: TiKV, title: "TiKV", data: Store, volume: string(TiKV), idLabel: LabelStoreID, records: tikvRecords,
 		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiKV }},
 	{kind: TiFlash, title: "TiFlash", data: Store, volume: TiFlashVolume(0), idLabel: LabelStoreID, optional: true, records: tiflashRecords,
@@ -98,6 +107,20 @@ var components = []traits{
 		status:  func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiProxy }},
 	{kind: TiCDC, title: "TiCDC", optional: true, without: "no changefeed runs, and one that has not run for the time of gc-ttl, a day if TiCDC is not told otherwise, cannot go on",
 		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiCDC }},
+}
+
+// ofPD is the component whose services TSO and Scheduling are.
+func ofPD() *Kind { pd := PD; return &pd }
+
+// serviceStatus returns the part of a service of PD in the status, which is an entry of a map. A status without the
+// entry is not changed here: a daemon's copy may be shared.
+func serviceStatus(k Kind) func(*v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus {
+	return func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus {
+		if part := s.PDMS[string(k)]; part != nil {
+			return part
+		}
+		return &v1alpha1.PDMSStatus{Name: string(k)}
+	}
 }
 
 // traits returns the traits of the component; for an unknown component only the name.
@@ -128,6 +151,20 @@ func (k Kind) Data() Data { return k.traits().data }
 // DataVolume returns the name of the claim template that a component's members keep their data in. It is the first one
 // where there are several; "" where the members keep no data.
 func (k Kind) DataVolume() string { return k.traits().volume }
+
+// Serves returns the component of which this one is a service. Its members have the same program, show the same
+// certificate, and PD lists those that serve. It returns false for a component that is no service.
+func (k Kind) Serves() (Kind, bool) {
+	if of := k.traits().serves; of != nil {
+		return *of, true
+	}
+	return "", false
+}
+
+// Services lists the services of PD.
+func Services() []Kind {
+	return slices.DeleteFunc(Kinds(), func(k Kind) bool { _, is := k.Serves(); return !is })
+}
 
 // Votes reports whether the component's members vote in PD.
 func (k Kind) Votes() bool { return k.Data() == Raft }

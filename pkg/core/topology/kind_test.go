@@ -6,7 +6,7 @@ import (
 )
 
 func TestKinds(t *testing.T) {
-	if got := Kinds(); !slices.Equal(got, []Kind{PD, TiKV, TiFlash, Pump, TiDB, TiProxy, TiCDC}) {
+	if got := Kinds(); !slices.Equal(got, []Kind{PD, TSO, Scheduling, TiKV, TiFlash, Pump, TiDB, TiProxy, TiCDC}) {
 		t.Errorf("%v is not the order in which they depend on each other", got)
 	}
 	for _, tt := range []struct {

@@ -41,10 +41,7 @@ var readPD = reading{
 			pd.Config = v1alpha1.NewPDConfig()
 		}
 	},
-	validate: validatePD,
-	unsupported: func(tc *v1alpha1.TidbCluster, refuse func(bool, string, ...string)) {
-		refuse(tc.Spec.PD.Mode != "", "PD as microservices", "pd", "mode")
-	},
+	validate:      validatePD,
 	acceptedNames: acceptedNames,
 	certificates: func(c Cluster) []Certificate {
 		pd := c.Source.Spec.PD

@@ -84,7 +84,7 @@ func validateListening(old, tc *v1alpha1.TidbCluster) field.ErrorList {
 		for _, l := range unreachable(is, r.listens) {
 			before, v := valueOf(was, l.key), valueOf(is, l.key)
 			if before == nil || fmt.Sprint(before) != fmt.Sprint(v) {
-				errs = append(errs, field.Invalid(l.path(r.kind), v, l.why+": take the setting away"))
+				errs = append(errs, field.Invalid(l.path(tc, r.kind), v, l.why+": take the setting away"))
 			}
 		}
 	}
@@ -105,14 +105,14 @@ func listeningWarnings(old *Cluster, c Cluster) []Warning {
 			if several {
 				end = c.Plugin("edit")
 			}
-			warnings = append(warnings, warn(l.path(r.kind), fmt.Sprintf("is %v: %s", valueOf(is, l.key), l.why), remedy.Run("take it away", end)))
+			warnings = append(warnings, warn(l.path(c.Written, r.kind), fmt.Sprintf("is %v: %s", valueOf(is, l.key), l.why), remedy.Run("take it away", end)))
 		}
 	}
 	return warnings
 }
 
-func (l listening) path(k Kind) *field.Path {
-	return field.NewPath("spec", string(k), "config").Key(l.key)
+func (l listening) path(tc *v1alpha1.TidbCluster, k Kind) *field.Path {
+	return FieldOf(tc, k).Child("config").Key(l.key)
 }
 
 // configOf returns the configuration of a component in a spec, nil where it has none.

@@ -36,7 +36,7 @@ func References(c Cluster) []Reference {
 		if !ok {
 			continue
 		}
-		at := at.Child(string(r.kind))
+		at := FieldOf(c.Source, r.kind)
 		refs = append(refs, part.classes(r.kind, at)...)
 		refs = append(refs, part.attributesClasses(r.kind, at)...)
 		refs = append(refs, part.sources(r.kind, at)...)

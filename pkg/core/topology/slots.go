@@ -16,15 +16,8 @@ const AdvancedGroup = "apps.pingcap.com"
 // AnnotationSlots is on an AdvancedStatefulSet, and has its slots as a list in JSON.
 const AnnotationSlots = "delete-slots"
 
-// microservices are the microservices of PD. The API has annotations for their slots too, and they are not driven.
-var microservices = []string{"tso", "scheduling"}
-
 // SlotsAnnotation returns the name of the annotation of a TidbCluster that has the slots of a component.
-func SlotsAnnotation(k Kind) string { return slotsAnnotation(string(k)) }
-
-func slotsAnnotation(component string) string {
-	return component + ".tidb.pingcap.com/" + AnnotationSlots
-}
+func SlotsAnnotation(k Kind) string { return string(k) + ".tidb.pingcap.com/" + AnnotationSlots }
 
 // SetResource returns the resource of the cluster's StatefulSets for kubectl.
 func (c Cluster) SetResource() string {
@@ -88,18 +81,13 @@ func validateSlots(annotations map[string]string, at *field.Path) field.ErrorLis
 	refuse := func(key, what string) {
 		errs = append(errs, field.Invalid(at.Key(key), annotations[key], what))
 	}
-	for _, k := range Kinds() { // the API module reports a list that cannot be read
-		if slots, _ := ParseSlots(annotations[SlotsAnnotation(k)]); TakesSlots(k) && len(slots) > 0 && slots[0] < 0 {
+	for _, k := range Kinds() { // the API module reports most lists that cannot be read
+		switch slots, ok := ParseSlots(annotations[SlotsAnnotation(k)]); {
+		case !TakesSlots(k):
+		case !ok && k.traits().slotsUnread:
+			refuse(SlotsAnnotation(k), "must be a list of ordinals in JSON, such as [1]")
+		case len(slots) > 0 && slots[0] < 0:
 			refuse(SlotsAnnotation(k), "must have no negative ordinals")
-		}
-	}
-	for _, component := range microservices {
-		key := slotsAnnotation(component)
-		switch slots, ok := ParseSlots(annotations[key]); {
-		case !ok:
-			refuse(key, "must be a list of ordinals in JSON, such as [1]")
-		case len(slots) > 0:
-			errs = append(errs, notYet(at.Key(key), "microservices of PD"))
 		}
 	}
 	return errs

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 )
 
 // component has the fields of a component's spec that all components have.
@@ -30,6 +32,8 @@ type component struct {
 	failovers  *int32                  // the maximum number
 	spares     *int32                  // of stores, while volumes are replaced; nil for none
 	configs    []*config.GenericConfig // none where the user gives none
+	// at is the field with the whole spec of the component, nil where the field has the name of the component.
+	at *field.Path
 }
 
 // disk is a volume with data.
@@ -115,7 +119,7 @@ type reading struct {
 }
 
 // readings has the readings of all components, in dependency order.
-var readings = []reading{readPD, readTiKV, readTiFlash, readPump, readTiDB, readTiProxy, readTiCDC}
+var readings = []reading{readPD, readTSO, readScheduling, readTiKV, readTiFlash, readPump, readTiDB, readTiProxy, readTiCDC}
 
 // readingOf returns the row of a component, one that reads nothing for an unknown one.
 func readingOf(k Kind) reading {
@@ -129,6 +133,14 @@ func readingOf(k Kind) reading {
 
 // part returns a component's spec, if the TidbCluster has one.
 func part(tc *v1alpha1.TidbCluster, k Kind) (component, bool) { return readingOf(k).spec(tc) }
+
+// FieldOf returns the field of a TidbCluster that has the spec of a component, e.g. spec.tikv.
+func FieldOf(tc *v1alpha1.TidbCluster, k Kind) *field.Path {
+	if spec, ok := part(tc, k); ok && spec.at != nil {
+		return spec.at
+	}
+	return field.NewPath("spec", string(k))
+}
 
 // Replicas returns the field with the number of a component's members, nil where there is no such
 // component.
@@ -261,5 +273,11 @@ func listOf(c *config.GenericConfig) []*config.GenericConfig {
 	return []*config.GenericConfig{c}
 }
 
-// EmptyConfig returns a component's empty configuration as a user writes it, in JSON.
-func EmptyConfig(k Kind) string { return readingOf(k).noConfig }
+// EmptyConfig returns the commands that give a component the default configuration. An entry of a list is edited by a
+// person, because a patch replaces the whole list.
+func (c Cluster) EmptyConfig(k Kind) []remedy.Command {
+	if spec, _ := part(c.Source, k); spec.at != nil {
+		return []remedy.Command{c.Plugin("edit")}
+	}
+	return []remedy.Command{c.Patch(fmt.Sprintf(`{%q:{"config":%s}}`, k, readingOf(k).noConfig)), c.Plugin("sync")}
+}

@@ -59,7 +59,7 @@ func validateSuspension(c Cluster) field.ErrorList {
 		}
 		at := field.NewPath("spec", "suspendAction", "suspendStatefulSet")
 		if own, ok := part(c.Source, g.Kind); ok && own.SuspendAction != nil {
-			at = field.NewPath("spec", string(g.Kind), "suspendAction", "suspendStatefulSet")
+			at = FieldOf(c.Source, g.Kind).Child("suspendAction", "suspendStatefulSet")
 		}
 		errs = append(errs, field.Forbidden(at, why))
 	}

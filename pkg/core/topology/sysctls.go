@@ -43,7 +43,7 @@ func validateSysctls(c Cluster) field.ErrorList {
 	errs := InvalidSysctls(c.Source.Spec.PodSecurityContext, at.Child("podSecurityContext"))
 	for _, k := range Kinds() {
 		if spec, ok := part(c.Source, k); ok && spec.ComponentSpec != nil {
-			errs = append(errs, InvalidSysctls(spec.PodSecurityContext, at.Child(string(k), "podSecurityContext"))...)
+			errs = append(errs, InvalidSysctls(spec.PodSecurityContext, FieldOf(c.Source, k).Child("podSecurityContext"))...)
 		}
 	}
 	return errs

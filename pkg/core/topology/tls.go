@@ -33,7 +33,15 @@ const (
 )
 
 // CertificateVolume returns the volume with the certificate of a component's members, e.g. "tikv-tls".
-func (k Kind) CertificateVolume() string { return string(k) + "-tls" }
+func (k Kind) CertificateVolume() string { return string(k.certified()) + "-tls" }
+
+// certified returns the component whose certificate the members show: a service has that of its component.
+func (k Kind) certified() Kind {
+	if of, is := k.Serves(); is {
+		return of
+	}
+	return k
+}
 
 // CertificateDir returns the directory of a pod in which the files of a volume of certificates are.
 func CertificateDir(volume string) string { return "/var/lib/" + volume }
@@ -53,7 +61,7 @@ func (c Cluster) MemberURL(k Kind, ordinal, port int) string {
 
 // MemberSecret returns the name of the Secret with the certificate that all members of a component
 // share, e.g. "basic-tikv-cluster-secret".
-func (c Cluster) MemberSecret(k Kind) string { return c.SetName(k) + "-cluster-secret" }
+func (c Cluster) MemberSecret(k Kind) string { return c.SetName(k.certified()) + "-cluster-secret" }
 
 // ClientSecret returns the name of the Secret with the certificate of clients of members, of which
 // this program is one.

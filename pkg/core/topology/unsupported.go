@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
@@ -22,8 +21,6 @@ func unsupported(tc *v1alpha1.TidbCluster) field.ErrorList {
 			errs = append(errs, notYet(at.Child(path[0], path[1:]...), what))
 		}
 	}
-	refuse(len(spec.PDMS) > 0, driven(), "pdms")
-
 	refuse(spec.AcrossK8s, "a cluster with parts in several Kubernetes clusters", "acrossK8s")
 	refuse(len(spec.PDAddresses) > 0, "a cluster whose members join a PD outside Kubernetes", "pdAddresses")
 
@@ -35,15 +32,6 @@ func unsupported(tc *v1alpha1.TidbCluster) field.ErrorList {
 		}
 	}
 	return errs
-}
-
-// driven says which components this version drives.
-func driven() string {
-	var titles []string
-	for _, k := range Kinds() {
-		titles = append(titles, k.Title())
-	}
-	return fmt.Sprintf("this version drives %s only", enumerate(titles))
 }
 
 // enumerate returns names as a sentence has them: "A, B and C".

@@ -21,6 +21,7 @@ func ValidateUpdate(was *Cluster, c Cluster) field.ErrorList {
 	errs := append(validateInstance(was.Instance, c.Instance), validateCanary(was, c)...)
 	errs = append(errs, removed(old, tc)...)
 	errs = append(errs, updateParts(was, c)...)
+	errs = append(errs, updateMode(old, tc)...)
 	errs = append(errs, validateListening(old, tc)...)
 	at := field.NewPath("spec")
 	if old.Spec.Version != "" && tc.Spec.Version == "" {
@@ -49,7 +50,7 @@ func validateCreate(c Cluster) field.ErrorList {
 	tc := c.Written
 	for _, k := range Kinds() {
 		if spec, ok := part(tc, k); ok && spec.Image != "" {
-			errs = append(errs, field.Forbidden(field.NewPath("spec", string(k), "image"),
+			errs = append(errs, field.Forbidden(FieldOf(tc, k).Child("image"),
 				"has no effect: write the image without its tag as baseImage, and the tag as version"))
 		}
 	}
@@ -77,25 +78,11 @@ func validateInstance(was, is string) field.ErrorList {
 // and its members would still run.
 func removed(old, tc *v1alpha1.TidbCluster) field.ErrorList {
 	var errs field.ErrorList
-	refuse := func(name, instead string) {
-		errs = append(errs, field.Forbidden(field.NewPath("spec", name),
-			"cannot be taken out: its StatefulSet, its Services and its data would stay, and nothing would manage them any more; "+instead))
-	}
 	for _, r := range readings {
 		_, had := r.spec(old)
 		if _, has := r.spec(tc); had && !has {
-			refuse(string(r.kind), r.instead)
-		}
-	}
-	was, is := old.Spec, tc.Spec
-	for _, c := range []struct {
-		gone bool
-		name string
-	}{
-		{len(was.PDMS) > 0 && len(is.PDMS) == 0, "pdms"},
-	} {
-		if c.gone {
-			refuse(c.name, "scale it to 0 with tidb-operator, then delete its StatefulSet")
+			errs = append(errs, field.Forbidden(FieldOf(old, r.kind),
+				"cannot be taken out: its StatefulSet, its Services and its data would stay, and nothing would manage them any more; "+r.instead))
 		}
 	}
 	return errs
@@ -109,7 +96,7 @@ func validatePart(old, tc *v1alpha1.TidbCluster, r reading) field.ErrorList {
 		return nil
 	}
 	var errs field.ErrorList
-	at := field.NewPath("spec", string(k))
+	at := FieldOf(tc, k)
 	if *was.baseImage != "" && *is.baseImage == "" {
 		errs = append(errs, field.Required(at.Child("baseImage"), fmt.Sprintf("it was %s, and another image would run without it", *was.baseImage)))
 	}

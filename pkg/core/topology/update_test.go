@@ -81,7 +81,26 @@ func TestValidateUpdate(t *testing.T) {
 		"pd-A18: TiCDC":   {`ticdc: {replicas: 1}`, func(_, tc *v1alpha1.TidbCluster) { tc.Spec.TiCDC = nil }, not, "spec.ticdc", "replicas to 0"},
 		"pd-A18: TiProxy": {`tiproxy: {replicas: 1}`, func(_, tc *v1alpha1.TidbCluster) { tc.Spec.TiProxy = nil }, not, "spec.tiproxy", "replicas to 0"},
 		"pd-A18: Pump":    {`pump: {replicas: 1}`, func(_, tc *v1alpha1.TidbCluster) { tc.Spec.Pump = nil }, not, "spec.pump", "replicas to 0"},
-		"pd-A18: PDMS":    {`pdms: [{name: tso}]`, func(_, tc *v1alpha1.TidbCluster) { tc.Spec.PDMS = nil }, not, "spec.pdms", "tidb-operator"},
+		"pd-A18: a service of PD": {`{pd: {mode: ms}, pdms: [{name: tso, replicas: 1}, {name: scheduling, replicas: 1}]}`,
+			func(_, tc *v1alpha1.TidbCluster) { tc.Spec.PDMS = tc.Spec.PDMS[:1] }, not, "spec.pdms[1]", "replicas to 0"},
+		"a service of PD more": {edit: func(old, tc *v1alpha1.TidbCluster) {
+			withServices(old, "tso")
+			born(old)
+			withServices(tc, "tso", "scheduling")
+		}},
+		"services for a PD that gives timestamps": {"", func(old, tc *v1alpha1.TidbCluster) {
+			born(old)
+			withServices(tc, "tso")
+		}, not, "spec.pd.mode", "could stop"},
+		"services for a PD that was never started": {edit: func(_, tc *v1alpha1.TidbCluster) { withServices(tc, "tso") }},
+		"timestamps by PD instead of services": {`{pd: {mode: ms}, pdms: [{name: tso, replicas: 1}]}`, func(old, tc *v1alpha1.TidbCluster) {
+			born(old)
+			tc.Spec.PD.Mode = ""
+		}, not, "spec.pd.mode", "set the mode back to ms"},
+		"a mode without services, which has no effect": {`pd: {mode: ms}`, func(old, tc *v1alpha1.TidbCluster) {
+			born(old)
+			tc.Spec.PD.Mode = ""
+		}, "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			old := written(t, tt.old)
@@ -103,10 +122,22 @@ func TestValidateCreate(t *testing.T) {
 		t.Errorf("a valid one is refused: %v", errs)
 	}
 	for _, k := range Kinds() {
-		errs := ValidateUpdate(nil, New(written(t, string(k)+": {image: a:v1}")))
-		if !has(errs, field.ErrorTypeForbidden, "spec."+string(k)+".image", "baseImage") {
-			t.Errorf("tidb-B27: image of %s, which has no effect, is not refused: %v", k, errs)
+		spec := string(k) + ": {image: a:v1}"
+		if _, is := k.Serves(); is {
+			spec = "pdms: [{name: " + string(k) + ", image: a:v1}]"
 		}
+		c := New(written(t, spec))
+		if !has(ValidateUpdate(nil, c), field.ErrorTypeForbidden, FieldOf(c.Source, k).Child("image").String(), "baseImage") {
+			t.Errorf("tidb-B27: image of %s, which has no effect, is not refused", k)
+		}
+	}
+}
+
+// withServices has PD leave work to services.
+func withServices(tc *v1alpha1.TidbCluster, names ...string) {
+	tc.Spec.PD.Mode, tc.Spec.PDMS = "ms", nil
+	for _, name := range names {
+		tc.Spec.PDMS = append(tc.Spec.PDMS, &v1alpha1.PDMSSpec{Name: name, Replicas: 1})
 	}
 }
 

@@ -23,6 +23,7 @@ func Validate(c Cluster) field.ErrorList {
 	errs = append(errs, unsupported(c.Source)...)
 	errs = append(errs, validateWords(tc)...)
 	errs = append(errs, validateComponents(c)...)
+	errs = append(errs, validateServices(c)...)
 	errs = append(errs, validateParts(c)...)
 	errs = append(errs, validateSysctls(c)...)
 	errs = append(errs, validateSuspension(c)...)
@@ -57,11 +58,11 @@ func validateComponents(c Cluster) field.ErrorList {
 	var versionless []string
 	for _, g := range c.Groups {
 		own, _ := part(c.Source, g.Kind)
-		errs = append(errs, validateGroup(g, own, spec.Version, at)...)
+		errs = append(errs, validateGroup(g, own, spec.Version, at, FieldOf(c.Source, g.Kind))...)
 		if own.Version == nil && spec.Version == "" {
 			versionless = append(versionless, g.Kind.Title())
 		}
-		errs = append(errs, validateVolumes(own, at.Child(string(g.Kind)))...)
+		errs = append(errs, validateVolumes(own, FieldOf(c.Source, g.Kind))...)
 	}
 	if len(versionless) > 0 {
 		errs = append(errs, field.Required(at.Child("version"), enumerate(versionless)+" would run whatever the newest image is"))
@@ -82,7 +83,7 @@ func validateComponents(c Cluster) field.ErrorList {
 	}
 	for _, r := range readings {
 		if _, ok := r.spec(c.Source); ok && r.validate != nil {
-			errs = append(errs, r.validate(spec, at.Child(string(r.kind)))...)
+			errs = append(errs, r.validate(spec, FieldOf(c.Source, r.kind))...)
 		}
 	}
 	return errs
@@ -90,9 +91,8 @@ func validateComponents(c Cluster) field.ErrorList {
 
 var tagPattern = regexp.MustCompile(`^\w[\w.-]{0,127}$`)
 
-func validateGroup(g Group, spec component, version string, root *field.Path) field.ErrorList {
+func validateGroup(g Group, spec component, version string, root, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	at := root.Child(string(g.Kind))
 	if g.Replicas < 0 {
 		errs = append(errs, field.Invalid(at.Child("replicas"), g.Replicas, "must not be negative"))
 	}

@@ -98,11 +98,12 @@ func TestInvalid(t *testing.T) {
 			tc.Spec.TiDB.Config = &v1alpha1.TiDBConfigWraper{GenericConfig: config.New(map[string]any{"log": map[string]any{"file": 1}})}
 		}, "spec.tidb.config[log.file]", "table"},
 
-		"slots of TSO":      {annotate("tso.tidb.pingcap.com/delete-slots", "[1]"), "metadata.annotations[tso.tidb.pingcap.com/delete-slots]", "microservices"},
-		"a negative slot":   {annotate("tikv.tidb.pingcap.com/delete-slots", "[-1]"), "metadata.annotations[tikv.tidb.pingcap.com/delete-slots]", "negative"},
-		"malformed slots":   {annotate("tikv.tidb.pingcap.com/delete-slots", "1"), "metadata.annotations[tikv.tidb.pingcap.com/delete-slots]", "list"},
-		"malformed seconds": {annotate("tidb.pingcap.com/tikv-min-ready-seconds", "1m"), "metadata.annotations[tidb.pingcap.com/tikv-min-ready-seconds]", "seconds"},
-		"negative seconds":  {annotate("tidb.pingcap.com/tikv-min-ready-seconds", "-1"), "metadata.annotations[tidb.pingcap.com/tikv-min-ready-seconds]", "seconds"},
+		"malformed slots, which the API module takes": {annotate("tso.tidb.pingcap.com/delete-slots", "1"), "metadata.annotations[tso.tidb.pingcap.com/delete-slots]", "list"},
+		"negative slots of a service of PD":           {annotate("scheduling.tidb.pingcap.com/delete-slots", "[-1]"), "metadata.annotations[scheduling.tidb.pingcap.com/delete-slots]", "negative"},
+		"a negative slot":                             {annotate("tikv.tidb.pingcap.com/delete-slots", "[-1]"), "metadata.annotations[tikv.tidb.pingcap.com/delete-slots]", "negative"},
+		"malformed slots":                             {annotate("tikv.tidb.pingcap.com/delete-slots", "1"), "metadata.annotations[tikv.tidb.pingcap.com/delete-slots]", "list"},
+		"malformed seconds":                           {annotate("tidb.pingcap.com/tikv-min-ready-seconds", "1m"), "metadata.annotations[tidb.pingcap.com/tikv-min-ready-seconds]", "seconds"},
+		"negative seconds":                            {annotate("tidb.pingcap.com/tikv-min-ready-seconds", "-1"), "metadata.annotations[tidb.pingcap.com/tikv-min-ready-seconds]", "seconds"},
 	}
 	for name, tt := range tests {
 		tc := valid()
@@ -114,11 +115,9 @@ func TestInvalid(t *testing.T) {
 // What is not rendered is refused, with the place where the user has written it.
 func TestNotSupportedYet(t *testing.T) {
 	for at, edit := range map[string]func(*v1alpha1.TidbCluster){
-		"spec.pdms":         func(tc *v1alpha1.TidbCluster) { tc.Spec.PDMS = []*v1alpha1.PDMSSpec{{Name: "tso"}} },
 		"spec.acrossK8s":    func(tc *v1alpha1.TidbCluster) { tc.Spec.AcrossK8s = true },
 		"spec.pdAddresses":  func(tc *v1alpha1.TidbCluster) { tc.Spec.PDAddresses = []string{"http://x:2379"} },
 		"spec.recoveryMode": func(tc *v1alpha1.TidbCluster) { tc.Spec.RecoveryMode = true },
-		"spec.pd.mode":      func(tc *v1alpha1.TidbCluster) { tc.Spec.PD.Mode = "ms" },
 	} {
 		tc := valid()
 		edit(tc)

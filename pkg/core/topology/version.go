@@ -93,7 +93,7 @@ func Downgrades(old *Cluster, c Cluster) []Downgrade {
 		}
 		at := field.NewPath("spec", "version")
 		if own, _ := part(c.Written, g.Kind); own.Version != nil {
-			at = field.NewPath("spec", string(g.Kind), "version")
+			at = FieldOf(c.Written, g.Kind).Child("version")
 		}
 		downs = append(downs, Downgrade{Kind: g.Kind, From: was.Version, To: g.Version, Field: at})
 	}

@@ -33,7 +33,7 @@ func Warnings(old *Cluster, c Cluster) []Warning {
 	at := field.NewPath("spec")
 	for _, k := range Kinds() {
 		if spec, ok := part(tc, k); ok && spec.Image != "" {
-			warnings = append(warnings, warn(at.Child(string(k), "image"), "has no effect: baseImage and version come before it"))
+			warnings = append(warnings, warn(FieldOf(tc, k).Child("image"), "has no effect: baseImage and version come before it"))
 		}
 	}
 	if tc.Spec.PreferIPv6 {
@@ -52,7 +52,7 @@ func Warnings(old *Cluster, c Cluster) []Warning {
 	}
 	for _, r := range readings {
 		if _, ok := r.spec(tc); ok && r.warnings != nil {
-			warnings = append(warnings, r.warnings(old, c, at.Child(string(r.kind)))...)
+			warnings = append(warnings, r.warnings(old, c, FieldOf(tc, r.kind))...)
 		}
 	}
 	return append(warnings, asleep(old, c)...)

@@ -41,6 +41,7 @@ type Actor struct {
 	pd      func() pd.Client
 	ticdc   func(c topology.Cluster, ordinal int) *ticdc.Client
 	pump    func(c topology.Cluster, ordinal int) *pump.Client
+	service func(c topology.Cluster, k topology.Kind, ordinal int) *pd.ServiceClient
 	tidb    func(addr string, with *tls.Config) Root
 	ddl     DDL
 	cluster topology.Cluster
@@ -79,6 +80,8 @@ func (a *Actor) take(ctx context.Context, next step.Step) error {
 		return a.endBatches(ctx, s)
 	case step.MoveLeader:
 		return a.moveLeader(ctx, s)
+	case step.MovePrimary:
+		return a.movePrimary(ctx, s)
 	case step.RemoveMember:
 		return a.removeMember(ctx, s)
 	case step.EvictLeaders:
@@ -166,6 +169,12 @@ func (a *Actor) OnTiCDC(client func(c topology.Cluster, ordinal int) *ticdc.Clie
 // OnPump sets what returns a client of the Pump in a member's pod.
 func (a *Actor) OnPump(client func(c topology.Cluster, ordinal int) *pump.Client) *Actor {
 	a.pump = client
+	return a
+}
+
+// OnService sets what returns a client of the member of a service of PD in a pod.
+func (a *Actor) OnService(client func(c topology.Cluster, k topology.Kind, ordinal int) *pd.ServiceClient) *Actor {
+	a.service = client
 	return a
 }
 

@@ -26,8 +26,10 @@ type database struct {
 	// so for a moment after its leader has changed. If this were taken as true, the
 	// data of every store could be deleted.
 	storesNotLoaded bool
-	pumpsUnread     string      // why it is not known which Pumps there are, "" if it is
-	gaps            []state.Gap // what PD refuses to report
+	pumpsUnread     string // why it is not known which Pumps there are, "" if it is
+	// servicesUnread is the same for members of services of PD, by component.
+	servicesUnread map[topology.Kind]string
+	gaps           []state.Gap // what PD refuses to report
 	// unplaced are the stores that PD lists under an address that is the address of no pod, by component.
 	unplaced map[topology.Kind][]unplaced
 	// heartbeats are the last ones of all stores, as PD dates them.
@@ -61,6 +63,9 @@ func (d database) list(k topology.Kind, ordinal int, m listed) {
 // ordinals returns the ordinals of the members that PD knows and has not removed.
 func (d database) ordinals(k topology.Kind) []int {
 	var all []int
+	if k.Data() == topology.None {
+		return nil // PD counts on nothing of a member that has no pod
+	}
 	for ordinal, m := range d.listed[k] {
 		if !m.Removed() {
 			all = append(all, ordinal)
@@ -69,14 +74,18 @@ func (d database) ordinals(k topology.Kind) []int {
 	return all
 }
 
-// member returns what PD says about a member of PD, TiKV, TiFlash or Pump.
+// member returns what PD says about a member of PD, of one of its services, of TiKV, TiFlash or Pump.
 func (d database) member(k topology.Kind, ordinal int, pod *state.Pod, born time.Time) listed {
 	data := k.Data()
-	if data == topology.None || !d.state.Known() || data == topology.Store && d.storesNotLoaded {
+	_, service := k.Serves()
+	if data == topology.None && !service || !d.state.Known() || data == topology.Store && d.storesNotLoaded {
 		return listed{}
 	}
 	if data == topology.Binlog && d.pumpsUnread != "" {
 		return listed{Database: state.Database{Problem: d.pumpsUnread}}
+	}
+	if why := d.servicesUnread[k]; why != "" {
+		return listed{Database: state.Database{Problem: why}}
 	}
 	m, ok := d.listed[k][ordinal]
 	switch {
@@ -86,6 +95,8 @@ func (d database) member(k topology.Kind, ordinal int, pod *state.Pod, born time
 		return m.ofProcess(pod, born)
 	case data == topology.Binlog:
 		return m.ofPump(pod, born)
+	case service:
+		return m.ofService(pod)
 	}
 	return m
 }
@@ -158,6 +169,7 @@ type answers struct {
 	binlogAt       time.Time     // when PD answered with them
 	pumpsSilent    time.Duration // after which a Pump counts as silent
 	binlogErr      error
+	services       map[topology.Kind]serviceAnswer
 	gaps           []state.Gap
 }
 
@@ -194,6 +206,7 @@ func (o *Observer) askPD(ctx context.Context, c topology.Cluster, seen objects) 
 	}
 	o.history.ledAgain()
 	o.readPumps(short, client, c, &got)
+	o.readServices(short, client, c, &got)
 	o.placement(ctx, client, c, seen, &got)
 	o.denials(short, client, c, seen, &got)
 	got.readBalancer(short, client, c, seen)
@@ -292,6 +305,7 @@ func (a answers) sort(c topology.Cluster) database {
 		a.sortStore(c, &d, &a.stores[i])
 	}
 	a.sortPumps(c, &d)
+	a.sortServices(c, &d)
 	return d
 }
 

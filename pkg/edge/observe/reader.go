@@ -26,6 +26,8 @@ type reader struct {
 
 var readers = []reader{
 	{kind: topology.PD, ask: (*Observer).askMembers, unhealthySince: pdUnhealthySince, shows: topology.PDClientPort},
+	{kind: topology.TSO, ask: (*Observer).askServices, shows: topology.PDClientPort},
+	{kind: topology.Scheduling, ask: (*Observer).askServices, shows: topology.PDClientPort},
 	{kind: topology.TiProxy, ask: (*Observer).askProxies, unhealthySince: tiproxyUnhealthySince},
 	{kind: topology.TiKV, ask: (*Observer).askStores, shows: topology.TiKVStatusPort},
 	{kind: topology.TiFlash, ask: (*Observer).askTiFlash, shows: topology.TiFlashProxyStatusPort},

@@ -87,7 +87,7 @@ func (c Connections) Drive(e *reconcile.Engine, o *observe.Observer, cluster top
 			}
 		}
 	}
-	e.Actor = act.New(c.Kube, c.Intent, o.PD, cluster, c.Now).OnSets(o.Sets).OnTiCDC(o.TiCDC).OnPump(o.Pump).OnTiDB(c.root(cluster)).
+	e.Actor = act.New(c.Kube, c.Intent, o.PD, cluster, c.Now).OnSets(o.Sets).OnTiCDC(o.TiCDC).OnPump(o.Pump).OnService(o.PDService).OnTiDB(c.root(cluster)).
 		OnDDL(act.DDL{CanPause: o.CanPauseDDL, Pause: o.PauseDDL, Resume: o.ResumeDDL, Notice: notice(event.DDLNotPaused)}).
 		OnLogBackup(act.LogBackups{Flush: o.FlushLog, Notice: notice(event.LogBackupNotFlushed)})
 	e.Recorder = act.NewRecorder(status)

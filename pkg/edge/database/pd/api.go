@@ -25,6 +25,8 @@ const (
 	pathRegionCount     = "/pd/api/v1/regions/count"
 	pathSchedulers      = "/pd/api/v1/schedulers"
 	pathSchedulerConfig = "/pd/api/v1/scheduler-config"
+	pathServiceMembers  = "/pd/api/v2/ms/members/"
+	pathServicePrimary  = "/pd/api/v2/ms/primary/"
 	pathMetrics         = "/metrics" // of the member that is asked
 )
 

@@ -56,6 +56,8 @@ type FakeState struct {
 	Isolation Isolation
 	// Binlog are the Pumps and drainers.
 	Binlog []BinlogNode
+	// Services are the services of PD, by name; nil where PD does all the work itself.
+	Services map[string]Service
 	// LogBackups are the tasks of log backup.
 	LogBackups []LogBackup
 	// Lock is the lock of parts, nil for none.

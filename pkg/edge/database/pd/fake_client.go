@@ -332,6 +332,23 @@ func (f *Fake) Isolation(ctx context.Context) (out *Isolation, err error) {
 	return out, nil
 }
 
+// Service implements Client.
+func (f *Fake) Service(ctx context.Context, name string) (out *Service, err error) {
+	err = f.do(ctx, fmt.Sprintf("Service(%s)", name), func(s *FakeState) error {
+		if err := s.bootstrapped(); err != nil {
+			return err
+		}
+		if s.Services == nil {
+			return refuse(404, "not support micro service")
+		}
+		one := s.Services[name]
+		one.Members = slices.Clone(one.Members)
+		out = &one
+		return nil
+	})
+	return out, err
+}
+
 // BinlogNodes implements Client.
 func (f *Fake) BinlogNodes(ctx context.Context) (out []BinlogNode, err error) {
 	err = f.do(ctx, "BinlogNodes()", func(s *FakeState) error {

@@ -116,6 +116,10 @@ func (t reportingClient) BinlogNodes(ctx context.Context) ([]BinlogNode, error) 
 	return timed(t, "BinlogNodes", func() ([]BinlogNode, error) { return t.to.BinlogNodes(ctx) })
 }
 
+func (t reportingClient) Service(ctx context.Context, name string) (*Service, error) {
+	return timed(t, "Service", func() (*Service, error) { return t.to.Service(ctx, name) })
+}
+
 func (t reportingClient) Lock(ctx context.Context) (*Lock, error) {
 	return timed(t, "Lock", func() (*Lock, error) { return t.to.Lock(ctx) })
 }
