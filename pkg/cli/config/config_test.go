@@ -353,7 +353,7 @@ func TestNotes(t *testing.T) {
 	g, _ := s.cluster.Group(topology.TiKV)
 	g.InPlace = false
 	was, _ := topology.Settings(s.cluster.Written, topology.TiKV)
-	got := strings.Join(o.notes(g, was), "\n")
+	got := strings.Join(o.notes(g, was, "spec.tikv"), "\n")
 	want := `spec.tikv.config[a] from not set to 1
 spec.tikv.config[log.level] from "warn" to "error"
 spec.tikv.config[storage.gone] from true to not set`
@@ -361,12 +361,12 @@ spec.tikv.config[storage.gone] from true to not set`
 		t.Errorf("%s", got)
 	}
 	g.InPlace = true
-	if got := o.notes(g, was); got[len(got)-1] != "spec.tikv.configUpdateStrategy is InPlace, so no member restarts: the settings are in effect after a restart" {
+	if got := o.notes(g, was, "spec.tikv"); got[len(got)-1] != "spec.tikv.configUpdateStrategy is InPlace, so no member restarts: the settings are in effect after a restart" {
 		t.Errorf("%q", got)
 	}
 	g, _ = s.cluster.Group(topology.TiDB)
 	o = setting{kind: topology.TiDB, settings: map[string]any{"log.level": "error"}}
-	if got := strings.Join(o.notes(g, nil), "\n"); !strings.Contains(got, "spec.tidb.config is new: it replaces") {
+	if got := strings.Join(o.notes(g, nil, "spec.tidb"), "\n"); !strings.Contains(got, "spec.tidb.config is new: it replaces") {
 		t.Errorf("%s", got)
 	}
 }

@@ -160,7 +160,7 @@ func set(ctx context.Context, f *factory.Factory, o setting) error {
 	}
 	r := check.Request{Action: "set " + strings.Join(o.given, " ") + " of " + o.kind.Title()}
 	r.Change, r.Refusal = s.Intent.Configure(s.cluster.Written, o.kind, o.settings)
-	r.Warnings = o.notes(g, was)
+	r.Warnings = o.notes(g, was, topology.FieldOf(s.cluster.Written, o.kind).String())
 	if unread != nil && !errors.Is(unread, running.ErrNotShown) {
 		r.Warnings = append(r.Warnings, "whether members take these settings is not known: "+unread.Error())
 	}
@@ -185,8 +185,8 @@ func (o *setting) mismatch(is map[string]any) error {
 		o.kind.Title(), o.name, strings.Join(problems, "; "))
 }
 
-// notes says what changes in the spec, and what does not happen by itself.
-func (o *setting) notes(g topology.Group, was map[string]any) []string {
+// notes says what changes in the component's field of the spec, and what does not happen by itself.
+func (o *setting) notes(g topology.Group, was map[string]any, field string) []string {
 	var all []string
 	for _, key := range slices.Sorted(maps.Keys(o.settings)) {
 		to, from := "not set", "not set"
@@ -196,13 +196,13 @@ func (o *setting) notes(g topology.Group, was map[string]any) []string {
 		if v := o.settings[key]; v != nil {
 			to = toJSON(v)
 		}
-		all = append(all, fmt.Sprintf("spec.%s.config[%s] from %s to %s", o.kind, key, from, to))
+		all = append(all, fmt.Sprintf("%s.config[%s] from %s to %s", field, key, from, to))
 	}
 	if g.InPlace && !o.kind.Reloads() {
-		all = append(all, fmt.Sprintf("spec.%s.configUpdateStrategy is InPlace, so no member restarts: the settings are in effect after a restart", o.kind))
+		all = append(all, fmt.Sprintf("%s.configUpdateStrategy is InPlace, so no member restarts: the settings are in effect after a restart", field))
 	}
 	if !g.Configured {
-		all = append(all, fmt.Sprintf("spec.%s.config is new: it replaces the configuration that the pods have from elsewhere, if there is one", o.kind))
+		all = append(all, fmt.Sprintf("%s.config is new: it replaces the configuration that the pods have from elsewhere, if there is one", field))
 	}
 	return all
 }

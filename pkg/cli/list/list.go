@@ -264,7 +264,8 @@ func (v view) word() string {
 // cluster has.
 func columns(all []view) []topology.Kind {
 	return slices.DeleteFunc(topology.Kinds(), func(k topology.Kind) bool {
-		return k.Optional() && !slices.ContainsFunc(all, func(v view) bool { return size(v, k) != "-" })
+		_, service := k.Serves()
+		return (k.Optional() || service) && !slices.ContainsFunc(all, func(v view) bool { return size(v, k) != "-" })
 	})
 }
 

@@ -20,8 +20,8 @@ import (
 // the spec, "spec" for an object of the whole cluster.
 func Origin(c topology.Cluster, k topology.Kind, object runtime.Object, path string) string {
 	spec, _ := asJSON(c.Written.Spec).(map[string]any)
-	o := origin{kind: string(k), spec: spec, object: asJSON(object)}
-	o.own, _ = spec[o.kind].(map[string]any)
+	o := origin{name: string(k), kind: strings.TrimPrefix(topology.FieldOf(c.Written, k).String(), "spec."), spec: spec, object: asJSON(object)}
+	o.own, _ = asJSON(topology.Own(c.Written, k)).(map[string]any)
 	if k == "" {
 		return "spec"
 	}
@@ -41,7 +41,8 @@ func Origin(c topology.Cluster, k topology.Kind, object runtime.Object, path str
 
 // origin finds the field of a component.
 type origin struct {
-	kind   string
+	name   string         // of the component
+	kind   string         // the field with the component's part of the spec
 	spec   map[string]any // of the TidbCluster
 	own    map[string]any // the component's part of it
 	object any            // the rendered object
@@ -195,7 +196,7 @@ func (o origin) ofContainer(at, rest []string) string {
 	if entry, found := o.entry(list, container); found && o.sets(list, entryName(container), rest) {
 		return joinSegments(append(entry, rest...)...)
 	}
-	if entryName(container) != o.kind || len(rest) == 0 {
+	if entryName(container) != o.name || len(rest) == 0 {
 		return joinSegments("spec", o.kind)
 	}
 	switch rest[0] {
@@ -242,7 +243,7 @@ func (o origin) ofClaim(parts []string) string {
 	name, _ := meta["name"].(string)
 	entries, _ := o.own["storageVolumes"].([]any)
 	for i, e := range entries {
-		if o.kind+"-"+entryName(e) == name {
+		if o.name+"-"+entryName(e) == name {
 			return joinSegments("spec", o.kind, "storageVolumes", fmt.Sprintf("[%d]", i))
 		}
 	}

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -18,6 +19,39 @@ const modeMicroservices = "ms"
 // counts only where the spec has such services.
 func Microservices(tc *v1alpha1.TidbCluster) bool {
 	return tc.Spec.PD != nil && tc.Spec.PD.Mode == modeMicroservices && len(tc.Spec.PDMS) > 0
+}
+
+// ListsIn returns the lists of components that a merge patch of the spec replaces. Such a patch would undo what another
+// person has written into the list meanwhile.
+func ListsIn(patch []byte) []string {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(patch, &fields) != nil || fields[services] == nil {
+		return nil
+	}
+	return []string{"spec." + services}
+}
+
+// ConfigPatch returns a merge patch of the spec that sets the configuration of a component, which the spec has.
+func ConfigPatch(tc *v1alpha1.TidbCluster, k Kind, config any) map[string]any {
+	spec, _ := part(tc, k)
+	if spec.at == nil {
+		return map[string]any{string(k): map[string]any{"config": config}}
+	}
+	var list []any
+	for _, s := range tc.Spec.PDMS {
+		entry, _ := decoded(encoded(s)).(map[string]any)
+		if s != nil && s.Name == string(k) {
+			entry["config"] = config
+		}
+		list = append(list, entry)
+	}
+	return map[string]any{services: list}
+}
+
+// Own returns the component's part of the spec, nil where the spec has none.
+func Own(tc *v1alpha1.TidbCluster, k Kind) any {
+	spec, _ := part(tc, k)
+	return spec.whole
 }
 
 var (

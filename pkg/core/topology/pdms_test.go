@@ -2,6 +2,7 @@ package topology
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
@@ -83,5 +84,33 @@ func TestCertificateOfServices(t *testing.T) {
 		if slices.Contains(w.Names, "basic-tso") {
 			t.Errorf("%s has a name of a service that is not asked for", w.Secret)
 		}
+	}
+}
+
+// TestPublishedServices: the manifest that tidb-operator publishes for services of PD, as far as PD is concerned. Its
+// version is a build that comes before a release.
+func TestPublishedServices(t *testing.T) {
+	tc := written(t, `{version: v8.5.4,
+		pd: {mode: ms, replicas: 1, baseImage: hub.example/pd, version: v8.3.0-5427, maxFailoverCount: 0},
+		pdms: [{name: tso, replicas: 2, baseImage: hub.example/pd, version: v8.3.0-5427},
+			{name: scheduling, replicas: 2, baseImage: hub.example/pd, version: v8.3.0-5427}]}`)
+	if errs := append(Validate(New(tc)), ValidateUpdate(nil, New(tc))...); len(errs) > 0 {
+		t.Errorf("refused: %v", errs)
+	}
+}
+
+func TestConfigPatch(t *testing.T) {
+	tc := written(t, microservices)
+	for k, want := range map[Kind]string{
+		TiKV: `{"tikv":{"config":"a"}}`,
+		TSO:  `"baseImage":"my/pd","config":"a","name":"tso"`,
+	} {
+		got := string(encoded(ConfigPatch(tc, k, "a")))
+		if !strings.Contains(got, want) || strings.Count(got, `"a"`) != 1 {
+			t.Errorf("%s: %s", k, got)
+		}
+	}
+	if got := ListsIn([]byte(`{"pdms":[]}`)); !slices.Equal(got, []string{"spec.pdms"}) || ListsIn([]byte(`{"tikv":{}}`)) != nil {
+		t.Errorf("got %v", got)
 	}
 }

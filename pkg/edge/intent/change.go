@@ -164,7 +164,7 @@ func (c *Client) Configure(tc *v1alpha1.TidbCluster, k topology.Kind, settings m
 	if err != nil {
 		return Change{}, fmt.Errorf("configure %s of cluster %s/%s: %w", k.Title(), tc.Namespace, tc.Name, err)
 	}
-	patch, err := json.Marshal(map[string]any{string(k): map[string]any{"config": text}})
+	patch, err := json.Marshal(topology.ConfigPatch(tc, k, text))
 	if err != nil {
 		return Change{}, fmt.Errorf("encode the configuration: %w", err)
 	}
@@ -172,7 +172,7 @@ func (c *Client) Configure(tc *v1alpha1.TidbCluster, k topology.Kind, settings m
 	if err != nil {
 		return Change{}, err
 	}
-	return c.write("configure", tc, want, []string{"spec." + string(k) + ".config"}), nil
+	return c.write("configure", tc, want, []string{topology.FieldOf(tc, k).Child("config").String()}), nil
 }
 
 // Recover asks for the recovery from a component's failovers that tc shows, and from no
@@ -209,6 +209,9 @@ func (c *Client) write(verb string, tc, want *v1alpha1.TidbCluster, about []stri
 			return err
 		}
 		about := about
+		if whole := topology.ListsIn(spec); len(whole) > 0 { // a merge patch replaces a list as a whole
+			about = slices.Concat(about, whole)
+		}
 		if _, changes := set.annotations[topology.AnnotationCanary]; changes {
 			about = append(slices.Clone(about), aboutCanary)
 		}
