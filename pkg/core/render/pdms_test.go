@@ -1,12 +1,16 @@
 package render
 
 import (
+	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
@@ -93,5 +97,33 @@ func TestStatusOfServices(t *testing.T) {
 	without := Status(state.Observation{Cluster: basic, Existing: nothing()}, desired.State{Cluster: basic}, plan.Plan{}, v1alpha1.TidbClusterStatus{})
 	if without.PDMS != nil {
 		t.Errorf("a cluster without services has %v", without.PDMS)
+	}
+}
+
+// TestServicesOfOperator: what tidb-operator makes of a service stays as it is, with no write and no restart.
+func TestServicesOfOperator(t *testing.T) {
+	c := load(t, "services")
+	have := created(t, want(t, c, nothing(), state.Snapshot{}))
+	record, err := os.ReadFile(filepath.Join("testdata", "applied", "services-tso.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var applied appsv1.StatefulSetSpec
+	if err := json.Unmarshal(record, &applied); err != nil {
+		t.Fatal(err)
+	}
+	live := have.Sets[topology.TSO]
+	live.Annotations[annLastApplied] = strings.TrimSpace(string(record))
+	live.Spec.Template = applied.Template
+	have.ConfigMaps["basic-tso"].Data[keyScript] = operatorsTSO
+	w := want(t, c, have, state.Snapshot{PD: state.PD{ClusterID: 7}})
+	g := groupOf(t, w, topology.TSO)
+	if Template(live) != g.Template || g.Set.Drift != desired.None || g.Config[0].Drift != desired.None || g.Services[0].Drift != desired.None {
+		t.Errorf("to be written: %v, %v, %v; there is %s", g.Set.Drift, g.Config[0].Drift, g.Services[0].Drift, record)
+	}
+	live.Spec.Template.Spec.Containers[0].Image = "pingcap/pd:v8.5.1"
+	live.Annotations[annLastApplied] = strings.ReplaceAll(live.Annotations[annLastApplied], "v8.5.2", "v8.5.1")
+	if g := groupOf(t, want(t, c, have, state.Snapshot{PD: state.PD{ClusterID: 7}}), topology.TSO); g.Set.Drift == desired.None {
+		t.Error("another image is not written")
 	}
 }

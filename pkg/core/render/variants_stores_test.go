@@ -133,7 +133,7 @@ func ofTiDB() []variant {
 func ofVolumes() []variant {
 	var all []variant
 	before := map[topology.Kind]string{topology.TiKV: "tikv-tls", topology.TiFlash: "tiflash-tls", topology.TiDB: "slowlog"}
-	for _, k := range topology.Kinds() {
+	for _, k := range kindsOfFlash() {
 		name := string(k)
 		added := corev1.VolumeMount{Name: "extra", MountPath: "/extra"}
 		all = append(all, variant{name + ".additionalVolumes", name + ".additionalVolumes", func(tc *v1alpha1.TidbCluster) {

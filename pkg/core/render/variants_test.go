@@ -80,7 +80,7 @@ func adopted(t *testing.T, name string, list ...variant) bool {
 		t.Errorf("%s: %v (%s)", name, err, strings.Join(names, ", "))
 		return false
 	}
-	for _, k := range topology.Kinds() {
+	for _, k := range kindsOfFlash() {
 		if got := setOf(t, w, k); Template(have.Sets[k]) != groupOf(t, w, k).Template {
 			t.Errorf("%s: pods of %s restart (%s): wanted %+v, there is %+v", name, k, strings.Join(names, ", "), got.Spec.Template, o.sets[k].Template)
 			return false
@@ -95,7 +95,7 @@ func adopted(t *testing.T, name string, list ...variant) bool {
 
 func variants() []variant {
 	all := append(ofTLS(), ofCluster()...)
-	for _, k := range topology.Kinds() {
+	for _, k := range kindsOfFlash() {
 		all = append(all, ofComponent(k)...)
 		all = append(all, ofContainers(k)...)
 	}
@@ -105,7 +105,7 @@ func variants() []variant {
 // each changes the pods of all components.
 func each(change func(*objectsOfOperator, topology.Kind)) func(*objectsOfOperator) {
 	return func(o *objectsOfOperator) {
-		for _, k := range topology.Kinds() {
+		for _, k := range kindsOfFlash() {
 			change(o, k)
 		}
 	}
@@ -128,7 +128,7 @@ func ofCluster() []variant {
 			}
 		})},
 		{"imagePullPolicy", "imagePullPolicy", func(tc *v1alpha1.TidbCluster) { tc.Spec.ImagePullPolicy = corev1.PullAlways }, func(o *objectsOfOperator) {
-			for _, k := range topology.Kinds() {
+			for _, k := range kindsOfFlash() {
 				o.main(k).ImagePullPolicy = corev1.PullAlways
 			}
 			for _, c := range o.tailers() {

@@ -44,8 +44,10 @@ func TestWhereCertificatesAreShown(t *testing.T) {
 	found := ReadServed(t.Context(), dial.Any(d), c, snap)
 	slices.Sort(d.dialed)
 	want := []string{
-		"basic-pd-0.basic-pd-peer.db.svc:2379", "basic-pump-0.basic-pump.db.svc:8250", "basic-ticdc-0.basic-ticdc-peer.db.svc:8301",
+		"basic-pd-0.basic-pd-peer.db.svc:2379", "basic-pump-0.basic-pump.db.svc:8250",
+		"basic-scheduling-0.basic-scheduling-peer.db.svc:2379", "basic-ticdc-0.basic-ticdc-peer.db.svc:8301",
 		"basic-tidb-0.basic-tidb-peer.db.svc:10080", "basic-tiflash-0.basic-tiflash-peer.db.svc:20292", "basic-tikv-0.basic-tikv-peer.db.svc:20180",
+		"basic-tso-0.basic-tso-peer.db.svc:2379",
 	}
 	if !slices.Equal(d.dialed, want) {
 		t.Errorf("asked %q, want %q", d.dialed, want)
