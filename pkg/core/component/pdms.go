@@ -28,8 +28,8 @@ func service(k topology.Kind) plan.Profile {
 // transferVersion is the first release in which the primary of a service can be moved.
 const transferVersion = "v8.3.0"
 
-// primaryMoved is the goal that another member is the primary. With a version that cannot move it, the members elect
-// another one when the lease of the old one is over.
+// primaryMoved is the goal that another member is the primary. With a version that cannot move a primary, the members
+// elect another one when the lease of the old primary is over.
 var primaryMoved = plan.Hook{
 	Reason: plan.PrimaryMoved, Want: "another member the primary",
 	Done: func(sc plan.Scope, m state.Member) bool {

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// primaryMoves is how long a move of the primary may take: the old one ends its lease, and the new one is elected.
+	// primaryMoves is how long a move of the primary may take, which is until a new primary is elected.
 	primaryMoves = 15 * time.Second
 	// primaryAsked is how often PD is asked meanwhile.
 	primaryAsked = 300 * time.Millisecond

@@ -69,8 +69,8 @@ func (d *database) unread(k topology.Kind, why string) {
 }
 
 // ofService reduces what a member of a service has registered to what is valid for the process in its pod now. PD knows
-// a member for some seconds after its process has ended. The start of the process and that of its container are by the
-// clock of the same host, and the kubelet cuts its time to seconds.
+// a member for some seconds after its process has ended. The clock of one host gives the start of the process
+// and of the container. The kubelet cuts its time to seconds.
 func (s listed) ofService(pod *state.Pod) listed {
 	if pod == nil || s.start.IsZero() || pod.Started.IsZero() {
 		return s
