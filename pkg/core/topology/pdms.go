@@ -157,13 +157,27 @@ func validateServices(c Cluster) field.ErrorList {
 		errs = append(errs, field.Invalid(FieldOf(c.Source, TSO).Child("replicas"), 0,
 			"spec.pd.mode is ms, and PD gives no timestamps then: at least one member of tso is needed"))
 	}
-	if mode != modeMicroservices {
-		return errs
+	if mode == modeMicroservices {
+		errs = append(errs, validateServiceVersions(c)...)
 	}
+	return errs
+}
+
+// validateServiceVersions refuses releases that have no services, and services of a release that PD does not have yet.
+func validateServiceVersions(c Cluster) field.ErrorList {
+	var errs field.ErrorList
+	pd, _ := c.Group(PD)
 	for _, k := range append([]Kind{PD}, Services()...) {
-		if g, ok := c.Group(k); ok && BeforeMajor(g.Version, leastMicroservices) {
-			errs = append(errs, field.Invalid(FieldOf(c.Source, k).Child("version"), g.Version,
-				fmt.Sprintf("spec.pd.mode is ms, and PD runs as services from v%d.0.0 on", leastMicroservices)))
+		g, ok := c.Group(k)
+		if !ok {
+			continue
+		}
+		at := FieldOf(c.Source, k).Child("version")
+		if newer, err := IsDowngrade(g.Version, pd.Version); err == nil && newer {
+			errs = append(errs, field.Invalid(at, g.Version, fmt.Sprintf("PD has %s, and no service may be newer than PD: upgrade PD first", pd.Version)))
+		}
+		if BeforeMajor(g.Version, leastMicroservices) {
+			errs = append(errs, field.Invalid(at, g.Version, fmt.Sprintf("spec.pd.mode is ms, and PD runs as services from v%d.0.0 on", leastMicroservices)))
 		}
 	}
 	return errs

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-const microservices = `{pd: {mode: ms}, pdms: [{name: scheduling, replicas: 2}, {name: tso, replicas: 3, baseImage: my/pd, version: v8.5.0}]}`
+const microservices = `{version: v8.5.0, pd: {mode: ms}, pdms: [{name: scheduling, replicas: 2}, {name: tso, replicas: 3, baseImage: my/pd, version: v8.4.0}]}`
 
 func TestServicesOfPD(t *testing.T) {
 	tc := written(t, microservices)
@@ -23,7 +23,7 @@ func TestServicesOfPD(t *testing.T) {
 	tso, _ := c.Group(TSO)
 	other, _ := c.Group(Scheduling)
 	pd, _ := c.Group(PD)
-	if tso.Replicas != 3 || tso.Image != "my/pd:v8.5.0" || other.Replicas != 2 || other.Image != pd.Image {
+	if tso.Replicas != 3 || tso.Image != "my/pd:v8.4.0" || other.Replicas != 2 || other.Image != pd.Image {
 		t.Errorf("got %d of %s and %d of %s", tso.Replicas, tso.Image, other.Replicas, other.Image)
 	}
 	if c.Groups[0].Kind != PD || c.Groups[1].Kind != TSO || c.Groups[2].Kind != Scheduling {

@@ -130,6 +130,7 @@ func TestRules(t *testing.T) {
 		"a service of PD twice":                      {`{pd: {mode: ms}, pdms: [{name: tso, replicas: 1}, {name: tso, replicas: 2}]}`, dup, "spec.pdms[1].name", ""},
 		"a service of PD, negative":                  {`{pd: {mode: ms}, pdms: [{name: tso, replicas: -1}]}`, inv, "spec.pdms[0].replicas", "negative"},
 		"an old service of PD":                       {`{pd: {mode: ms}, pdms: [{name: tso, replicas: 1, version: v7.5.0}]}`, inv, "spec.pdms[0].version", "from v8.0.0 on"},
+		"a service that is newer than PD":            {`{pd: {mode: ms, version: v8.1.0}, pdms: [{name: tso, replicas: 1, version: v8.5.0}]}`, inv, "spec.pdms[0].version", "newer than PD"},
 		"a volume of a service of PD":                {`{pd: {mode: ms}, pdms: [{name: tso, replicas: 1, storageVolumes: [{name: log, storageSize: 1Gi}]}]}`, not, "spec.pdms[0].storageVolumes", "not supported yet"},
 		"PD microservices' volumes":                  {`pdms: [{name: tso}, {name: scheduling, storageVolumes: [{storageSize: 1Gi}]}]`, req, "spec.pdms[1].storageVolumes[0].name", "name"},
 		"tidb-B11: addresses before discovery":       {`pdAddresses: ["a:2378"]`, not, "spec.pdAddresses", "not supported yet"},
