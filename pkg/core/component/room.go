@@ -26,8 +26,8 @@ func fullStores(sc plan.Scope, m state.Member) string {
 	return scheduling.Full(sc.All.PD, m.Database.ID, sc.All.PD.Placement.Stores)
 }
 
-// makeRoom says how the regions of a store get a place where disks are nearly full. Where the store leaves for a scale-in,
-// more replicas would only call the scale-in off.
+// makeRoom says how the regions of a store get a place where disks are nearly full. Where the store leaves for a
+// scale-in, more replicas would only call the scale-in off.
 func makeRoom(sc plan.Scope, m state.Member) remedy.Remedy {
 	if fullStores(sc, m) == "" {
 		return nil

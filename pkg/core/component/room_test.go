@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
 
-// TestDisksNearlyFull: no store is taken offline while PD puts regions onto no other store, because all disks are nearly
-// full. Where a store takes some, the removal goes on, and its gate names the stores that take none.
+// TestDisksNearlyFull: no store is taken offline while PD puts regions onto no other store, because all disks are
+// nearly full. Where a store takes some, the removal goes on, and its gate names the stores that take none.
 func TestDisksNearlyFull(t *testing.T) {
 	const cause = "PD puts no regions onto any other store, since their disks are nearly full (stores 1, 2, 3)"
 	for name, tc := range map[string]struct {
