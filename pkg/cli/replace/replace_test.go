@@ -40,7 +40,7 @@ func TestArguments(t *testing.T) {
 		{args: "basic tikv-1 --all-of tikv", says: "tikv-1 is one of --all-of tikv: leave one of them out"},
 		{args: "basic tikv-01", says: `"tikv-01" is no member of a cluster basic`},
 		{args: "basic --all-of tidb"},
-		{args: "basic --all-of dm", says: "--all-of dm: there is no such component; there are pd, tikv, tiflash, pump, tidb, tiproxy, ticdc"},
+		{args: "basic --all-of dm", says: "--all-of dm: there is no such component; there are pd, tso, scheduling, tikv, tiflash, pump, tidb, tiproxy, ticdc"},
 		{args: "basic --all-of tidb --storage 1Gi", says: "--storage-class and --storage are about volumes with data, and TiDB has none; change its storageVolumes: kubectl tidb edit basic"},
 		{args: "basic --all-of tikv --cancel", says: "--cancel goes with names of members, or alone"},
 		{args: "basic --away-from node-7 --cancel", says: "--cancel goes with names of members, or alone"},

@@ -28,7 +28,7 @@ func TestArguments(t *testing.T) {
 		{args: "basic tikv=-1", says: "zero or more"},
 		{args: "basic tikv=9999999999", says: "not a number"},
 		{args: "basic tikv=4 tikv=5", says: "tikv is given twice"},
-		{args: "basic cdc=1", says: `no component "cdc"; there are pd, tikv, tiflash, pump, tidb, tiproxy, ticdc`},
+		{args: "basic cdc=1", says: `no component "cdc"; there are pd, tso, scheduling, tikv, tiflash, pump, tidb, tiproxy, ticdc`},
 		{args: "basic tikv=4 --exit-code", says: "--exit-code goes with --dry-run"},
 		{args: "basic tikv=4 --timeout -1s", says: "negative"},
 		{args: "basic --cancel"},
@@ -66,7 +66,7 @@ func TestArguments(t *testing.T) {
 
 func TestComplete(t *testing.T) {
 	got, _ := complete(nil)(nil, []string{"basic", "tikv=4"}, "")
-	if strings.Join(got, " ") != "pd= tiflash= pump= tidb= tiproxy= ticdc=" {
+	if strings.Join(got, " ") != "pd= tso= scheduling= tiflash= pump= tidb= tiproxy= ticdc=" {
 		t.Errorf("%v", got)
 	}
 	cmd := command(nil, nil)
