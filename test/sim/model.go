@@ -3,6 +3,7 @@ package sim
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -82,6 +83,11 @@ var optional = func() (all [components]bool) {
 	}
 	return all
 }()
+
+// Kinds returns the components that the model has, in the order of the engine. It has no services of PD.
+func Kinds() []topology.Kind {
+	return slices.DeleteFunc(slices.Clone(topology.Kinds()), func(k topology.Kind) bool { return !slices.Contains(kinds[:], k) })
+}
 
 func kindOf(k topology.Kind) kind {
 	for i, name := range kinds {

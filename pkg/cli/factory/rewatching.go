@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
@@ -17,7 +18,8 @@ const watchAgain = time.Second
 
 // rewatching repeats a watch for as long as no API server answers. client-go waits longer after each failure, up to a
 // minute. Meanwhile a daemon would decide by old copies of objects, and a run would miss changes, although the API
-// server is back. A server that has never answered is left to the caller, which says so.
+// server is back. A server that has never answered is left to the caller, which says so. So is an error that does not pass
+// by itself, such as that of a certificate.
 type rewatching struct {
 	next     http.RoundTripper
 	answered *atomic.Bool
@@ -27,7 +29,7 @@ type rewatching struct {
 func (w rewatching) RoundTrip(r *http.Request) (*http.Response, error) {
 	for {
 		response, err := w.next.RoundTrip(r)
-		if err == nil || !isWatch(r) || !w.answered.Load() {
+		if err == nil || !isWatch(r) || !w.answered.Load() || !isAway(err) {
 			return response, err
 		}
 		select {
@@ -40,6 +42,11 @@ func (w rewatching) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // WrappedRoundTripper returns the transport below; client-go looks for this method.
 func (w rewatching) WrappedRoundTripper() http.RoundTripper { return w.next }
+
+// isAway reports whether an API server is away, and may be back soon.
+func isAway(err error) bool {
+	return utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) || utilnet.IsTimeout(err)
+}
 
 // isWatch reports whether a request is a watch. A watch has no body, so that it can be sent again.
 func isWatch(r *http.Request) bool { return r.Method == http.MethodGet && isTrue(r, "watch") }

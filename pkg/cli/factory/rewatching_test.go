@@ -2,22 +2,31 @@ package factory
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
+	"fmt"
 	"net/http"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
 // refusing is an API server that is away for the first requests.
-type refusing struct{ away, asked int }
+type refusing struct {
+	away, asked int
+	err         error
+}
 
-var errAway = errors.New("connection refused")
+var (
+	errAway    = fmt.Errorf("dial tcp: %w", syscall.ECONNREFUSED)
+	errUnknown = x509.UnknownAuthorityError{}
+)
 
 func (s *refusing) RoundTrip(*http.Request) (*http.Response, error) {
 	if s.asked++; s.asked <= s.away {
-		return nil, errAway
+		return nil, s.err
 	}
 	return &http.Response{StatusCode: http.StatusOK}, nil
 }
@@ -43,7 +52,7 @@ func TestRewatching(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var answered atomic.Bool
 				answered.Store(c.answered)
-				s := &refusing{away: c.away}
+				s := &refusing{away: c.away, err: errAway}
 				begun := time.Now()
 				_, err := rewatching{s, &answered}.RoundTrip(request(t.Context(), t, c.method, c.url)) //nolint:bodyclose // there is none
 				if errors.Is(err, errAway) != c.fails || s.asked != c.asked {
@@ -57,6 +66,17 @@ func TestRewatching(t *testing.T) {
 	}
 }
 
+// TestRewatchingFails: an error that does not pass by itself is left to the caller.
+func TestRewatchingFails(t *testing.T) {
+	var answered atomic.Bool
+	answered.Store(true)
+	s := &refusing{away: 1000, err: errUnknown}
+	_, err := rewatching{s, &answered}.RoundTrip(request(t.Context(), t, http.MethodGet, "https://api/api/v1/pods?watch=true")) //nolint:bodyclose // there is none
+	if unknown := (x509.UnknownAuthorityError{}); !errors.As(err, &unknown) || s.asked != 1 {
+		t.Errorf("%v after %d requests", err, s.asked)
+	}
+}
+
 // TestRewatchingEnds: nobody waits for a watch any more.
 func TestRewatchingEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -64,7 +84,7 @@ func TestRewatchingEnds(t *testing.T) {
 		answered.Store(true)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		s := &refusing{away: 1000}
+		s := &refusing{away: 1000, err: errAway}
 		_, err := rewatching{s, &answered}.RoundTrip(request(ctx, t, http.MethodGet, "https://api/api/v1/pods?watch=true")) //nolint:bodyclose // there is none
 		if !errors.Is(err, errAway) || s.asked < 30 || s.asked > 61 {
 			t.Errorf("%v after %d requests", err, s.asked)

@@ -2,6 +2,7 @@ package component
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -11,66 +12,57 @@ import (
 
 // TSO's members give the timestamps of transactions, and keep no data. One of them, the primary, does the work. All
 // transactions wait while there is no primary, for example until the lease of one that has ended is over.
-func TSO() plan.Profile { return service(topology.TSO) }
+func TSO() plan.Profile { return service(topology.TSO, primaryMoved(tsoGroup)) }
 
 // Scheduling's members move regions and leaders for PD, and keep no data. One of them, the primary, does the work.
-func Scheduling() plan.Profile { return service(topology.Scheduling) }
+func Scheduling() plan.Profile { return service(topology.Scheduling, primaryMoved(math.MaxInt)) }
 
-func service(k topology.Kind) plan.Profile {
+// tsoGroup is how many members of TSO PD lets give timestamps. Of more members PD chooses so many, does not say here which,
+// and refuses to make another member the primary.
+const tsoGroup = 2
+
+func service(k topology.Kind, moved plan.Hook) plan.Profile {
 	return plan.Profile{
 		Kind:          k,
 		Needs:         []plan.Need{pdServes, pdUpgraded},
-		BeforeRestart: []plan.Hook{primaryMoved},
-		BeforeRemove:  []plan.Hook{primaryMoved, plan.LeftoverMarked},
+		BeforeRestart: []plan.Hook{moved},
+		BeforeRemove:  []plan.Hook{moved, plan.LeftoverMarked},
 	}
 }
 
 // transferVersion is the first release in which the primary of a service can be moved.
 const transferVersion = "v8.3.0"
 
-// primaryMoved is the goal that another member is the primary. With a version that cannot move a primary, the members
-// elect another one when the lease of the old primary is over.
-var primaryMoved = plan.Hook{
-	Reason: plan.PrimaryMoved, Want: "another member the primary",
-	Done: func(sc plan.Scope, m state.Member) bool {
-		_, has := primary(sc)
-		return has && !m.Database.Primary
-	},
-	Skip: func(sc plan.Scope, m state.Member) string {
-		to, ok := successor(sc, m)
-		switch old, err := topology.IsDowngrade(transferVersion, m.Version()); {
-		case err == nil && old:
-			return "PD " + m.Version() + " cannot move it"
-		case !ok:
-			return "no other member serves"
-		case m.Database.Primary && to.Database.Name == "":
-			return "PD does not name " + to.Name
-		}
-		return ""
-	},
-	Step: func(sc plan.Scope, m state.Member) step.Step {
-		to, ok := successor(sc, m)
-		if !ok || !m.Database.Primary {
-			return nil
-		}
-		return step.MovePrimary{Component: m.Kind, From: m.Name, To: to.Name, ToName: to.Database.Name}
-	},
-	Observed: func(sc plan.Scope, _ state.Member) string {
-		if p, has := primary(sc); has {
-			return p.Name + " is the primary"
-		}
-		return "PD knows no primary"
-	},
-}
-
-// primary returns the member that does the work, as PD says.
-func primary(sc plan.Scope) (state.Member, bool) {
-	for _, m := range sc.Got.Members {
-		if m.Database.Primary {
-			return m, true
-		}
+// primaryMoved is the goal that another member is the primary. With a version that cannot move it, with more members than
+// can be the primary, and while PD knows no primary, nothing is moved. The members elect another primary when the lease of
+// the old one is over.
+func primaryMoved(most int) plan.Hook {
+	return plan.Hook{
+		Reason: plan.PrimaryMoved, Want: "another member the primary",
+		Done: func(_ plan.Scope, m state.Member) bool { return !m.Database.Primary },
+		Skip: func(sc plan.Scope, m state.Member) string {
+			to, ok := successor(sc, m)
+			switch old, err := topology.IsDowngrade(transferVersion, m.Version()); {
+			case err == nil && old:
+				return "PD " + m.Version() + " cannot move it"
+			case sc.Got.Set.Replicas > most:
+				return fmt.Sprintf("PD lets %d of %d members be the primary", most, sc.Got.Set.Replicas)
+			case !ok:
+				return "no other member serves"
+			case m.Database.Primary && to.Database.Name == "":
+				return "PD does not name " + to.Name
+			}
+			return ""
+		},
+		Step: func(sc plan.Scope, m state.Member) step.Step {
+			to, ok := successor(sc, m)
+			if !ok || !m.Database.Primary {
+				return nil
+			}
+			return step.MovePrimary{Component: m.Kind, From: m.Name, To: to.Name, ToName: to.Database.Name}
+		},
+		Observed: func(_ plan.Scope, m state.Member) string { return m.Name + " is the primary" },
 	}
-	return state.Member{}, false
 }
 
 // tsoServes is what a component needs that reads timestamps, where PD leaves them to its service.

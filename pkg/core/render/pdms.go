@@ -76,10 +76,10 @@ func serviceScript(c topology.Cluster, k topology.Kind) script {
 }
 
 // modeFixed refuses to start PD in another mode than its pods have. While the pods are replaced, nobody may give
-// timestamps, or PD and a service may both give them.
+// timestamps, or PD and a service may both give them. A cluster in which PD has never served can still be corrected.
 func modeFixed(c topology.Cluster, have state.Existing) field.ErrorList {
 	used := inUse(c, topology.PD, have).found
-	if used == nil || used.Data[keyScript] == "" {
+	if used == nil || used.Data[keyScript] == "" || c.Source.Status.ClusterID == "" {
 		return nil
 	}
 	if started := hasWord(used.Data[keyScript], apiService); started != topology.Microservices(c.Source) {

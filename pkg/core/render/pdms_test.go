@@ -49,7 +49,9 @@ func TestServiceScript(t *testing.T) {
 // TestModeOfPD: PD is not started in another mode than its pods have, also where nobody has validated the change.
 func TestModeOfPD(t *testing.T) {
 	alone := func(tc *v1alpha1.TidbCluster) { tc.Spec.PD.Mode, tc.Spec.PDMS = "", nil }
-	with, without := load(t, "services"), load(t, "services", alone)
+	served := func(tc *v1alpha1.TidbCluster) { tc.Status.ClusterID = "1" }
+	with, without := load(t, "services", served), load(t, "services", alone, served)
+	neverServed := load(t, "services", alone)
 	for _, tt := range []struct {
 		was, is topology.Cluster
 		says    string // in the error, "" for none
@@ -58,6 +60,7 @@ func TestModeOfPD(t *testing.T) {
 		{without, without, ""},
 		{with, without, "back to ms"},
 		{without, with, "take the mode out"},
+		{with, neverServed, ""},
 	} {
 		have := created(t, want(t, tt.was, nothing(), state.Snapshot{}))
 		_, err := Want(state.Observation{Cluster: tt.is, Existing: have})

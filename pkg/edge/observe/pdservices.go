@@ -25,8 +25,8 @@ func (o *Observer) PDService(c topology.Cluster, k topology.Kind, ordinal int) *
 // PD says counts all the same.
 func (o *Observer) readServices(ctx context.Context, client pd.Client, c topology.Cluster, a *answers) {
 	for _, k := range topology.Services() {
-		if _, has := c.Group(k); !has {
-			continue
+		if g, has := c.Group(k); !has || g.Replicas == 0 {
+			continue // PD takes seconds to say that it knows none
 		}
 		if a.services == nil {
 			a.services = map[topology.Kind]serviceAnswer{}

@@ -53,7 +53,7 @@ func tidbCluster(m *sim.Model, shown state.Snapshot) *v1alpha1.TidbCluster {
 func objects(m *sim.Model, c topology.Cluster, shown state.Snapshot) []runtime.Object {
 	var all []runtime.Object
 	silent := map[string]bool{}
-	for _, k := range topology.Kinds() {
+	for _, k := range sim.Kinds() {
 		for _, p := range m.ShownPods(k) {
 			silent[p.Node] = silent[p.Node] || p.Unheard
 			all = append(all, podOf(c, k, p, shown.Groups[k].Members[p.Ordinal]))

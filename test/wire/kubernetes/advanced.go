@@ -8,13 +8,14 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/sets"
+	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
 
 // Migrate makes AdvancedStatefulSets of the StatefulSets of the cluster, as a tidb-operator with that feature gate does.
 // The members keep their pods. In the model nothing changes.
 func (b *Bridge) Migrate() {
 	var all []*appsv1.StatefulSet
-	for _, k := range topology.Kinds() {
+	for _, k := range sim.Kinds() {
 		if set, there := b.set(k); there {
 			all = append(all, set)
 			b.api.Remove(b.setResource(), Namespace, set.Name)

@@ -86,7 +86,7 @@ func New(model *sim.Model, api *memoryapi.Server) *Bridge {
 		templates: map[topology.Kind]*templates{}, sets: map[topology.Kind]string{}, shown: map[string]shownPod{},
 		claims: map[string]bool{}, read: map[string]string{}, done: map[string]done{},
 	}
-	for _, k := range topology.Kinds() {
+	for _, k := range sim.Kinds() {
 		b.templates[k] = newTemplates()
 	}
 	api.RecordManagers()
@@ -97,7 +97,7 @@ func New(model *sim.Model, api *memoryapi.Server) *Bridge {
 // Written tells the model what clients have written. It also does what the garbage collector does at once.
 func (b *Bridge) Written() {
 	b.collect()
-	for _, k := range topology.Kinds() {
+	for _, k := range sim.Kinds() {
 		b.writtenSet(k)
 		b.writtenPods(k)
 		b.writtenClaims(k)
@@ -108,7 +108,7 @@ func (b *Bridge) Written() {
 
 // Show writes into the API server what has become of the model.
 func (b *Bridge) Show() {
-	for _, k := range topology.Kinds() {
+	for _, k := range sim.Kinds() {
 		b.showSet(k)
 		b.showClaims(k)
 		b.showPods(k)

@@ -5,13 +5,13 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
 
 // collect is the garbage collector. It deletes what belongs to a TidbCluster or a StatefulSet that is gone, except for
 // pods, which the model deletes. It takes the finalizers of propagation policies off.
 func (b *Bridge) collect() {
-	for _, k := range topology.Kinds() {
+	for _, k := range sim.Kinds() {
 		set, there := b.set(k)
 		if there && set.DeletionTimestamp != nil && slices.Contains(set.Finalizers, metav1.FinalizerOrphanDependents) {
 			b.model.OrphanSet(k)

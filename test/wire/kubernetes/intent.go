@@ -102,7 +102,7 @@ func withoutStatus(c topology.Cluster) topology.Cluster {
 // generations are those of the StatefulSets, which say when what is wanted of their templates may have changed.
 func (b *Bridge) generations() string {
 	text := ""
-	for _, k := range topology.Kinds() {
+	for _, k := range sim.Kinds() {
 		if set, there := b.set(k); there {
 			text += set.Name + strconv.FormatInt(set.Generation, 10) + " "
 		}
@@ -123,7 +123,7 @@ func (b *Bridge) wanted(c topology.Cluster) desired.State {
 	for _, m := range list[*corev1.ConfigMap](b, configMaps) {
 		have.ConfigMaps[m.Name] = m
 	}
-	for _, k := range topology.Kinds() {
+	for _, k := range sim.Kinds() {
 		if set, ok := b.set(k); ok {
 			have.Sets[k] = set
 		}

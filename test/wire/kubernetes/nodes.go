@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
 
@@ -15,7 +14,7 @@ import (
 // not heard of.
 func (b *Bridge) showNodes() {
 	unheard := map[string]bool{}
-	for _, k := range topology.Kinds() {
+	for _, k := range sim.Kinds() {
 		for _, p := range b.model.ShownPods(k) {
 			if p.Node != "" {
 				unheard[p.Node] = unheard[p.Node] || p.Unheard

@@ -142,7 +142,7 @@ func annotate(pod *corev1.Pod, key, value string) {
 func addressOf(k topology.Kind, p sim.ShownPod) string {
 	n, _ := strconv.Atoi(p.UID)
 	kind := 0
-	for i, other := range topology.Kinds() {
+	for i, other := range sim.Kinds() {
 		if other == k {
 			kind = i
 		}
