@@ -2,7 +2,6 @@ package component
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -15,7 +14,7 @@ import (
 func TSO() plan.Profile { return service(topology.TSO, primaryMoved(tsoGroup)) }
 
 // Scheduling's members move regions and leaders for PD, and keep no data. One of them, the primary, does the work.
-func Scheduling() plan.Profile { return service(topology.Scheduling, primaryMoved(math.MaxInt)) }
+func Scheduling() plan.Profile { return service(topology.Scheduling, primaryMoved(0)) }
 
 // tsoGroup is how many members of TSO PD lets give timestamps. Of more members PD chooses so many, does not say here which,
 // and refuses to make another member the primary.
@@ -33,7 +32,7 @@ func service(k topology.Kind, moved plan.Hook) plan.Profile {
 // transferVersion is the first release in which the primary of a service can be moved.
 const transferVersion = "v8.3.0"
 
-// primaryMoved is the goal that another member is the primary. With a version that cannot move it, with more members than
+// primaryMoved is the goal that another member is the primary. Most is how many members can be the primary, 0 for all. With a version that cannot move it, with more members than
 // can be the primary, and while PD knows no primary, nothing is moved. The members elect another primary when the lease of
 // the old one is over.
 func primaryMoved(most int) plan.Hook {
@@ -45,7 +44,7 @@ func primaryMoved(most int) plan.Hook {
 			switch old, err := topology.IsDowngrade(transferVersion, m.Version()); {
 			case err == nil && old:
 				return "PD " + m.Version() + " cannot move it"
-			case sc.Got.Set.Replicas > most:
+			case most > 0 && sc.Got.Set.Replicas > most:
 				return fmt.Sprintf("PD lets %d of %d members be the primary", most, sc.Got.Set.Replicas)
 			case !ok:
 				return "no other member serves"
