@@ -60,8 +60,8 @@ func printed(t *testing.T) []string {
 		}
 		for line := range strings.Lines(string(text)) {
 			for _, m := range commandLine.FindAllStringSubmatch(strings.TrimSpace(line), -1) {
-				if strings.Contains(m[1], "t-tiflash") {
-					continue // the cluster of this test has no TiFlash, so that it has none of these objects
+				if slices.ContainsFunc(absent, func(object string) bool { return strings.Contains(m[1], object) }) {
+					continue
 				}
 				form := names.ReplaceAllString(m[1], "N")
 				forms[form] = cmp.Or(forms[form], m[1])
@@ -78,6 +78,10 @@ func printed(t *testing.T) []string {
 	slices.SortFunc(all, func(a, b string) int { return cmp.Or(cmp.Compare(order(a), order(b)), strings.Compare(a, b)) })
 	return all
 }
+
+// absent are words of commands about what the cluster of this test does not have: TiFlash, services of PD, and other parts,
+// which are in namespace db.
+var absent = []string{"t-tiflash", "t-tso", "t-scheduling", " -n db"}
 
 // names are what may differ between two commands of one form: ordinals, ids, times.
 var names = regexp.MustCompile(`(-\d+\b|\b\d[\d:TZ-]*\b)`)

@@ -70,7 +70,7 @@ func (d *deletion) usedElsewhere(ctx context.Context, parts intent.Parts, togeth
 	return nil
 }
 
-// strangers returns the hosts of members in PD that belong to none of some clusters.
+// strangers returns the hosts of members in PD that belong to none of some clusters, sorted.
 func strangers(pd state.PD, clusters []cache.ObjectName) (hosts []string) {
 	ours := func(host string) bool {
 		return slices.ContainsFunc(clusters, func(n cache.ObjectName) bool {
@@ -87,6 +87,7 @@ func strangers(pd state.PD, clusters []cache.ObjectName) (hosts []string) {
 			hosts = append(hosts, u.Hostname())
 		}
 	}
+	slices.Sort(hosts)
 	return slices.DeleteFunc(hosts, ours)
 }
 
