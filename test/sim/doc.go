@@ -52,7 +52,7 @@
 //     and calls that off.
 //   - In one of six PD lists a store now and then under an address that is the address of no pod (unlisted.go). Then it
 //     is not known which member that is. That ends with the store's last region, or when another pod of the member runs.
-//   - In one of six, disks of stores fill up, often those of all stores that stay while another one leaves (room.go). PD
+//   - In one of six, disks of stores fill up, often of all stores that stay while a store leaves (room.go). PD
 //     puts no regions onto such a store. Later the data shrinks, or the user makes volumes larger, when a gate says so.
 //
 // Faults:

@@ -62,9 +62,9 @@ func (w *Model) processed(k kind) (int, bool) {
 	return min(end, s.seen.replicas), false
 }
 
-// drawMounts gives members of PD and stores of TiKV a second volume, in one run of eight. In half of these their pods
-// are created at once, and in the others often one after another. That is drawn separately, so that the other runs stay as
-// they are.
+// drawMounts gives members of PD and stores of TiKV a second volume, in one run of eight. In half of these runs
+// pods are created at once, and in the other half often one after another. The draw has a source of its own, so that other
+// runs stay as before.
 func drawMounts(o *Options) {
 	rng := rand.New(rand.NewPCG(o.Seed, 47))
 	if o.Mounts = rng.IntN(8) == 0; o.Mounts {

@@ -11,7 +11,7 @@ func movePrimary(w *world, s step.MovePrimary) {
 	w.member(s.Component, s.To).Database.Primary = true
 }
 
-// electPrimaries has another member of each service of PD do the work where the one that did it has ended.
+// electPrimaries makes another member of a service of PD the primary where the primary has ended.
 func (w *world) electPrimaries() {
 	for _, k := range topology.Services() {
 		members := w.snap.Groups[k].Members

@@ -68,7 +68,7 @@ type traits struct {
 	// slotless: the API has no annotation for slots of the component.
 	slotless bool
 	// serves: see Serves.
-	serves *Kind
+	serves Kind
 	// slotsUnread: the API module does not check the annotation for slots of the component.
 	slotsUnread bool
 	// reloads: see Reloads.
@@ -88,8 +88,8 @@ type traits struct {
 var components = []traits{
 	{kind: PD, title: "PD", data: Raft, volume: string(PD), idLabel: LabelMemberID, byService: true, keeps: []string{"schedule", "replication"}, records: pdRecords,
 		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.PD }},
-	{kind: TSO, title: "TSO", byService: true, serves: ofPD(), slotsUnread: true, status: serviceStatus(TSO)},
-	{kind: Scheduling, title: "Scheduling", byService: true, optional: true, serves: ofPD(), slotsUnread: true,
+	{kind: TSO, title: "TSO", byService: true, serves: PD, slotsUnread: true, status: serviceStatus(TSO)},
+	{kind: Scheduling, title: "Scheduling", byService: true, optional: true, serves: PD, slotsUnread: true,
 		without: "PD moves regions itself, where its version and its settings let it", status: serviceStatus(Scheduling)},
 	{kind: TiKV, title: "TiKV", data: Store, volume: string(TiKV), idLabel: LabelStoreID, records: tikvRecords,
 		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiKV }},
@@ -108,9 +108,6 @@ var components = []traits{
 	{kind: TiCDC, title: "TiCDC", optional: true, without: "no changefeed runs, and one that has not run for the time of gc-ttl, a day if TiCDC is not told otherwise, cannot go on",
 		status: func(s *v1alpha1.TidbClusterStatus) v1alpha1.ComponentStatus { return &s.TiCDC }},
 }
-
-// ofPD is the component whose services TSO and Scheduling are.
-func ofPD() *Kind { pd := PD; return &pd }
 
 // serviceStatus returns the part of a service of PD in the status, which is an entry of a map. A status without the
 // entry is not changed here: a daemon's copy may be shared.
@@ -155,10 +152,8 @@ func (k Kind) DataVolume() string { return k.traits().volume }
 // Serves returns the component of which this one is a service. Its members have the same program, show the same
 // certificate, and PD lists those that serve. It returns false for a component that is no service.
 func (k Kind) Serves() (Kind, bool) {
-	if of := k.traits().serves; of != nil {
-		return *of, true
-	}
-	return "", false
+	of := k.traits().serves
+	return of, of != ""
 }
 
 // Services lists the services of PD.

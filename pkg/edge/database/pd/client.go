@@ -74,7 +74,7 @@ type Client interface {
 	// BinlogNodes lists the Pumps and drainers that have registered in PD's etcd, in any state.
 	BinlogNodes(ctx context.Context) ([]BinlogNode, error)
 
-	// Service returns the members of a service of PD, such as tso, and its primary. PD refuses where it has no services,
+	// Service returns the members and the primary of a service of PD, such as tso. PD refuses where PD has no services,
 	// and fails with ErrNotBootstrapped before a store has joined.
 	Service(ctx context.Context, name string) (*Service, error)
 

@@ -13,7 +13,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/ask"
 )
 
-// Service is what PD knows of one of its services, such as tso.
+// Service is what PD knows of a service of PD, such as tso.
 type Service struct {
 	Members []ServiceMember
 	// Primary is the URL of the member that does the work, "" while PD knows none. Another member takes over when the
