@@ -1,5 +1,5 @@
-// Package crd holds the CustomResourceDefinition of TidbCluster, for clusters that have none. It is generated from
-// the API types by the module in gen, with "make generate" or "go generate ./pkg/edge/crd".
+// Package crd holds the CustomResourceDefinitions of TidbCluster and Backup, for clusters that have none. They are
+// generated from the API types by the module in gen, with "make generate" or "go generate ./pkg/edge/crd".
 package crd
 
 import (
@@ -9,20 +9,28 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-//go:generate go -C gen run . ../tidbclusters.json
+//go:generate go -C gen run . ..
 
 //go:embed tidbclusters.json
 var tidbClusters []byte
+
+//go:embed backups.json
+var backups []byte
 
 // TidbClusters is the definition of tidbclusters.pingcap.com. It is decoded on every call, since it has half a
 // megabyte. Most runs do not need the definition, and should not be slower at their start.
 //
 // Apply it with server-side apply: the annotation that a client-side apply makes
 // would be too big.
-func TidbClusters() (*unstructured.Unstructured, error) {
+func TidbClusters() (*unstructured.Unstructured, error) { return decoded("TidbCluster", tidbClusters) }
+
+// Backups is the definition of backups.pingcap.com.
+func Backups() (*unstructured.Unstructured, error) { return decoded("Backup", backups) }
+
+func decoded(kind string, text []byte) (*unstructured.Unstructured, error) {
 	definition := &unstructured.Unstructured{}
-	if err := definition.UnmarshalJSON(tidbClusters); err != nil {
-		return nil, fmt.Errorf("read the embedded definition of TidbCluster: %w", err)
+	if err := definition.UnmarshalJSON(text); err != nil {
+		return nil, fmt.Errorf("read the embedded definition of %s: %w", kind, err)
 	}
 	return definition, nil
 }

@@ -131,3 +131,31 @@ func TestSchema(t *testing.T) {
 		t.Error("the schema has descriptions")
 	}
 }
+
+// TestBackups: a Backup is made together with its status, which an API server drops where the status is a subresource.
+func TestBackups(t *testing.T) {
+	definition, err := Backups()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := definition.GetKind() + " " + definition.GetName(); got != "CustomResourceDefinition backups.pingcap.com" {
+		t.Errorf("the definition is %s", got)
+	}
+	versions, _, err := unstructured.NestedSlice(definition.Object, "spec", "versions")
+	if err != nil || len(versions) != 1 {
+		t.Fatalf("versions: %v, %v", versions, err)
+	}
+	v := versions[0].(map[string]any)
+	if sub := v["subresources"]; len(sub.(map[string]any)) != 0 {
+		t.Errorf("subresources: %v", sub)
+	}
+	for _, path := range []string{"status.commitTs", "status.backupSize", "status.conditions", "spec.s3", "spec.br", "spec.toolImage"} {
+		fields := []string{"schema", "openAPIV3Schema"}
+		for _, p := range strings.Split(path, ".") {
+			fields = append(fields, "properties", p)
+		}
+		if _, found, _ := unstructured.NestedMap(v, fields...); !found {
+			t.Errorf("the schema has no %s", path)
+		}
+	}
+}

@@ -1,5 +1,5 @@
-// Command gen generates the CustomResourceDefinition of TidbCluster from the API types. It writes compact JSON to
-// the file that its argument names.
+// Command gen generates the CustomResourceDefinitions of TidbCluster and Backup from the API types. It writes compact
+// JSON to the folder that its argument names, a file for each.
 //
 // It does what "controller-gen crd:maxDescLen=0,crdVersions=v1, allowDangerousTypes=true" does. The command has its
 // own module, so that no dependency of the command becomes one of the plugin. The versions of Kubernetes' types and
@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	_ "github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1" // the types to generate from
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -26,12 +27,14 @@ import (
 
 const (
 	types = "github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
-	file  = "pingcap.com_tidbclusters.yaml"
+	// clusters and backups are the resources whose definitions are kept.
+	clusters = "tidbclusters"
+	backups  = "backups"
 )
 
 func main() {
 	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: gen FILE")
+		fmt.Fprintln(os.Stderr, "usage: gen FOLDER")
 		os.Exit(2)
 	}
 	if err := run(os.Args[1]); err != nil {
@@ -40,20 +43,41 @@ func main() {
 	}
 }
 
-func run(target string) error {
-	manifest, err := generate()
+func run(folder string) error {
+	made, err := generate()
 	if err != nil {
 		return err
 	}
-	data, err := yaml.YAMLToJSON(manifest)
-	if err != nil {
-		return fmt.Errorf("read the generated manifest: %w", err)
+	for _, resource := range []string{clusters, backups} {
+		manifest, ok := made["pingcap.com_"+resource+".yaml"]
+		if !ok {
+			return fmt.Errorf("the generator made no definition of %s", resource)
+		}
+		data, err := yaml.YAMLToJSON(manifest.Bytes())
+		if err != nil {
+			return fmt.Errorf("read the generated manifest: %w", err)
+		}
+		compact, err := written(resource, data)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(folder, resource+".json"), append(compact, '\n'), 0o644); err != nil {
+			return err
+		}
 	}
-	compact, err := extend(data)
-	if err != nil {
-		return err
+	return nil
+}
+
+// written returns a definition as compact JSON.
+func written(resource string, data []byte) ([]byte, error) {
+	if resource == clusters {
+		return extend(data)
 	}
-	return os.WriteFile(target, append(compact, '\n'), 0o644)
+	var definition map[string]any
+	if err := json.Unmarshal(data, &definition); err != nil {
+		return nil, fmt.Errorf("read the generated manifest: %w", err)
+	}
+	return json.Marshal(definition)
 }
 
 // extend adds status.observedGeneration, which the types do not have, to the schema. Without that field "kubectl
@@ -81,9 +105,8 @@ func extend(manifest []byte) ([]byte, error) {
 	return json.Marshal(definition)
 }
 
-// generate returns the manifest of tidbclusters as YAML. The generator makes
-// one for each type of the API group; the others are dropped.
-func generate() ([]byte, error) {
+// generate returns the manifests of all types of the API group as YAML, by their file names.
+func generate() (outputs, error) {
 	none, dangerous := 0, true
 	var gen genall.Generator = crd.Generator{
 		MaxDescLen:          &none,
@@ -99,11 +122,7 @@ func generate() ([]byte, error) {
 	if failed := runtime.Run(); failed {
 		return nil, fmt.Errorf("generate from %s: see the messages above", types)
 	}
-	manifest, ok := out[file]
-	if !ok {
-		return nil, fmt.Errorf("the generator made no %s", file)
-	}
-	return manifest.Bytes(), nil
+	return out, nil
 }
 
 // outputs keeps generated files in memory.

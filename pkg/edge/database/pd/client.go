@@ -81,6 +81,11 @@ type Client interface {
 	// LogBackups lists the tasks of log backup (point-in-time recovery) that are registered in PD's etcd.
 	LogBackups(ctx context.Context) ([]LogBackup, error)
 
+	// ServiceSafePoints lists what keeps PD from garbage collection, such as a backup.
+	ServiceSafePoints(ctx context.Context) ([]ServiceSafePoint, error)
+	// DeleteServiceSafePoint deletes one of them. It succeeds if there is none of that id.
+	DeleteServiceSafePoint(ctx context.Context, id string) error
+
 	// Lock returns which part of the database may take members away, nil for none.
 	Lock(ctx context.Context) (*Lock, error)
 	// TakeLock makes a Lock, which PD deletes after a while without a renewal. It returns an id for renewals. It fails with

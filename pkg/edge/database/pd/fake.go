@@ -60,6 +60,8 @@ type FakeState struct {
 	Services map[string]Service
 	// LogBackups are the tasks of log backup.
 	LogBackups []LogBackup
+	// SafePoints are the service safepoints.
+	SafePoints []ServiceSafePoint
 	// Lock is the lock of parts, nil for none.
 	Lock *Lock
 	// MaxStoreDown is schedule.max-store-down-time.

@@ -104,8 +104,16 @@ func (c *client) findLeader(ctx context.Context) (member, *memberInfo, error) {
 				grace = time.After(stragglers)
 			}
 		case <-grace:
-			return member{}, nil, s.lost()
+			return s.end()
 		}
+	}
+	return s.end()
+}
+
+// end ends a search in which no member has confirmed that it leads.
+func (s *search) end() (member, *memberInfo, error) {
+	if m, leader, ok := s.relay(); ok {
+		return m, leader, nil
 	}
 	return member{}, nil, s.lost()
 }
@@ -119,7 +127,7 @@ type search struct {
 	pending int
 	said    map[string]bool  // hosts of members that have answered, whatever they said
 	silent  map[string]error // hosts that could not be asked
-	named   []*memberInfo    // as leaders, by others
+	named   []naming         // leaders, by other members
 	errs    []error
 	stuck   int // how many of errs are permanent
 }
@@ -164,7 +172,7 @@ func (s *search) take(a answer) bool {
 		s.errs = append(s.errs, fmt.Errorf("%s knows no leader", a.url))
 		return false
 	}
-	s.named = append(s.named, a.leader)
+	s.named = append(s.named, naming{a.url, a.leader})
 	s.errs = append(s.errs, fmt.Errorf("%s says that the leader is %q, which does not confirm it",
 		a.url, ask.Words(a.leader.Name)))
 	s.ask(addresses(a.leader.ClientURLs)...)
@@ -192,7 +200,8 @@ func (s *search) lost() error {
 	if len(s.said) == 0 {
 		return &lostError{kind: ErrUnreachable, errs: s.errs, permanent: len(s.errs) > 0 && s.stuck == len(s.errs)}
 	}
-	for _, leader := range s.named {
+	for _, n := range s.named {
+		leader := n.leader
 		if why := s.unasked(leader); why != nil {
 			return &lostError{kind: ErrLeaderUnreachable, errs: s.errs, leader: &LeaderError{Name: leader.Name, Err: why}}
 		}

@@ -140,6 +140,14 @@ func (t reportingClient) LogBackups(ctx context.Context) ([]LogBackup, error) {
 	return timed(t, "LogBackups", func() ([]LogBackup, error) { return t.to.LogBackups(ctx) })
 }
 
+func (t reportingClient) ServiceSafePoints(ctx context.Context) ([]ServiceSafePoint, error) {
+	return timed(t, "ServiceSafePoints", func() ([]ServiceSafePoint, error) { return t.to.ServiceSafePoints(ctx) })
+}
+
+func (t reportingClient) DeleteServiceSafePoint(ctx context.Context, id string) error {
+	return t.do("DeleteServiceSafePoint", func() error { return t.to.DeleteServiceSafePoint(ctx, id) })
+}
+
 func (t reportingClient) MaxStoreDownTime(ctx context.Context) (time.Duration, error) {
 	return timed(t, "MaxStoreDownTime", func() (time.Duration, error) { return t.to.MaxStoreDownTime(ctx) })
 }

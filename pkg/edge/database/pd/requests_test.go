@@ -20,16 +20,19 @@ var answered = map[string]string{
 	"/pd/api/v1/members": `{"header":{"cluster_id":7},"members":[{"name":"pd-0","member_id":11,"peer_urls":["http://pd-0:2380"],"client_urls":["URL"],` +
 		`"leader_priority":3,"deploy_path":"/","binary_version":"v8.1.0","git_hash":"x"}],"leader":{"name":"pd-0","member_id":11,"client_urls":["URL"]},` +
 		`"etcd_leader":{"name":"pd-0","member_id":11}}`,
-	"/pd/api/v1/health":                 `[{"name":"pd-0","member_id":11,"client_urls":["URL"],"health":true}]`,
-	"/pd/api/v1/cluster":                `{"id":7,"max_peer_count":3}`,
-	"/pd/api/v1/cluster/status":         `{"raft_bootstrap_time":"2026-01-02T03:04:05Z","is_initialized":true}`,
-	"/pd/api/v1/version":                `{"version":"v8.1.0"}`,
-	"/pd/api/v1/config/cluster-version": `"8.1.0"`,
-	"/pd/api/v1/config/replicate":       `{"max-replicas":3,"location-labels":"zone,host","isolation-level":"zone","enable-placement-rules":"true"}`,
-	"/pd/api/v1/config/schedule":        `{"max-store-down-time":"30m0s","schedulers-v2":[{"type":"evict-leader"}],"leader-schedule-limit":4}`,
-	"/pd/api/v1/regions/count":          `{"count":12,"regions":null}`,
-	"/metrics":                          "pd_regions_label_level{type=\"zone\"} 12\n",
-	"/pd/api/v1/schedulers":             `["evict-leader-scheduler"]`,
+	"/pd/api/v1/health":         `[{"name":"pd-0","member_id":11,"client_urls":["URL"],"health":true}]`,
+	"/pd/api/v1/cluster":        `{"id":7,"max_peer_count":3}`,
+	"/pd/api/v1/cluster/status": `{"raft_bootstrap_time":"2026-01-02T03:04:05Z","is_initialized":true}`,
+	"/pd/api/v1/version":        `{"version":"v8.1.0"}`,
+	"/pd/api/v1/gc/safepoint": `{"service_gc_safe_points":[{"service_id":"gc_worker","expired_at":9223372036854775807,"safe_point":5},` +
+		`{"service_id":"br-1","expired_at":1767323045,"safe_point":461373440}],"min_service_gc_safe_point":5,"gc_safe_point":5}`,
+	"/pd/api/v1/gc/safepoint/br-1":                            `"Delete service GC safepoint successfully."`,
+	"/pd/api/v1/config/cluster-version":                       `"8.1.0"`,
+	"/pd/api/v1/config/replicate":                             `{"max-replicas":3,"location-labels":"zone,host","isolation-level":"zone","enable-placement-rules":"true"}`,
+	"/pd/api/v1/config/schedule":                              `{"max-store-down-time":"30m0s","schedulers-v2":[{"type":"evict-leader"}],"leader-schedule-limit":4}`,
+	"/pd/api/v1/regions/count":                                `{"count":12,"regions":null}`,
+	"/metrics":                                                "pd_regions_label_level{type=\"zone\"} 12\n",
+	"/pd/api/v1/schedulers":                                   `["evict-leader-scheduler"]`,
 	"/pd/api/v1/scheduler-config/evict-leader-scheduler/list": `{"store-id-ranges":{"4":[{"start-key":"","end-key":""}]},"batch":3}`,
 	"/pd/api/v1/store/4": `{"store":{"id":4,"address":"tikv-0:20160","version":"8.1.0","status_address":"tikv-0:20180","start_timestamp":1767323045,"state_name":"Up",` +
 		`"labels":[{"key":"zone","value":"a"}]},"status":{"capacity":"10GiB","available":"4GiB","leader_count":5,"region_count":6,"start_ts":"2026-01-02T03:04:05Z","last_heartbeat_ts":"2026-01-02T03:04:06Z"}}`,
@@ -51,6 +54,13 @@ func TestRequests(t *testing.T) {
 		"version":         {func(ctx context.Context, c Client) (any, error) { return c.ServerVersion(ctx) }, "GET /pd/api/v1/version", "v8.1.0"},
 		"replication": {func(ctx context.Context, c Client) (any, error) { return c.ReplicationConfig(ctx) }, "GET /pd/api/v1/config/replicate",
 			"&{MaxReplicas:3 LocationLabels:[zone host] IsolationLevel:zone StrictlyMatchLabel:false EnablePlacementRules:true}"},
+		"safepoints": {func(ctx context.Context, c Client) (any, error) {
+			all, err := c.ServiceSafePoints(ctx)
+			return fmt.Sprint(all[0].ID, all[0].TS, all[0].Expires.Unix(), len(all)), err
+		}, "GET /pd/api/v1/gc/safepoint", "br-1461373440 1767323045 2"},
+		"delete safepoint": {func(ctx context.Context, c Client) (any, error) {
+			return nil, c.DeleteServiceSafePoint(ctx, "br-1")
+		}, "DELETE /pd/api/v1/gc/safepoint/br-1", "<nil>"},
 		"down time": {func(ctx context.Context, c Client) (any, error) { return c.MaxStoreDownTime(ctx) }, "GET /pd/api/v1/config/schedule", "30m0s"},
 		"limit": {func(ctx context.Context, c Client) (any, error) {
 			return nil, c.LimitLeaderMoves(ctx, 8, 2*time.Minute)

@@ -5,6 +5,7 @@ go 1.23
 require (
 	github.com/BurntSushi/toml v1.6.0
 	github.com/ngaut/unistore v0.0.0-20201217024625-f53801ce8d4f
+	github.com/pingcap/br v4.0.0-beta.2.0.20201014031603-5676c8fdad1a+incompatible
 	github.com/pingcap/tidb v1.1.0-beta.0.20201216120335-040a03229e97
 	google.golang.org/grpc v1.27.1
 )
@@ -77,7 +78,6 @@ require (
 	github.com/opentracing/opentracing-go v1.1.0 // indirect
 	github.com/pierrec/lz4 v2.5.2+incompatible // indirect
 	github.com/pingcap/badger v1.5.1-0.20200908111422-2e78ee155d19 // indirect
-	github.com/pingcap/br v4.0.0-beta.2.0.20201014031603-5676c8fdad1a+incompatible // indirect
 	github.com/pingcap/errors v0.11.5-0.20201126102027-b0a155152ca3 // indirect
 	github.com/pingcap/failpoint v0.0.0-20200702092429-9f69995143ce // indirect
 	github.com/pingcap/fn v0.0.0-20200306044125-d5540d389059 // indirect

@@ -25,6 +25,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/kubectl-tidb/kubectl-tidb/test/node/parts/store/security"
+	"github.com/kubectl-tidb/kubectl-tidb/test/node/parts/store/transfer"
 )
 
 // versionVariable is set by the image, since all versions of the image share one program.
@@ -83,7 +84,8 @@ func runStore(o options, version string) error {
 		return err
 	}
 	server := newGRPCServer()
-	tikvpb.RegisterTikvServer(server, store)
+	tikvpb.RegisterTikvServer(server, splitting{Server: store, placement: client})
+	(&transfer.Server{Store: store, Placement: client, ID: client.id.Load, Leads: observed.leads}).Register(server)
 	deadlock.RegisterDeadlockServer(server, store)
 	prometheus.MustRegister(observed)
 	for _, address := range nonEmpty(o.status, o.metrics) {

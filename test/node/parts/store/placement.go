@@ -30,6 +30,7 @@ type placement struct {
 	status  string
 	started time.Time
 	router  atomic.Value // *raftstore.RaftstoreRouter
+	id      atomic.Uint64
 }
 
 // connect waits for PD: in a new cluster all pods start at the same time, and ending would mean that Kubernetes waits
@@ -45,6 +46,7 @@ func connect(addresses []string) pd.Client {
 }
 
 func (p *placement) describe(store *metapb.Store) {
+	p.id.Store(store.Id)
 	store.Version = p.version
 	store.PeerAddress = p.peer
 	store.StatusAddress = p.status

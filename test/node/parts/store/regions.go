@@ -36,6 +36,12 @@ func (r *regions) has(id uint64) bool {
 	return r.present[id]
 }
 
+func (r *regions) leads(id uint64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.led[id]
+}
+
 // OnPeerCreate implements raftstore.PeerEventObserver.
 func (r *regions) OnPeerCreate(ctx *raftstore.PeerEventContext, region *metapb.Region) {
 	r.add(ctx.RegionId)

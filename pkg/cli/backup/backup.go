@@ -1,0 +1,130 @@
+// Package backup is the verb that saves the data of a cluster in a bucket.
+package backup
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/backup"
+)
+
+// New makes the command. "backup NAME" is "backup create NAME".
+func New(f *factory.Factory) *cobra.Command {
+	save := func(ctx context.Context, o options) error { return o.run(ctx, f) }
+	cmd := creation(f, save)
+	cmd.Use = "backup NAME --to URL"
+	cmd.Short = "Save the data of a cluster in a bucket, and show backups"
+	cmd.SuggestFor = []string{"dump", "save", "snapshot", "br"}
+	cmd.AddCommand(creation(f, save), newList(f), newShow(f))
+	return cmd
+}
+
+// options are the flags and the argument of "backup create".
+type options struct {
+	name    []string
+	asked   backup.Asked
+	table   string
+	checks  bool
+	dryRun  flags.DryRun
+	timeout time.Duration
+	output  output.Format
+
+	destination backup.Destination
+}
+
+func creation(f *factory.Factory, run func(context.Context, options) error) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "create NAME --to URL",
+		Short: "Save the data of a cluster in a bucket",
+		Long: `Save the data of a cluster, of one database or of one table in a bucket, as of one moment,
+while clients go on. A Job with BR of the cluster's version does it, and the stores write
+to the bucket themselves. What was written is read back. Then a Backup of tidb-operator
+says that it is complete, which "kubectl get backup" and
+"upgrade --require-backup-newer-than" read.
+
+URL is s3://BUCKET/PREFIX with these parameters, where they are needed: endpoint, region,
+provider, force-path-style, storage-class, sse and acl. The prefix has to be a new one. The
+Secret of --from-secret has the keys access_key and secret_key. Without it the
+pods have to have an identity that may write to the bucket, by --service-account.
+
+Ctrl-C asks whether the backup is to be cancelled. If not, it goes on without this command,
+as it does after a kill, and the same command follows it again. There is one backup of a
+cluster at a time. While it runs, a service safepoint in PD keeps its data from garbage
+collection; it is deleted when BR has ended. What a backup that has failed or was
+cancelled has written stays in the bucket.`,
+		Example: `  kubectl tidb backup basic --to s3://backups/basic/monday --from-secret s3-access
+
+  # In a bucket that is not of AWS, at most 64 MiB a second from each store
+  kubectl tidb backup basic --to 's3://backups/basic/1?endpoint=http://minio.s3:9000' \
+    --from-secret s3-access --rate-limit 64
+
+  # One table; what would be done
+  kubectl tidb backup create basic --to s3://backups/users/1 --table app.users \
+    --from-secret s3-access --dry-run`,
+		SuggestFor:        []string{"make", "new"},
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: target.Complete(f),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.name = args
+			if cmd.Flags().Changed("checksum") {
+				o.asked.Checksum = &o.checks
+			}
+			if err := o.validate(); err != nil {
+				return err
+			}
+			return run(cmd.Context(), o)
+		},
+	}
+	o.bind(cmd)
+	_ = cmd.RegisterFlagCompletionFunc("from-secret", target.CompleteResource(f, "secrets"))
+	_ = cmd.RegisterFlagCompletionFunc("service-account", target.CompleteResource(f, "serviceaccounts"))
+	return cmd
+}
+
+func (o *options) bind(cmd *cobra.Command) {
+	set := cmd.Flags()
+	set.StringVar(&o.asked.To, "to", "", "Where to write: s3://BUCKET/PREFIX, with parameters.")
+	set.StringVar(&o.asked.DB, "db", "", "Save only this database.")
+	set.StringVar(&o.table, "table", "", "Save only this table, as DATABASE.TABLE.")
+	set.StringVar(&o.asked.Secret, "from-secret", "", "Secret with the credentials for the bucket, in the namespace of the cluster.")
+	set.StringVar(&o.asked.Account, "service-account", "", "ServiceAccount of the pod, where it gives an identity to the bucket's cloud.")
+	set.UintVar(&o.asked.RateLimit, "rate-limit", 0, "How many MiB a second each store may write. Zero is no limit.")
+	set.BoolVar(&o.checks, "checksum", false, "Compare what was written with the tables. Without this flag BR decides by its release.")
+	set.StringVar(&o.asked.Image, "image", "", "Image of BR. Without it, that is pingcap/br of the cluster's version.")
+	_ = cmd.MarkFlagRequired("to")
+	o.dryRun.Bind(cmd)
+	flags.BindTimeout(cmd, &o.timeout, 0, "Stop following after this long, e.g. 30m; the backup goes on. Zero follows to the end.")
+	o.output.Bind(cmd, "With json, the result as one object on stdout.")
+	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions([]string{"s3://"}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
+}
+
+func (o *options) validate() error {
+	var err error
+	switch {
+	case o.asked.DB != "" && o.table != "":
+		return exit.Usagef("--db does not go with --table: give the database as part of the table, as in --table %s.TABLE", o.asked.DB)
+	case o.timeout < 0:
+		return exit.Usagef("--timeout must not be negative")
+	case o.table != "":
+		if o.asked.DB, o.asked.Table, err = backup.SplitTable(o.table); err != nil {
+			return exit.Usagef("--table: %w", err)
+		}
+	}
+	if o.destination, err = backup.ParseDestination(o.asked.To); err != nil {
+		if bad, ok := errors.AsType[*backup.DestinationError](err); ok {
+			return exit.Usagef("--to: %w", bad)
+		}
+		return err
+	}
+	o.asked.To = o.destination.URL()
+	return nil
+}

@@ -1,0 +1,213 @@
+package backup
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/consent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/backup"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	edge "github.com/kubectl-tidb/kubectl-tidb/pkg/edge/backup"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
+)
+
+const (
+	// hopeless is how long a pod may wait for an image or a Secret that is not there, or to be made against a policy.
+	hopeless = 2 * time.Minute
+	// cleaning bounds what is done after the end of a backup. A pod gets half a minute to end.
+	cleaning = 2 * time.Minute
+)
+
+// stuckError says that BR cannot start.
+type stuckError struct {
+	text  string
+	cause backup.Cause
+}
+
+func (e *stuckError) Error() string { return "its pod cannot start: " + e.text }
+
+// follow follows a Job to its end, and concludes it.
+func (r *run) follow(ctx context.Context, job *batchv1.Job, request backup.Request) error {
+	on, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	screen := open(r.f)
+	var seen edge.View
+	var stuck time.Time
+	view, err := r.jobs.Follow(on, job, func(v edge.View) {
+		seen = v
+		text, cause := backup.Waits(v.Pod, v.Refusal)
+		switch {
+		case !cause.NeedsPerson():
+			stuck = time.Time{}
+		case stuck.IsZero():
+			stuck = r.session.Now()
+		case r.session.Now().Sub(stuck) > hopeless:
+			stop(&stuckError{text, cause})
+		}
+		r.show(screen, v, text)
+	})
+	screen.close()
+	_, cannotStart := errors.AsType[*stuckError](err)
+	_, gone := errors.AsType[*edge.GoneError](err)
+	switch {
+	case err == nil, isUnread(err):
+		return r.end(ctx, view, request, err)
+	case cannotStart:
+		return r.giveUp(ctx, job, seen, request, err)
+	case gone:
+		return r.deleted(ctx, job, seen, request)
+	case errors.Is(err, exit.ErrInterrupted):
+		return r.interrupted(ctx, job, seen, request)
+	}
+	return remedy.For(exit.Ended(ctx, err), remedy.Run("the backup goes on; follow it", request.Command(r.cluster)))
+}
+
+func isUnread(err error) bool {
+	_, is := errors.AsType[*edge.UnreadError](err)
+	return is
+}
+
+// end concludes a backup whose Job has ended. Where the result cannot be read, because the node of the pod is lost, a
+// complete backup is not recorded, and its Job stays. A Job that has failed is a backup that has failed.
+func (r *run) end(ctx context.Context, v edge.View, request backup.Request, unread error) error {
+	_, succeeded := backup.Ended(v.Job)
+	switch {
+	case unread == nil:
+		return r.conclude(ctx, v, request)
+	case !succeeded:
+		fmt.Fprintf(r.f.Streams.ErrOut, "warning: %s\n", unread)
+		return r.conclude(ctx, v, request)
+	}
+	help := []remedy.Action{remedy.Run("try again when the node of the pod is back", request.Command(r.cluster))}
+	if denial.Of(unread).Permission() {
+		help = []remedy.Action{remedy.Run("try again with the right to read logs of pods", request.Command(r.cluster))}
+	}
+	return remedy.For(fmt.Errorf("backup %s has ended at %s, but its result cannot be read and is not recorded: %w", request.Name, request.Path(), unread),
+		append(help, remedy.Run("give it up; what it has written stays", r.cluster.Kubectl("delete", "job", v.Job.Name)))...)
+}
+
+// show shows how far a backup is.
+func (r *run) show(s *screen, v edge.View, waits string) {
+	if id := v.Log.SafePoint; id != "" {
+		s.once(fmt.Sprintf("it has the data of %s; PD keeps it from garbage collection by service safepoint %s", v.Log.Time().Format(time.RFC3339), id))
+	}
+	line := v.Log.Line()
+	if v.Log.Progress.Percent == "" && !s.terminal {
+		line = "" // a log would get a line for each range
+	}
+	s.now(cmp.Or(line, waits, "BR runs"))
+}
+
+// interrupted asks whether the backup is to be cancelled. Where nobody can be asked, it goes on.
+func (r *run) interrupted(ctx context.Context, job *batchv1.Job, seen edge.View, request backup.Request) error {
+	if r.f.CanAsk() {
+		question := fmt.Sprintf("\nBackup %s goes on without this command. Cancel it, and leave what it has written?", request.Name)
+		if consent.Whether(context.WithoutCancel(ctx), r.f, question) {
+			if ended, err := r.endedMeanwhile(ctx, job, request); ended {
+				return err
+			}
+			return r.giveUp(ctx, job, seen, request, nil)
+		}
+	}
+	fmt.Fprintf(r.f.Streams.ErrOut, "backup %s goes on; follow it: %s\n", request.Name, request.Command(r.cluster).Line(r.f.Context()))
+	return exit.ErrInterrupted
+}
+
+// endedMeanwhile concludes a backup that has ended while the user was asked. A complete backup must not be thrown away.
+func (r *run) endedMeanwhile(ctx context.Context, job *batchv1.Job, request backup.Request) (bool, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleaning)
+	defer cancel()
+	now, err := r.jobs.Find(ctx, job.Name)
+	if err != nil || now == nil || now.UID != job.UID {
+		return false, nil
+	}
+	if ended, _ := backup.Ended(now); !ended {
+		return false, nil
+	}
+	view, err := r.jobs.Follow(ctx, now, func(edge.View) {})
+	if err != nil && !isUnread(err) {
+		return true, remedy.For(err, remedy.Run("see how backup "+request.Name+" has ended", request.Command(r.cluster)))
+	}
+	fmt.Fprintf(r.f.Streams.ErrOut, "backup %s has ended meanwhile\n", request.Name)
+	return true, r.end(ctx, view, request, err)
+}
+
+// giveUp ends a backup that runs. The reason is nil where the user wants that.
+func (r *run) giveUp(ctx context.Context, job *batchv1.Job, seen edge.View, request backup.Request, reason error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleaning)
+	defer cancel()
+	if err := r.jobs.Delete(ctx, job); err != nil {
+		return fmt.Errorf("backup %s is not cancelled: %w", request.Name, err)
+	}
+	fmt.Fprintf(r.f.Streams.ErrOut, "job %s is deleted; waiting until BR has ended\n", job.Name)
+	if left, err := r.jobs.AwaitEnd(ctx, job); err != nil {
+		// BR may run, and then it needs its safepoint.
+		name := ""
+		if left != nil {
+			name = left.Name
+		}
+		return remedy.For(fmt.Errorf("backup %s is cancelled, but its pod %s is not gone yet, so its safepoint stays in PD: %w", request.Name, name, err),
+			remedy.Run("see why", r.cluster.Kubectl("describe", "pod", name)))
+	}
+	if reason == nil {
+		return r.givenUp(ctx, job, seen, request)
+	}
+	text, cause := reason.Error(), backup.NotStarted
+	if stuck, ok := errors.AsType[*stuckError](reason); ok {
+		cause = stuck.cause
+	}
+	return errors.Join(r.failure(request, text, cause), r.endSafePoint(ctx, seen.Log))
+}
+
+// deleted is for a Job that is gone: another command that follows the same backup has recorded it, or somebody has
+// deleted the Job.
+func (r *run) deleted(ctx context.Context, job *batchv1.Job, seen edge.View, request backup.Request) error {
+	all, err := edge.Of(ctx, r.dyn, job.Namespace)
+	if err != nil {
+		return fmt.Errorf("job %s is deleted, and whether backup %s is complete is not known: %w", job.Name, request.Name, err)
+	}
+	for i := range all.Items {
+		if b := &all.Items[i]; b.Name == request.Name && b.Status.Phase == v1alpha1.BackupComplete && b.Status.BackupPath == request.Path() {
+			return r.print(b)
+		}
+	}
+	return r.givenUp(ctx, job, seen, request)
+}
+
+// givenUp concludes a backup whose Job was deleted.
+func (r *run) givenUp(ctx context.Context, job *batchv1.Job, seen edge.View, request backup.Request) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleaning)
+	defer cancel()
+	left, err := r.jobs.AwaitEnd(ctx, job)
+	if err == nil && left == nil {
+		err = r.endSafePoint(ctx, seen.Log)
+	}
+	return errors.Join(exit.With(exit.Aborted, fmt.Errorf("backup %s of %s was cancelled, or another command has seen that it failed; what it has written stays at %s",
+		request.Name, target.Title(r.cluster), request.Path())), err)
+}
+
+// endSafePoint deletes the safepoint of BR, which has ended.
+func (r *run) endSafePoint(ctx context.Context, log backup.Log) error {
+	if log.SafePoint == "" {
+		return nil
+	}
+	client, err := r.pd(ctx)
+	if err == nil {
+		var had bool
+		if had, err = edge.EndSafePoint(ctx, client, log.SafePoint); had && err == nil {
+			fmt.Fprintf(r.f.Streams.ErrOut, "service safepoint %s is deleted in PD\n", log.SafePoint)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("service safepoint %s may be left in PD, which deletes it within five minutes by itself: %w", log.SafePoint, err)
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package backup
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+// Asked is what a user asks for. Its Job has it as an annotation, by which the same command finds the Job again.
+type Asked struct {
+	To        string `json:"to"` // Destination.URL
+	DB        string `json:"db,omitempty"`
+	Table     string `json:"table,omitempty"`
+	Secret    string `json:"secret,omitempty"`
+	Account   string `json:"serviceAccount,omitempty"`
+	RateLimit uint   `json:"rateLimit,omitempty"`
+	Checksum  *bool  `json:"checksum,omitempty"`
+	Image     string `json:"image,omitempty"`
+}
+
+// SplitTable returns the database and the name of a table that is given as DATABASE.TABLE.
+func SplitTable(text string) (db, table string, err error) {
+	db, table, _ = strings.Cut(text, ".")
+	if db == "" || table == "" || strings.Contains(table, ".") {
+		return "", "", fmt.Errorf("%q is not DATABASE.TABLE", text)
+	}
+	return db, table, nil
+}
+
+// Scope says what is saved, in a user's words.
+func (a Asked) Scope() string {
+	switch {
+	case a.Table != "":
+		return "table " + a.DB + "." + a.Table
+	case a.DB != "":
+		return "database " + a.DB
+	}
+	return "all data"
+}
+
+// Command returns the command that asks for this.
+func (a Asked) Command(c topology.Cluster) remedy.Command {
+	words := []string{c.Name, "--to", a.To}
+	switch {
+	case a.Table != "":
+		words = append(words, "--table", a.DB+"."+a.Table)
+	case a.DB != "":
+		words = append(words, "--db", a.DB)
+	}
+	for _, flag := range [][2]string{{"--from-secret", a.Secret}, {"--service-account", a.Account}, {"--image", a.Image}} {
+		if flag[1] != "" {
+			words = append(words, flag[0], flag[1])
+		}
+	}
+	if a.RateLimit > 0 {
+		words = append(words, "--rate-limit", strconv.FormatUint(uint64(a.RateLimit), 10))
+	}
+	if a.Checksum != nil {
+		words = append(words, "--checksum="+strconv.FormatBool(*a.Checksum))
+	}
+	return remedy.Plugin(c.Namespace, append([]string{"backup", "create"}, words...)...)
+}
+
+// text is the annotation.
+func (a Asked) text() string {
+	text, err := json.Marshal(a)
+	if err != nil { // it has only texts and numbers
+		return ""
+	}
+	return string(text)
+}
+
+// readAsked reads the annotation.
+func readAsked(text string) (a Asked, ok bool) {
+	err := json.Unmarshal([]byte(text), &a)
+	return a, err == nil && a.To != ""
+}

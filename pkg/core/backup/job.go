@@ -1,0 +1,199 @@
+package backup
+
+import (
+	"cmp"
+	"path"
+	"strconv"
+	"time"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+)
+
+const (
+	// Saves is the container in which BR writes the backup, and Reads the one after it that reads what was written. BR may
+	// end with success without a backup, as after SIGTERM, so that its exit code is no proof.
+	Saves = "br"
+	Reads = "result"
+
+	// LabelBackup has the name of the Backup that a Job makes.
+	LabelBackup = "tidb.pingcap.com/backup"
+	// annAsked has what the Job was asked for.
+	annAsked = "kubectl-tidb/backup"
+
+	// KeyAccess and KeySecret are the keys of a Secret with credentials for S3, as tidb-operator reads them.
+	KeyAccess = "access_key"
+	KeySecret = "secret_key"
+
+	program          = "/br"
+	repository       = "pingcap/br"
+	certificates     = "cluster-client-tls"
+	certificateMount = "/var/lib/cluster-client-tls"
+	writesLogOut     = "BR_LOG_TO_TERM" // BR looks only whether it is set
+	component        = "backup"
+	backedUpBy       = "kubectl-tidb"
+	inName           = "20060102-150405"
+)
+
+// JobName returns the name of the Job of a cluster. All backups of a cluster have the same, so that the API server
+// refuses two at a time. The Jobs of tidb-operator begin with "backup-".
+func JobName(c topology.Cluster) string { return c.Name + "-br-backup" }
+
+// Name returns the name of the Backup of a cluster that begins at a time.
+func Name(c topology.Cluster, at time.Time) string { return c.Name + "-" + at.UTC().Format(inName) }
+
+// Image returns the image of BR that fits a cluster, "" where the version of its TiKV is not known.
+func Image(c topology.Cluster) string {
+	version := c.Source.Spec.Version
+	if g, ok := c.Group(topology.TiKV); ok {
+		version = g.Version
+	}
+	if version == "" {
+		return ""
+	}
+	return repository + ":" + version
+}
+
+// Request is a backup that is to be made.
+type Request struct {
+	Cluster topology.Cluster
+	Asked
+	Destination
+	Name string // of the Backup
+	Tool string // the image of BR
+}
+
+// Job returns the Job that makes the backup.
+func (r Request) Job() *batchv1.Job {
+	c := r.Cluster
+	labels := map[string]string{
+		topology.LabelName: component, topology.LabelManagedBy: backedUpBy, topology.LabelInstance: c.Instance,
+		topology.LabelComponent: component, LabelBackup: r.Name,
+	}
+	none := int32(0)
+	return &batchv1.Job{
+		TypeMeta: metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: c.Namespace, Name: JobName(c), Labels: labels, Annotations: map[string]string{annAsked: r.text()},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(c.Source, v1alpha1.SchemeGroupVersion.WithKind(v1alpha1.TiDBClusterKind))},
+		},
+		Spec: batchv1.JobSpec{
+			BackoffLimit: &none, // a second attempt would find the lock of the first one in the bucket
+			Template:     corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: r.pod()},
+		},
+	}
+}
+
+func (r Request) pod() corev1.PodSpec {
+	spec := r.Cluster.Source.Spec
+	usesAccount := r.Account != ""
+	pod := corev1.PodSpec{
+		RestartPolicy:                corev1.RestartPolicyNever,
+		InitContainers:               []corev1.Container{r.container(Saves, r.SaveArguments())},
+		Containers:                   []corev1.Container{r.container(Reads, r.readArguments())},
+		ServiceAccountName:           r.Account,
+		AutomountServiceAccountToken: &usesAccount, // BR needs no API server, but some clouds give an identity by it
+		ImagePullSecrets:             spec.ImagePullSecrets,
+		NodeSelector:                 spec.NodeSelector,
+		Tolerations:                  spec.Tolerations,
+		SecurityContext:              spec.PodSecurityContext,
+	}
+	if r.Cluster.TLS.Members {
+		pod.Volumes = []corev1.Volume{{Name: certificates, VolumeSource: corev1.VolumeSource{
+			Secret: &corev1.SecretVolumeSource{SecretName: r.Cluster.ClientSecret()},
+		}}}
+	}
+	return pod
+}
+
+func (r Request) container(name string, arguments []string) corev1.Container {
+	c := corev1.Container{
+		Name: name, Image: r.Tool, ImagePullPolicy: r.Cluster.Source.Spec.ImagePullPolicy,
+		Command: []string{program}, Args: arguments, Env: []corev1.EnvVar{{Name: writesLogOut, Value: "1"}},
+	}
+	if r.Region != "" {
+		c.Env = append(c.Env, corev1.EnvVar{Name: "AWS_REGION", Value: r.Region})
+	}
+	if r.Secret != "" {
+		for _, from := range [][2]string{{"AWS_ACCESS_KEY_ID", KeyAccess}, {"AWS_SECRET_ACCESS_KEY", KeySecret}} {
+			c.Env = append(c.Env, corev1.EnvVar{Name: from[0], ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+				LocalObjectReference: corev1.LocalObjectReference{Name: r.Secret}, Key: from[1],
+			}}})
+		}
+	}
+	if r.Cluster.TLS.Members {
+		c.VolumeMounts = []corev1.VolumeMount{{Name: certificates, MountPath: certificateMount, ReadOnly: true}}
+	}
+	return c
+}
+
+// SaveArguments are the arguments with which BR saves. Only flags are used that releases of 2020 know as well.
+func (r Request) SaveArguments() []string {
+	what := "full"
+	switch {
+	case r.Table != "":
+		what = "table"
+	case r.DB != "":
+		what = "db"
+	}
+	all := append([]string{"backup", what, "--pd=" + r.Cluster.PDEndpoints()}, r.flags()...)
+	if r.DB != "" {
+		all = append(all, "--db="+r.DB)
+	}
+	if r.Table != "" {
+		all = append(all, "--table="+r.Table)
+	}
+	if r.RateLimit > 0 {
+		all = append(all, "--ratelimit="+strconv.FormatUint(uint64(r.RateLimit), 10))
+	}
+	if r.Checksum != nil {
+		all = append(all, "--checksum="+strconv.FormatBool(*r.Checksum))
+	}
+	if r.Cluster.TLS.Members {
+		for _, file := range [][2]string{{"ca", topology.KeyCA}, {"cert", topology.KeyCertificate}, {"key", topology.KeyPrivate}} {
+			all = append(all, "--"+file[0]+"="+path.Join(certificateMount, file[1]))
+		}
+	}
+	return all
+}
+
+// readArguments are the arguments with which BR prints the timestamp of the backup that it finds at the destination.
+func (r Request) readArguments() []string {
+	return append([]string{"debug", "decode", "--field=end-version"}, r.flags()...)
+}
+
+// Of a Job that exists.
+
+// AskedOf returns what a Job was asked for; not ok for a Job that no version of this plugin has made.
+func AskedOf(job *batchv1.Job) (Asked, bool) { return readAsked(job.Annotations[annAsked]) }
+
+// NameOf returns the name of the Backup that a Job makes.
+func NameOf(job *batchv1.Job) string { return cmp.Or(job.Labels[LabelBackup], job.Name) }
+
+// ToolOf returns the image of BR that a Job has.
+func ToolOf(job *batchv1.Job) string {
+	if all := job.Spec.Template.Spec.Containers; len(all) > 0 {
+		return all[0].Image
+	}
+	return ""
+}
+
+// IsSame reports whether a Job was asked for the same.
+func IsSame(job *batchv1.Job, a Asked) bool {
+	was, ok := AskedOf(job)
+	return ok && was.text() == a.text()
+}
+
+// Ended reports whether a Job has ended, and whether it has succeeded.
+func Ended(job *batchv1.Job) (ended, succeeded bool) {
+	for _, c := range job.Status.Conditions {
+		if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) {
+			return true, c.Type == batchv1.JobComplete
+		}
+	}
+	return false, false
+}
