@@ -53,6 +53,9 @@ func Run(ctx context.Context, f *factory.Factory, s *target.Session, o flags.Opt
 	if err == nil {
 		asked, err = write(ctx, s, o, r, p)
 	}
+	if err == nil && r.Written != nil {
+		r.Written()
+	}
 	err = exit.Ended(ctx, err)
 	reporters := reconcile.Reporters{o.Reports.In(f.Context())}
 	// Otherwise the result of a dry run is a text, and a refusal an error.

@@ -27,6 +27,7 @@ type deletion struct {
 	dynamic dynamic.Interface
 	context string // of the kubeconfig, for commands that are shown
 	result  string // what was done, for the user
+	inPD    bool   // it is a part that leaves, and PD lists members of it
 }
 
 // prepare reads a cluster, and refuses to delete it where data that is to stay would go. If the TidbCluster is gone,
@@ -94,6 +95,11 @@ func (d *deletion) delete(ctx context.Context, f *factory.Factory, o options) er
 			d.withData(ctx)
 		} else {
 			d.takeBack(waits, f)
+		}
+		if d.inPD {
+			if err := d.leavePD(waits, f); err != nil {
+				return exit.Ended(ctx, err)
+			}
 		}
 		if o.wait {
 			release = d.serversFirst(waits)

@@ -3,7 +3,6 @@ package remove
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -83,18 +83,24 @@ func strangers(pd state.PD, clusters []cache.ObjectName) (hosts []string) {
 		hosts = append(hosts, s.Host)
 	}
 	for _, v := range pd.OtherVoters {
-		if u, err := url.Parse(v.ClientURL); err == nil {
-			hosts = append(hosts, u.Hostname())
+		if host := v.Host(); host != "" {
+			hosts = append(hosts, host)
 		}
 	}
 	slices.Sort(hosts)
 	return slices.DeleteFunc(hosts, ours)
 }
 
-// emptied refuses to delete a part whose members PD counts on. Where PD does not answer, that is unknown.
+// emptied refuses to delete a part whose members PD counts on. Where PD does not answer, that is unknown. Members of PD
+// leave as a part of the deletion.
 func (d *deletion) emptied(ctx context.Context) error {
-	if _, err := d.session.Intent.Load(ctx, d.cluster.Joined.Namespace, d.cluster.Joined.Name); intent.Gone(err) {
-		return nil // the database is gone
+	if d.cluster.HasLeft() {
+		return nil
+	}
+	if d.cluster.JoinsHere() {
+		if _, err := d.session.Intent.Load(ctx, d.cluster.Joined.Namespace, d.cluster.Joined.Name); intent.Gone(err) {
+			return nil // the database is gone
+		}
 	}
 	seen, err := d.session.Observer.Against(ctx, d.cluster)
 	if err != nil {
@@ -109,7 +115,11 @@ func (d *deletion) emptied(ctx context.Context) error {
 	for _, k := range topology.Kinds() {
 		n := 0
 		for _, m := range seen.Snapshot.Groups[k].Members {
-			if k.Data() != topology.None && m.CountedOn() {
+			switch {
+			case k.Data() == topology.None || !m.CountedOn():
+			case k.Votes():
+				d.inPD = true
+			default:
 				counted, n = append(counted, m.Name), n+1
 			}
 		}
@@ -118,9 +128,19 @@ func (d *deletion) emptied(ctx context.Context) error {
 		}
 	}
 	if len(counted) == 0 {
-		return nil
+		return d.mayLeave(seen.Snapshot)
 	}
 	return exit.With(exit.Refused, remedy.For(
 		fmt.Errorf("%s is not deleted: PD of %s counts on %s", target.Title(d.cluster), d.cluster.Joined, strings.Join(counted, ", ")),
 		remedy.Run("have their data move to the other parts first", d.cluster.Plugin("scale", empty...))))
+}
+
+// mayLeave refuses to delete a part without whose members PD would have no quorum.
+func (d *deletion) mayLeave(s state.Snapshot) error {
+	if _, why := plan.Leave(s); d.inPD && why != "" {
+		return exit.With(exit.Refused, remedy.For(
+			fmt.Errorf("%s is not deleted: %s", target.Title(d.cluster), why),
+			remedy.Say("have more members of PD in the other parts, and bring all of them up, first")))
+	}
+	return nil
 }

@@ -61,6 +61,8 @@ func bootstrapData(c topology.Cluster, g topology.Group, have state.Existing, sn
 		id = strconv.FormatUint(snap.PD.ClusterID, 10)
 	}
 	switch {
+	case !c.Founds():
+		return joining(id, joinURLs(c, snap, old[keyJoin]))
 	case snap.PD.Known() && snap.PD.ClusterID != 0:
 		return founders(c, snap, old, joining(id, joinURLs(c, snap, old[keyJoin])))
 	case old[keyClusterID] != "":
@@ -84,7 +86,10 @@ func bootstrapData(c topology.Cluster, g topology.Group, have state.Existing, sn
 }
 
 func joining(id, join string) map[string]string {
-	data := map[string]string{keyClusterID: id}
+	data := map[string]string{}
+	if id != "" {
+		data[keyClusterID] = id
+	}
 	if join != "" {
 		data[keyJoin] = join
 	}
@@ -149,7 +154,8 @@ func firstMembers(m *corev1.ConfigMap) int {
 
 // joinURLs returns the members that a new one can ask to join. A listed member stays in the list
 // while PD has it, healthy or not, so that the list is not written for each restart. Without a
-// healthy member, the old list is better than none.
+// healthy member, the old list is better than none. A part always has the members that it joins, which may be
+// the only ones.
 func joinURLs(c topology.Cluster, snap state.Snapshot, old string) string {
 	listed := strings.Split(old, ",")
 	var urls []string
@@ -159,10 +165,10 @@ func joinURLs(c topology.Cluster, snap state.Snapshot, old string) string {
 			urls = append(urls, url)
 		}
 	}
-	if len(urls) == 0 {
+	if len(urls) == 0 && old != "" {
 		return old
 	}
-	return strings.Join(urls, ",")
+	return strings.Join(append(urls, c.PDToJoin()...), ",")
 }
 
 // begun reports whether an initial member has had a pod, and so a claim. The member's log may begin

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
@@ -59,7 +58,7 @@ func describeService(c topology.Cluster, g topology.Group, _ state.Existing) (co
 
 func serviceScript(c topology.Cluster, k topology.Kind) script {
 	timeout := startTimeout(c, c.WaitsForOwnAddress())
-	backend := fmt.Sprintf("%s://%s:%d", c.Scheme(), c.PDHost(), topology.PDClientPort)
+	backend := c.PDURLs()
 	s := newScript(k, map[string]any{
 		"Title":     k.Title(),
 		"Service":   string(k),

@@ -77,6 +77,6 @@ func pumpScript(comp component) script {
 	_, service, _ := strings.Cut(c.PumpHost(0), ".")
 	return newScript(topology.Pump, map[string]any{
 		"Service": service, "Level": quoted(level), "Annotations": readsAnnotations(c),
-		"PD": fmt.Sprintf("%s://%s:%d", c.Scheme(), c.PDHost(), topology.PDClientPort),
+		"PD": c.PDURLs(),
 	}, append(clusterWords(c), word{text: "-L=" + level, quoted: "-L=" + quoted(level), or: "-L " + level})...)
 }

@@ -124,13 +124,17 @@ func startWords(seconds int) []word {
 	return nil
 }
 
-// partWords are the words of PD's address in a part that uses the PD of another TidbCluster.
+// partWords are the words of PD's address in a part. The script of an operator asks the discovery server for the
+// addresses of PD in other Kubernetes clusters.
 func partWords(c topology.Cluster) []word {
-	if !c.UsesOtherPD() {
-		return nil
+	address := c.PDEndpoints()
+	switch {
+	case c.UsesOtherPD():
+		return []word{{text: address, or: "//" + address}}
+	case c.JoinsAcross():
+		return []word{{text: address, ours: true}}
 	}
-	address := fmt.Sprintf("%s:%d", c.PDHost(), topology.PDClientPort)
-	return []word{{text: address, or: "//" + address}}
+	return nil
 }
 
 // domainWords are the words of names of hosts.

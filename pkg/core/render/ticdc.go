@@ -1,7 +1,6 @@
 package render
 
 import (
-	"fmt"
 	"path"
 	"strconv"
 
@@ -113,7 +112,7 @@ func ticdcScript(comp component) script {
 	optional(len(comp.documents) > 0, "--config=", path.Join(ticdcConfigDir, ticdcFile))
 	return newScript(topology.TiCDC, map[string]any{
 		"Peers": peers(c, topology.TiCDC), "Options": options, "Annotations": readsAnnotations(c),
-		"PD": fmt.Sprintf("%s://%s:%d", c.Scheme(), c.PDHost(), topology.PDClientPort),
+		"PD": c.PDURLs(),
 	}, words...)
 }
 

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"fmt"
 	"path"
 	"strconv"
 	"strings"
@@ -85,7 +84,7 @@ func tidbScript(c topology.Cluster, db *v1alpha1.TiDBSpec) script {
 	}
 	made := newScript(topology.TiDB, map[string]any{
 		"Peers":     peers(c, topology.TiDB),
-		"PD":        fmt.Sprintf("%s:%d", c.PDHost(), topology.PDClientPort),
+		"PD":        c.PDEndpoints(),
 		"Plugins":   plugins,
 		"Arguments": arguments(db.Arguments),
 	}, need...)

@@ -83,7 +83,7 @@ func (comp *component) tiflashStart() {
 		advertise := c.Source.Spec.EnableDynamicConfiguration != nil && *c.Source.Spec.EnableDynamicConfiguration
 		comp.inline = []inline{{string(topology.TiFlash), newScript(topology.TiFlash, map[string]any{
 			"Config": template, "Peers": peers(c, topology.TiFlash), "AdvertiseStatus": advertise,
-			"PD": fmt.Sprintf("%s:%d", c.PDHost(), topology.PDClientPort),
+			"PD": c.PDEndpoints(),
 		}, slices.Concat(domainWords(c), partWords(c), []word{
 			{text: template},
 			{text: "--flash.proxy.advertise-status-addr", absent: !advertise},

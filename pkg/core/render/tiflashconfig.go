@@ -115,7 +115,7 @@ func commonDefaults(comp component) []setting {
 		{"flash.proxy.data-dir", tiflashData + "/proxy"},
 		{"logger.errorlog", tiflashData + "/logs/error.log"},
 		{"logger.log", tiflashData + "/logs/server.log"},
-		{pdAddress, fmt.Sprintf("%s:%d", c.TiFlashPDHost(), topology.PDClientPort)},
+		{pdAddress, c.TiFlashPDEndpoints()},
 	}
 	if mountsTiFlashConfig(comp) {
 		all = append(all, setting{"flash.proxy.config", tiflashConfigDir + "/" + keyTiFlashProxy})

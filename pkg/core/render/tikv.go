@@ -1,7 +1,6 @@
 package render
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"strconv"
@@ -84,7 +83,7 @@ func tikvScript(c topology.Cluster, dataDir string) script {
 	advertise := spec.EnableDynamicConfiguration != nil && *spec.EnableDynamicConfiguration
 	return newScript(topology.TiKV, map[string]any{
 		"Peers":           peers(c, topology.TiKV),
-		"PD":              fmt.Sprintf("%s://%s:%d", c.Scheme(), c.PDHost(), topology.PDClientPort),
+		"PD":              c.PDURLs(),
 		"Any":             anyAddress,
 		"AdvertiseStatus": advertise,
 		"DataDir":         quote(dataDir),

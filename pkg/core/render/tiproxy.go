@@ -1,7 +1,6 @@
 package render
 
 import (
-	"fmt"
 	"path"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
@@ -87,7 +86,7 @@ func tiproxyServices(comp component) []*corev1.Service {
 func tiproxyKeys(c topology.Cluster, proxy *v1alpha1.TiProxySpec, tls []sectionTLS) []setting {
 	keys := []setting{
 		{"workdir", path.Join(tiproxyDir, "work")},
-		{"proxy.pd-addrs", fmt.Sprintf("%s:%d", c.PDHost(), topology.PDClientPort)},
+		{"proxy.pd-addrs", c.PDEndpoints()},
 	}
 	unset := func(key string) bool { return proxy.Config.Get(key) == nil }
 	if unset("proxy.require-backend-tls") {
