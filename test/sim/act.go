@@ -241,8 +241,12 @@ func (w *Model) apply(s step.Apply) error {
 		w.config[k] = template
 	default:
 		if s.Object.Drift == desired.Missing {
+			first := members{s.Replicas, w.slotsAt(s.Slots)}
+			if n := w.lostSlot(topology.Ordinals{Count: s.Replicas, Slots: s.Slots}); n >= 0 {
+				w.broke("slots", "%s is created with ordinal %d, which nobody wants", kinds[k].Title(), n)
+			}
 			return w.make(k, setSpec{
-				replicas: s.Replicas, partition: s.Replicas, size: intent.Size[k], class: intent.Class[k], attributes: intent.Attributes[k], mounts: intent.Mounts[k],
+				members: first, partition: first.end(), size: intent.Size[k], class: intent.Class[k], attributes: intent.Attributes[k], mounts: intent.Mounts[k],
 				template: template, manual: intent.Manual[k],
 			})
 		}
@@ -261,7 +265,7 @@ func (w *Model) apply(s step.Apply) error {
 			spec.manual = spec.batches || intent.Manual[k]
 		}
 		if spec.template = w.admitted(set, template); !spec.batches {
-			spec.partition = spec.replicas
+			spec.partition = spec.end()
 		}
 		w.change(set, spec)
 	}
@@ -271,13 +275,14 @@ func (w *Model) apply(s step.Apply) error {
 func (w *Model) resize(s step.Resize) error {
 	k := kindOf(s.Component)
 	set := &w.sets[k]
-	if set.spec.replicas != s.From || !w.is(k, s.Basis) || !w.samePods(k, s) {
+	from, to := w.resizes(s)
+	if !set.spec.same(from) || !w.is(k, s.Basis) || !w.samePods(k, s) {
 		return errConflict
 	}
 	spec := set.spec
-	spec.replicas = s.To
-	if set.spec.partition >= s.From {
-		spec.partition = s.To
+	spec.members = to
+	if set.spec.partition >= set.spec.end() {
+		spec.partition = spec.end()
 	}
 	w.change(set, spec)
 	return nil
@@ -385,7 +390,7 @@ func (w *Model) deleteClaim(s step.DeleteClaim) error {
 	switch {
 	case c.uid != s.UID:
 		return errConflict
-	case s.PodUID == "" && i < w.sets[k].spec.replicas, s.PodUID != "" && (p == nil || p.uid != s.PodUID):
+	case s.PodUID == "" && w.sets[k].spec.has(i), s.PodUID != "" && (p == nil || p.uid != s.PodUID):
 		return errConflict // as package act finds out
 	case c.goneAt != never:
 		return nil

@@ -1,27 +1,23 @@
 package sim
 
-import (
-	"slices"
-
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
-)
+import "github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 
 // advice is what a PD pod without data reads from the ConfigMap. Without advice it waits.
 type advice struct {
 	there    bool
-	founders int  // how many first members bootstrap a cluster; 0 once that is over
-	cluster  bool // there is a cluster, so that no member bootstraps another
-	judged   bool // PD has reported which founders have yet to start
-	join     bool // and which PD to join
+	founders members // the first members, which bootstrap a cluster; none once that is over
+	cluster  bool    // there is a cluster, so that no member bootstraps another
+	judged   bool    // PD has reported which founders have yet to start
+	join     bool    // and which PD to join
 	late     [limit]bool
 }
 
 // founds reports whether an ordinal's pod is to be one of the founders.
 func (a advice) founds(i int) bool {
-	return i < a.founders && (!a.cluster || a.judged && a.late[i])
+	return a.founders.has(i) && (!a.cluster || a.judged && a.late[i])
 }
 
-func founding(n int) advice { return advice{there: true, founders: n} }
+func founding(first members) advice { return advice{there: true, founders: first} }
 
 // waiting reports whether the advice is to wait for a PD to join.
 func (a advice) waiting() bool { return a == advice{there: true} }
@@ -56,26 +52,31 @@ func (w *Model) newAdvice() advice {
 	case w.partlyUsed():
 		return advice{there: true}
 	}
-	return founding(w.Intent.Replicas[pd])
+	return founding(w.Intent.members(pd))
 }
 
 // begun reports whether one of the first members has had a pod. Then its log may begin with the
 // first members.
-func (w *Model) begun(founders int) bool {
-	return slices.ContainsFunc(w.claims[pd][:founders], func(c *claim) bool { return c != nil })
+func (w *Model) begun(founders members) bool {
+	for i := range founders.each() {
+		if w.claims[pd][i] != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // newcomers returns the advice while PD answers. Founders that PD has never seen start as founders,
 // and all other members without data join.
 func (w *Model) newcomers() advice {
 	a, any := advice{there: true, founders: w.advice.founders, cluster: true, judged: true, join: true}, false
-	for i := range a.founders {
+	for i := range a.founders.each() {
 		m := w.pd.memberAt(i)
 		a.late[i] = (!w.advice.judged || w.advice.late[i]) && m != nil && m.named && !m.started
 		any = any || a.late[i]
 	}
 	if !any {
-		a.founders = 0
+		a.founders = members{}
 	}
 	return a
 }

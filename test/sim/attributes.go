@@ -113,7 +113,7 @@ func (w *Model) restOfAttributes(k kind) {
 		w.broke("rest", "%s has claims of VolumeAttributesClass %q for new members, not %q", kinds[k].Title(), have, want)
 	}
 	for i, c := range w.claims[k] {
-		if c != nil && i < w.Intent.Replicas[k] && c.modified != want {
+		if c != nil && w.Intent.wants(k, i) && c.modified != want {
 			w.broke("rest", "%s has VolumeAttributesClass %q, not %q", c.name, c.modified, want)
 		}
 	}

@@ -106,7 +106,7 @@ func (w *Model) beginBatches(s step.BeginBatches) error {
 func (w *Model) endBatches(s step.EndBatches) error {
 	k := kindOf(s.Component)
 	set := &w.sets[k]
-	for i := range min(set.spec.replicas, limit) {
+	for i := range set.spec.each() {
 		if p := w.pods[k][i]; p == nil || p.revision != set.update || set.observed != set.generation {
 			return errConflict
 		}
@@ -137,7 +137,7 @@ func (w *Model) together(k kind, i, victim int) bool {
 		return w.zone(i) == w.zone(victim) || w.seen.zones[i] == w.seen.zones[victim]
 	}
 	down := 1 // the victim
-	for o := range min(w.sets[k].spec.replicas, limit) {
+	for o := range w.sets[k].spec.each() {
 		if o != victim && w.missing(k, o) {
 			down++
 		}
@@ -147,7 +147,7 @@ func (w *Model) together(k kind, i, victim int) bool {
 
 // countTogether counts a restart while another member of the batch is down.
 func (w *Model) countTogether(k kind, victim int) {
-	for i := range min(w.sets[k].spec.replicas, limit) {
+	for i := range w.sets[k].spec.each() {
 		if w.sets[k].spec.batches && i != victim && w.missing(k, i) {
 			w.Soft.Together++
 			return
@@ -163,7 +163,7 @@ func (w *Model) inBatch(i int) bool {
 		return p != nil && p.revision != w.sets[tikv].spec.template && s != nil && w.evicts[s.id] != nil && w.evicts[s.id].ours
 	}
 	n := 0
-	for o := range min(w.sets[tikv].spec.replicas, limit) {
+	for o := range w.sets[tikv].spec.each() {
 		switch {
 		case !due(o):
 		case w.zone(o) != w.zone(i) && w.seen.zones[o] != w.seen.zones[i]:

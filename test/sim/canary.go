@@ -53,20 +53,22 @@ func (w *Model) changeCanary() {
 	}
 }
 
-// floor is the lowest ordinal that a canary includes, 0 where there is none.
-func (i *Intent) floor(k kind) int {
+// held returns the wanted members that a canary does not include, none where there is no canary.
+func (i *Intent) held(k kind) members {
 	if i.Canary[k] == 0 {
-		return 0
+		return members{}
 	}
-	return max(i.Replicas[k]-i.Canary[k], 1)
+	rest := i.members(k)
+	rest.replicas = max(rest.replicas-i.Canary[k], 1)
+	return rest
 }
 
 // judgeCanary checks that no member gets the new revision before the user promotes it. This is about members
 // below the canary of their component, and of components whose rollout comes later. Whether the member
 // serves does not matter.
 func (w *Model) judgeCanary(k kind, i int, say sayer) {
-	if floor := min(w.seen.intent.floor(k), w.Intent.floor(k)); i < floor {
-		say("canary", "members from %d on may be restarted", floor)
+	if held := w.Intent.held(k); held.has(i) && w.seen.intent.held(k).has(i) {
+		say("canary", "%d members are to stay as they are", held.replicas)
 	}
 	for _, e := range rollouts[:slices.Index(rollouts[:], k)] {
 		asked := w.seen.intent.Canary[e] > 0 && w.Intent.Canary[e] > 0

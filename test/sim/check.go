@@ -136,7 +136,7 @@ func (w *Model) sightMembers(s *sighting) {
 			s.going[k][i], s.replaces[k][i] = w.going(kind(k), i), w.replaces(kind(k), i)
 			if p := w.pods[k][i]; p != nil {
 				s.revision[k][i] = p.revision
-				s.outdated[k] = s.outdated[k] || i < set.spec.replicas && p.revision != set.spec.template && p.mounts == set.spec.mounts
+				s.outdated[k] = s.outdated[k] || set.spec.has(i) && p.revision != set.spec.template && p.mounts == set.spec.mounts
 			}
 		}
 	}
@@ -257,7 +257,7 @@ type sayer func(rule, format string, args ...any)
 // wantedBoth reports whether the user wanted the ordinal when the engine observed and
 // wants it now.
 func (w *Model) wantedBoth(k kind, i int) bool {
-	return i < w.seen.intent.Replicas[k] && i < w.Intent.Replicas[k]
+	return w.seen.intent.wants(k, i) && w.Intent.wants(k, i)
 }
 
 // gone reports whether the database has removed the member for good: it never serves again.
@@ -367,7 +367,7 @@ func (w *Model) judgeRepair(k kind, victim int, say sayer) {
 	if f != noImage && f != crashing || w.gone(k, victim) || has != set.current || neverServes {
 		return
 	}
-	for i := range min(set.spec.replicas, limit) {
+	for i := range set.spec.each() {
 		if i != victim && w.seen.revision[k][i] == set.update && w.failsByItself(k, i) {
 			say("doubtful", "%s fails on %s", w.names[k][i], set.update)
 		}
@@ -383,7 +383,7 @@ func (w *Model) failsByItself(k kind, i int) bool {
 
 // next is the ordinal to be restarted next, -1 if there is none.
 func (w *Model) next(k kind) int {
-	for i := min(w.sets[k].spec.replicas, limit) - 1; i >= 0; i-- {
+	for i := range w.sets[k].spec.fromTop() {
 		if p := w.pods[k][i]; p != nil && p.revision != w.sets[k].spec.template {
 			return i
 		}

@@ -70,7 +70,7 @@ func (w *Model) makeRoom(g plan.Gate) {
 	i, _ := w.index(g.Component, g.Member)
 	k := kindOf(g.Component)
 	s, n := w.storeAtAddress(k, i), w.Intent.Replicas[k]
-	if lost := s != nil && w.claims[k][i] != nil && w.claims[k][i].data != s.id; (w.going(k, i) || lost) && i < n && n < 6 {
+	if lost := s != nil && w.claims[k][i] != nil && w.claims[k][i].data != s.id; (w.going(k, i) || lost) && w.Intent.wants(k, i) && n < 6 {
 		w.Scale(g.Component, n+1)
 	}
 }

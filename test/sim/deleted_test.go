@@ -10,7 +10,7 @@ func (w *Model) deleteAll() {
 		if set := &w.sets[k]; set.exists {
 			set.leaving = true
 			set.generation++
-			w.tellable[k] = limit
+			w.tellable[k] = members{replicas: limit}
 		}
 	}
 	w.recorded = 0

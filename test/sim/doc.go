@@ -50,6 +50,10 @@
 //   - In one of eight the user asks for other VolumeAttributesClasses, some of which the driver refuses (attributes.go).
 //   - In one of four the user asks for new volumes of members, of several at the same time, with a spare store or without,
 //     and calls that off.
+//   - In one of five the StatefulSets are AdvancedStatefulSets with gaps in their ordinals (slots.go). In one of four
+//     users also ask for other slots of PD, TiKV, TiFlash, TiDB and others in the course of the run, with other
+//     replicas in the same write (slotchanges.go). A member in the middle leaves, or another one comes in its place.
+//     Slots are taken back before their members have left, or after that, and these come back.
 //   - In one of six PD lists a store now and then under an address that is the address of no pod (unlisted.go). Then it
 //     is not known which member that is. That ends with the store's last region, or when another pod of the member runs.
 //   - In one of six, disks of stores fill up, often of all stores that stay while a store leaves (room.go). PD
@@ -222,6 +226,7 @@
 //   - feeds: no Resize downwards of the last capture while changefeeds run, unless the user asks for that.
 //   - binlog: no Resize downwards, and no DeleteClaim, of a Pump that is not offline. No ClosePump of the last Pump
 //     that takes binlog while TiDB writes binlog.
+//   - slots: no StatefulSet gets a member of an ordinal that is a slot of all components from the beginning.
 //   - at-once: no more members joining by one Resize, or leaving, than the user allows, and never more than one of PD.
 //   - recreate: no RecreateSet while the cluster is paused, or for no other volumes. None while a pod has yet to be
 //     restarted. Replicas stay as they are, see strays.

@@ -156,7 +156,7 @@ func (w *Model) checkEvictions(todo step.Step) {
 		if s == nil || w.evicts[s.id] == nil || !w.evicts[s.id].ours {
 			continue
 		}
-		if i != next && !w.inBatch(i) && i < w.Intent.Replicas[tikv] && w.serves(tikv, i) && !w.going(tikv, i) && !w.replaces(tikv, i) {
+		if i != next && !w.inBatch(i) && w.Intent.wants(tikv, i) && w.serves(tikv, i) && !w.going(tikv, i) && !w.replaces(tikv, i) {
 			idle++
 		}
 	}

@@ -202,7 +202,7 @@ func pairs() []faulty {
 }
 
 // some is how many of the scenarios with faults are run when -exhaustive is 0.
-const some = 2000
+var some = 2000
 
 // progress is after how many scenarios a line says how far it is.
 const progress = 50_000

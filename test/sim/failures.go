@@ -205,7 +205,7 @@ func (w *Model) dataBeingDeleted(k kind, i int) bool {
 // never reports that this is over where the user replaces them.
 func (w *Model) rolls(k kind) bool {
 	set := &w.sets[k]
-	for i := range min(set.spec.replicas, limit) {
+	for i := range set.spec.each() {
 		if p := w.pods[k][i]; p != nil && p.revision != set.update {
 			return true
 		}
@@ -222,7 +222,7 @@ func (w *Model) leavesReplaced(k kind, i int) bool {
 // missing, or the member was given up, and then it is down.
 func (w *Model) judgeRemoval(k kind, i int, id uint64, say sayer) {
 	// Else the user's wish or the deletion of its claim was the reason, and not that the member was down.
-	wanted := i < w.seen.intent.Replicas[k] && !w.seen.going[k][i] && !w.seen.replaces[k][i]
+	wanted := w.seen.intent.wants(k, i) && !w.seen.going[k][i] && !w.seen.replaces[k][i]
 	if c := w.claims[k][i]; wanted && w.nap.woke && c != nil && c.data == id && !w.seen.serves[k][i] && w.fit(k, i) {
 		say("late", "%s is back", w.names[k][i])
 	}

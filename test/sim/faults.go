@@ -53,6 +53,7 @@ type Faults struct {
 	Standstill     float64 // PD moves nothing for a while
 	Stall          float64 // a person sets what keeps PD from moving leaders or regions, for a while
 	Fill           float64 // disks of stores are nearly full
+	Slot           float64 // users ask for other slots
 	DeleteClaim    float64 // a person deletes a claim that is in use
 	Template       float64 // a person changes a pod template in the StatefulSet
 	Operator       float64 // a tidb-operator drives the cluster for some minutes
@@ -90,7 +91,7 @@ func (w *Model) injectFaults() {
 		{f.Certificate, w.spoilCertificate}, {f.Expiry, w.expireCertificate}, {f.Password, w.setPasswordByHand}, {f.Rules, w.disableRules},
 		{f.Outage, w.outage}, {f.KillProcess, w.killProcess}, {f.Freeze, w.freeze}, {f.Expire, w.expire}, {f.Command, w.runCommand},
 		{f.Named, w.restartAny}, {f.Replace, w.replaceAny}, {f.Mount, w.moveMount}, {f.Modify, w.modifySome}, {f.Stall, w.stallPD}, {f.Template, w.changeTemplate}, {f.OldReport, w.reportLate},
-		{f.StoreElsewhere, w.changeElsewhere}, {f.Release, w.changeRelease}, {f.Unlist, w.unlist}, {f.Relabel, w.relabel}, {f.Isolate, w.isolate}, {f.LoseZone, w.loseZone}, {f.Fill, w.fillDisks},
+		{f.StoreElsewhere, w.changeElsewhere}, {f.Release, w.changeRelease}, {f.Unlist, w.unlist}, {f.Relabel, w.relabel}, {f.Isolate, w.isolate}, {f.LoseZone, w.loseZone}, {f.Fill, w.fillDisks}, {f.Slot, w.changeSlots},
 	} {
 		if roll < fault.odds {
 			fault.do()
@@ -102,7 +103,7 @@ func (w *Model) injectFaults() {
 
 func (f Faults) total() float64 {
 	return f.EndPod + f.Crash + f.Lose + f.LoseLong + f.PDSilent + f.Forget + f.EvictByHand + f.Elsewhere + f.Delete + f.Kubectl + f.Intent +
-		f.Rival + f.Late + f.LoseForGood + f.Resign + f.Ping + f.KubeletAway + f.Port + f.Hide + f.TakeOffline + f.Refusing + f.Standstill + f.DeleteClaim + f.Operator + f.Outage + f.KillProcess + f.Freeze + f.Expire + f.Command + f.Certificate + f.Expiry + f.Password + f.Rules + f.Named + f.Replace + f.Mount + f.Modify + f.Stall + f.Template + f.OldReport + f.StoreElsewhere + f.Release + f.Unlist + f.Relabel + f.Isolate + f.LoseZone + f.Fill
+		f.Rival + f.Late + f.LoseForGood + f.Resign + f.Ping + f.KubeletAway + f.Port + f.Hide + f.TakeOffline + f.Refusing + f.Standstill + f.DeleteClaim + f.Operator + f.Outage + f.KillProcess + f.Freeze + f.Expire + f.Command + f.Certificate + f.Expiry + f.Password + f.Rules + f.Named + f.Replace + f.Mount + f.Modify + f.Stall + f.Template + f.OldReport + f.StoreElsewhere + f.Release + f.Unlist + f.Relabel + f.Isolate + f.LoseZone + f.Fill + f.Slot
 }
 
 func (w *Model) anyPod() (kind, int, *pod) {
@@ -145,7 +146,7 @@ func (w *Model) kubectlScale() {
 		w.orphan(k)
 	} else if s.exists {
 		spec := s.spec
-		spec.replicas = min(max(0, spec.replicas-2+w.rng.IntN(4)), limit-1)
+		spec.replicas = min(max(0, spec.replicas-2+w.rng.IntN(4)), limit-1-len(spec.slots.list()))
 		w.note("fault: a person scales the StatefulSet of %s to %d", kinds[k].Title(), spec.replicas)
 		w.change(s, spec)
 	}
@@ -304,6 +305,7 @@ func (w *Model) calm() {
 	}
 	w.thaw()
 	w.Intent.Paused, w.Intent.PausedUntil, w.Intent.Recover = false, 0, true
+	w.takeBackSlots()
 	w.takeBackMounts()
 	w.takeBackAttributes()
 	w.Failover = true // a person sees the members that are lost, and asks for failover

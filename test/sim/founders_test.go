@@ -27,7 +27,7 @@ func TestFirstMemberIsLate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := founded(Options{PD: 3, TiKV: 3, TiDB: 1}, late(seconds))
 			fine(t, w)
-			if m := w.pd.memberAt(0); w.pd.bootstraps != 1 || !m.started || w.advice.founders != 0 {
+			if m := w.pd.memberAt(0); w.pd.bootstraps != 1 || !m.started || w.advice.founders.replicas != 0 {
 				t.Errorf("%d bootstraps, %+v, %+v", w.pd.bootstraps, m, w.advice)
 			}
 			if !before(w, "create StatefulSet basic-tikv", "update ConfigMap basic-discovery") {

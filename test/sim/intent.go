@@ -19,7 +19,7 @@ func (w *Model) wanted() desired.State {
 		name := kinds[k]
 		g := desired.Group{
 			Group: topology.Group{
-				Kind: name, Replicas: w.Intent.Replicas[k], Slots: w.Slots, Version: w.versionOf(k, w.Intent.Template[k]), PausesDDL: w.pausesDDL(k),
+				Kind: name, Replicas: w.Intent.Replicas[k], Slots: w.ordinalsIn(w.Intent.Slots[k]), Version: w.versionOf(k, w.Intent.Template[k]), PausesDDL: w.pausesDDL(k),
 				Manual: w.Intent.Manual[k], Suspend: w.Intent.Suspend[k], MinReady: w.MinReady, Volumes: w.volumes(k),
 				Failures: w.failures[k], MaxFailures: maxFailures, Recover: w.Intent.Recover,
 				FirstPassword: w.asksPassword(k), Restarts: w.namedOf(k), Replacements: w.replacedOf(k),
@@ -44,7 +44,7 @@ func (w *Model) wanted() desired.State {
 			g.Services[0].Drift = desired.Missing
 		}
 		if a := w.newAdvice(); k.data() == topology.Raft && !a.cluster {
-			g.Founders = a.founders
+			g.Founders = a.founders.replicas
 		}
 		switch w.config[k] {
 		case "":
@@ -89,8 +89,8 @@ func (w *Model) anyPodOf(k kind) bool {
 // do not. With data on the claims they are a cluster, and the others must not bootstrap another.
 func (w *Model) partlyUsed() bool {
 	used := 0
-	for _, c := range w.claims[pd][:w.Intent.Replicas[pd]] {
-		if c != nil {
+	for i := range w.Intent.members(pd).each() {
+		if w.claims[pd][i] != nil {
 			used++
 		}
 	}

@@ -37,13 +37,18 @@ func (w *Model) overlay(old, fresh state.Snapshot) state.Snapshot {
 	for k, name := range kinds {
 		was, is := old.Groups[name], fresh.Groups[name]
 		g := state.Group{Set: was.Set}
-		for i := range max(len(was.Members), len(is.Members)) {
-			m := state.Member{Kind: name, Ordinal: i, Name: w.names[k][i], Database: absent(kind(k), fresh.PD)}
-			if i < len(is.Members) {
-				m.Database = is.Members[i].Database
+		for i := range limit {
+			m := state.Member{Kind: name, Ordinal: w.ordinal(i), Name: w.names[k][i], Database: absent(kind(k), fresh.PD)}
+			inDatabase, is := is.At(m.Ordinal)
+			if is {
+				m.Database = inDatabase.Database
 			}
-			if i < len(was.Members) {
-				m.Pod, m.Claims = was.Members[i].Pod, was.Members[i].Claims
+			inCache, was := was.At(m.Ordinal)
+			if was {
+				m.Pod, m.Claims = inCache.Pod, inCache.Claims
+			}
+			if !is && !was {
+				continue
 			}
 			if kind(k).data() == topology.Store && m.Database.Presence == state.Present {
 				// Whether PD has heard of it since its start goes by the pod that is shown.
@@ -52,7 +57,7 @@ func (w *Model) overlay(old, fresh state.Snapshot) state.Snapshot {
 			}
 			g.Members = append(g.Members, m)
 		}
-		for n := len(g.Members); n > g.Set.Replicas && empty(g.Members[n-1]); n-- {
+		for n := len(g.Members); n > 0 && g.Members[n-1].Ordinal >= g.Set.Ordinals().End() && empty(g.Members[n-1]); n-- {
 			g.Members = g.Members[:n-1]
 		}
 		out.Groups[name] = g

@@ -126,6 +126,7 @@ type Options struct {
 	Tiers     []int // a label of the store of each ordinal; all the same if not set
 	Copies    []int // how many copies of a region PD puts onto stores of each tier; anywhere if not set
 	Slots     []int // ordinals without a member, in all components
+	Advanced  bool  // the StatefulSets are AdvancedStatefulSets, whose slots users change
 	Elsewhere int   // PD members in another Kubernetes cluster
 	// StoresElsewhere is how many stores of another TidbCluster there are in PD.
 	StoresElsewhere int
@@ -178,6 +179,7 @@ type Options struct {
 // Intent is what the user wants at the moment.
 type Intent struct {
 	Replicas   [components]int
+	Slots      [components]slots // members that the user asks to be without
 	Template   [components]string
 	Size       [components]int    // of each volume, in Gi
 	Mounts     [components]mounts // of the volumes beside the data
@@ -225,7 +227,7 @@ type Model struct {
 	removals    []state.Removal                // the records of stores that we took offline
 	failures    [components][]topology.Failure // in the status of the TidbCluster
 	lastUp      [components][limit]int64       // when a member was seen to be up last, by the truth
-	tellable    [components]int                // up to which ordinal marks could be judged when a component was suspended
+	tellable    [components]members            // whose marks could be judged when a component was suspended
 	runs        int                            // drivers so far
 	discard     []string                       // members whose data the user gives up
 	named       map[string]topology.MemberRestart
@@ -291,7 +293,7 @@ func New(o Options) *Model {
 	w := &Model{
 		Options: o,
 		rng:     rand.New(rand.NewPCG(o.Seed, 1)),
-		cluster: topology.Cluster{Namespace: "db", Name: "basic", Instance: "basic"},
+		cluster: topology.Cluster{Namespace: "db", Name: "basic", Instance: "basic", Advanced: o.Advanced || len(o.Slots) > 0},
 		evicts:  map[uint64]*scheduler{},
 		driver:  &driver{late: never, version: 1},
 	}

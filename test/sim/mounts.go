@@ -48,18 +48,19 @@ func (p *pod) lacks(templates mounts) bool {
 // Kubernetes 1.36: processReplica, slowStartBatch).
 func (w *Model) processed(k kind) (int, bool) {
 	s := &w.sets[k]
-	i := slices.IndexFunc(w.pods[k][:min(s.seen.replicas, limit)], func(p *pod) bool { return p != nil && !p.ended && p.lacks(s.seen.mounts) })
+	all := slices.Collect(s.seen.each())
+	i := slices.IndexFunc(all, func(i int) bool { p := w.pods[k][i]; return p != nil && !p.ended && p.lacks(s.seen.mounts) })
 	switch {
 	case i < 0:
 		return limit, true
 	case w.Ordered[k]:
-		return i, false
+		return all[i], false
 	}
 	end := 1
 	for end <= i {
 		end = 2*end + 1
 	}
-	return min(end, s.seen.replicas), false
+	return all[min(end, len(all))-1] + 1, false
 }
 
 // drawMounts gives members of PD and stores of TiKV a second volume, in one run of eight. In half of these runs
@@ -164,9 +165,9 @@ func (w *Model) growPD() {
 // unfit returns the members with data whose volumes are not those that the user asks for, and that nobody has named.
 func (w *Model) unfit(k kind) []int {
 	var all []int
-	for i := range min(w.Intent.Replicas[k], limit) {
+	for i := range w.Intent.members(k).each() {
 		p, c := w.pods[k][i], w.claims[k][i]
-		if c != nil && i < w.sets[k].spec.replicas && (w.otherMounts(k) || p != nil && p.mounts != w.Intent.Mounts[k]) && !w.replaces(k, i) {
+		if c != nil && w.sets[k].spec.has(i) && (w.otherMounts(k) || p != nil && p.mounts != w.Intent.Mounts[k]) && !w.replaces(k, i) {
 			all = append(all, i)
 		}
 	}
@@ -253,7 +254,7 @@ func (w *Model) restOfMounts(k kind) {
 		w.broke("rest", "%s gives new members the volumes %q, not %q", kinds[k].Title(), w.sets[k].spec.mounts, w.Intent.Mounts[k])
 	}
 	for i, p := range w.pods[k] {
-		if p != nil && i < w.Intent.Replicas[k] && p.mounts != w.Intent.Mounts[k] {
+		if p != nil && w.Intent.wants(k, i) && p.mounts != w.Intent.Mounts[k] {
 			w.broke("rest", "%s has the volumes %q, not %q", w.names[k][i], p.mounts, w.Intent.Mounts[k])
 		}
 	}

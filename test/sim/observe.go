@@ -91,9 +91,9 @@ func oldDatabase(fresh, old state.Snapshot) state.Snapshot {
 	fresh.PD = old.PD
 	for kind, g := range fresh.Groups {
 		for i := range g.Members {
-			if o := old.Groups[kind].Members; i < len(o) {
-				g.Members[i].Database = o[i].Database
-				if o[i].Database.State == state.StoreTombstone && !sameClaim(o[i].Claims, g.Members[i].Claims) {
+			if o, seen := old.Groups[kind].At(g.Members[i].Ordinal); seen {
+				g.Members[i].Database = o.Database
+				if o.Database.State == state.StoreTombstone && !sameClaim(o.Claims, g.Members[i].Claims) {
 					g.Members[i].Database = state.Database{Presence: state.Absent}
 				}
 			}
@@ -181,21 +181,16 @@ func (w *Model) observePD() state.PD {
 func (w *Model) observeGroup(k kind) state.Group {
 	s := &w.sets[k]
 	g := state.Group{Set: state.Set{
-		Exists: s.exists, UID: s.uid, Generation: int64(s.generation), Made: w.at(s.made), Terminating: s.leaving, Replicas: s.spec.replicas, Slots: w.Slots, Partition: w.ordinal(s.spec.partition), Manual: s.byHand(), InBatches: s.spec.batches, Ordered: w.Ordered[k],
+		Exists: s.exists, UID: s.uid, Generation: int64(s.generation), Made: w.at(s.made), Terminating: s.leaving, Replicas: s.spec.replicas, Slots: w.ordinalsIn(s.spec.slots), Partition: w.ordinal(s.spec.partition), Manual: s.byHand(), InBatches: s.spec.batches, Ordered: w.Ordered[k],
 		Observed: s.observed == s.generation, UpdateRevision: s.update, CurrentRevision: s.current,
 		Template: s.applied(),
 	}}
 	g.Set.Volumes = w.likeness[k].templates(k, s.spec)
-	n := s.spec.replicas
-	for i := range limit {
-		if w.pods[k][i] != nil || w.claims[k][i] != nil || w.inDatabase(k, i) {
-			n = max(n, i+1)
-		}
-	}
-	g.Members = make([]state.Member, n)
-	pods, claims := make([]state.Pod, n), make([]state.Claim, n)
-	for i := range n {
-		m := &g.Members[i]
+	listed := w.listedOf(k)
+	g.Members = make([]state.Member, len(listed))
+	pods, claims := make([]state.Pod, len(listed)), make([]state.Claim, len(listed))
+	for at, i := range listed {
+		m := &g.Members[at]
 		m.Kind, m.Ordinal, m.Name = kinds[k], w.ordinal(i), w.names[k][i]
 		m.Database = w.observeDatabase(k, i)
 		if w.Concurrency.Batches() && k.data() == topology.Store && m.Database.Presence == state.Present {
@@ -203,7 +198,7 @@ func (w *Model) observeGroup(k kind) state.Group {
 		}
 		labels := w.likeness[k].labels(i, m.Name, w.tellsID(), w.knownAs(k, i, m.Database.ID))
 		if p := w.pods[k][i]; p != nil {
-			m.Pod = &pods[i]
+			m.Pod = &pods[at]
 			w.observePod(p, m.Pod)
 			m.Pod.Node = nodeOf(i)
 			w.byHost(k, i, m.Pod)
@@ -212,7 +207,7 @@ func (w *Model) observeGroup(k kind) state.Group {
 			m.Pod.Identity, m.Pod.Mounts = labels, w.mountedBy(k, p)
 		}
 		if c := w.claims[k][i]; c != nil {
-			m.Claims = claims[i : i+1 : i+1]
+			m.Claims = claims[at : at+1 : at+1]
 			m.Claims[0] = w.observeClaim(k, c)
 			m.Claims[0].Identity = labels
 			if m.Pod != nil {
@@ -222,6 +217,26 @@ func (w *Model) observeGroup(k kind) state.Group {
 		}
 	}
 	return g
+}
+
+// listedOf returns the numbers of the members that an observation has, as package observe lists them. These are the
+// members of the StatefulSet, those of which something is there, and those that lie between. A slot has a member only
+// where something is there or wanted.
+func (w *Model) listedOf(k kind) []int {
+	is, end := w.sets[k].spec.members, 0
+	there := func(i int) bool { return w.pods[k][i] != nil || w.claims[k][i] != nil || w.inDatabase(k, i) }
+	for i := range limit {
+		if is.has(i) || there(i) {
+			end = i + 1
+		}
+	}
+	var all []int
+	for i := range end {
+		if !is.slots.has(i) || there(i) || w.Intent.wants(k, i) {
+			all = append(all, i)
+		}
+	}
+	return all
 }
 
 func (w *Model) inDatabase(k kind, i int) bool {

@@ -79,7 +79,7 @@ func (w *Model) operate() {
 }
 
 func (w *Model) allReady(k kind) bool {
-	for i := range min(w.sets[k].spec.replicas, limit) {
+	for i := range w.sets[k].spec.each() {
 		if p := w.pods[k][i]; p == nil || !p.ready || p.terminating() {
 			return false
 		}
@@ -94,7 +94,7 @@ func (w *Model) upgradedServe(k kind) bool {
 	if k.data() == topology.Raft && !w.serving() {
 		return false
 	}
-	for i := range min(w.sets[k].spec.replicas, limit) {
+	for i := range w.sets[k].spec.each() {
 		if p := w.pods[k][i]; p != nil && p.revision == w.sets[k].update && !w.serves(k, i) {
 			return false
 		}

@@ -14,6 +14,7 @@ type WrittenSet struct {
 	UID        string
 	Generation int64
 	Replicas   int
+	Slots      []int // ordinals without a member
 	Partition  int
 	Size       int // of each volume, in Gi
 	Class      int // of each volume
@@ -31,12 +32,13 @@ type WrittenSet struct {
 func (w *Model) WriteSet(component topology.Kind, written WrittenSet) {
 	k := kindOf(component)
 	s := &w.sets[k]
-	if s.exists && s.uid == written.UID && int64(s.generation) == written.Generation {
+	all := w.written(written)
+	if s.exists && s.uid == written.UID && int64(s.generation) == written.Generation && s.spec.slots == all.slots {
 		return
 	}
 	w.judgeSetWritten(component, written)
 	spec := setSpec{
-		replicas: min(written.Replicas, limit), partition: written.Partition, size: written.Size, class: written.Class, mounts: mounts(written.Mounts), attributes: written.Attributes, template: written.Template,
+		members: all, partition: written.Partition, size: written.Size, class: written.Class, mounts: mounts(written.Mounts), attributes: written.Attributes, template: written.Template,
 		manual: written.Manual, batches: written.InBatches,
 	}
 	if s.exists && s.uid != written.UID {
@@ -55,6 +57,11 @@ func (w *Model) WriteSet(component topology.Kind, written WrittenSet) {
 	w.writes++
 }
 
+// written returns the members of a StatefulSet that was written.
+func (w *Model) written(s WrittenSet) members {
+	return members{min(s.Replicas, limit), w.slotsAt(s.Slots)}
+}
+
 // NameTemplate gives the pod template another name that a person has just written into a StatefulSet.
 func (w *Model) NameTemplate(component topology.Kind, name string) {
 	w.sets[kindOf(component)].spec.template = name
@@ -66,7 +73,7 @@ func (w *Model) DeleteSet(component topology.Kind) {
 	if s.exists && !s.leaving {
 		w.judgeSetDeleted(component)
 		s.leaving = true
-		w.tellable[kindOf(component)] = s.spec.replicas
+		w.tellable[kindOf(component)] = s.spec.members
 		w.writes++
 	}
 }
@@ -77,6 +84,14 @@ func (w *Model) OrphanSet(component topology.Kind) {
 		w.orphan(k)
 		w.writes++
 	}
+}
+
+// Has reports whether Kubernetes makes a pod of an ordinal for the StatefulSet.
+func (s WrittenSet) Has(ordinal int) bool { return s.Ordinals().Has(ordinal) }
+
+// Ordinals returns the ordinals of the pods that Kubernetes makes for the StatefulSet.
+func (s WrittenSet) Ordinals() topology.Ordinals {
+	return topology.Ordinals{Count: s.Replicas, Slots: s.Slots}
 }
 
 // ShownSet is what the StatefulSet controller reports.
@@ -97,7 +112,7 @@ func (w *Model) ShownSet(component topology.Kind) ShownSet {
 	return ShownSet{
 		Exists: s.exists, UID: s.uid, Leaving: s.leaving, Observed: int64(s.observed), Current: s.current, Update: s.update,
 		Spec: WrittenSet{
-			UID: s.uid, Generation: int64(s.generation), Replicas: s.spec.replicas, Partition: s.spec.partition, Size: s.spec.size, Class: s.spec.class, Mounts: string(s.spec.mounts), Attributes: s.spec.attributes,
+			UID: s.uid, Generation: int64(s.generation), Replicas: s.spec.replicas, Slots: s.spec.slots.list(), Partition: s.spec.partition, Size: s.spec.size, Class: s.spec.class, Mounts: string(s.spec.mounts), Attributes: s.spec.attributes,
 			Template: s.spec.template, Manual: s.spec.manual, InBatches: s.spec.batches, Ordered: w.Ordered[k],
 		},
 	}
@@ -280,7 +295,7 @@ type WrittenAdvice struct {
 
 // WriteAdvice is a write of that ConfigMap.
 func (w *Model) WriteAdvice(written WrittenAdvice) {
-	a := advice{there: true, founders: written.Founders, cluster: written.Cluster, judged: written.Judged, join: written.Join}
+	a := advice{there: true, founders: members{replicas: written.Founders}, cluster: written.Cluster, judged: written.Judged, join: written.Join}
 	for _, i := range written.Late {
 		if i < limit {
 			a.late[i] = true
@@ -302,6 +317,7 @@ func (w *Model) DeleteAdvice() {
 // Asked is what the user wants of one component.
 type Asked struct {
 	Replicas int
+	Slots    []int  // ordinals without a member
 	Template string // "" where it is not known
 	Size     int    // of each volume, in Gi
 	// Attributes is the VolumeAttributesClass of each volume, "" for any.
@@ -316,7 +332,7 @@ type Asked struct {
 func (w *Model) Ask(component topology.Kind, a Asked) {
 	k, in := kindOf(component), &w.Intent
 	in.Replicas[k], in.Size[k], in.Manual[k], in.Suspend[k], in.Canary[k] = a.Replicas, a.Size, a.Manual, a.Suspend, a.Canary
-	in.Attributes[k] = a.Attributes
+	in.Slots[k], in.Attributes[k] = w.slotsAt(a.Slots), a.Attributes
 	w.failures[k] = slices.Clone(a.Failures)
 	if a.Template != "" {
 		in.Template[k] = a.Template

@@ -33,10 +33,16 @@ func (w *Model) judgeSetWritten(component topology.Kind, written WrittenSet) {
 	if !w.judging || !set.exists || set.uid != written.UID {
 		return
 	}
-	if written.Replicas != set.spec.replicas {
-		w.judgeWrite(step.Resize{Component: component, From: set.spec.replicas, To: written.Replicas})
+	next := w.written(written)
+	if next != set.spec.members {
+		w.judgeWrite(step.Resize{
+			Component: component, From: set.spec.replicas, To: next.replicas, SlotsFrom: set.spec.slots.list(), SlotsTo: next.slots.list(),
+		})
 	}
-	for i := range min(set.spec.replicas, written.Replicas, limit) {
+	for i := range set.spec.each() {
+		if !next.has(i) {
+			continue
+		}
 		p := w.pods[k][i]
 		old := set.spec.template == written.Template && !set.spec.manual && i >= set.spec.partition
 		if p == nil || old || written.Manual || i < written.Partition || p.revision == written.Template {
@@ -131,7 +137,7 @@ func (w *Model) judgeSetDeleted(component topology.Kind) {
 func (w *Model) Unfit() []string {
 	var all []string
 	for _, k := range w.in() {
-		for i := range min(w.Intent.Replicas[k], limit) {
+		for i := range w.Intent.members(k).each() {
 			if !w.serves(k, i) {
 				all = append(all, w.names[k][i])
 			}

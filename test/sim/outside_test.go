@@ -55,7 +55,7 @@ func TestEndedPodOfARestart(t *testing.T) {
 		if allowed {
 			w.asked[tidb]["v2"] = true
 			w.Intent.Template[tidb] = "v2"
-			w.change(&w.sets[tidb], setSpec{replicas: 2, partition: 1, template: "v2"})
+			w.change(&w.sets[tidb], setSpec{members: members{replicas: 2}, partition: 1, template: "v2"})
 		}
 		w.Look()
 		w.Judging(true)
@@ -69,14 +69,16 @@ func TestEndedPodOfARestart(t *testing.T) {
 // TestLateRequest: a request of a process that has stood still may change no StatefulSet that another process has
 // changed meanwhile, and delete no pod of such a StatefulSet.
 func TestLateRequest(t *testing.T) {
-	another := func(w *Model) { w.change(&w.sets[tidb], setSpec{replicas: 2, partition: 2, template: "v2"}) }
+	another := func(w *Model) {
+		w.change(&w.sets[tidb], setSpec{members: members{replicas: 2}, partition: 2, template: "v2"})
+	}
 	for name, c := range map[string]struct {
 		meanwhile, request func(w *Model)
 		late               bool
 	}{
 		"refused":              {another, func(*Model) {}, false},
 		"nothing has changed":  {func(*Model) {}, another, false},
-		"a StatefulSet":        {another, func(w *Model) { w.change(&w.sets[tidb], setSpec{replicas: 2, template: "v2"}) }, true},
+		"a StatefulSet":        {another, func(w *Model) { w.change(&w.sets[tidb], setSpec{members: members{replicas: 2}, template: "v2"}) }, true},
 		"a pod":                {another, func(w *Model) { w.remove(w.pods[tidb][1]) }, true},
 		"a pod of another set": {another, func(w *Model) { w.remove(w.pods[tikv][1]) }, false},
 		"a pod that has ended": {another, func(w *Model) { w.remove(w.pods[tidb][0]) }, false},

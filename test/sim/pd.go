@@ -169,20 +169,20 @@ func (w *Model) refuse(i int, p *pod, own *pdMember) {
 
 // found bootstraps a cluster as soon as most of its initial members run, all of them without data.
 func (w *Model) found(a advice) {
-	n, there := a.founders, 0
-	for i := range n {
+	there := 0
+	for i := range a.founders.each() {
 		p, c := w.pods[pd][i], w.claims[pd][i]
 		if w.works(p) && p.advice == a && c != nil && (c.data == 0 || c.data == forgotten) {
 			there++
 		}
 	}
-	if there < n/2+1 {
+	if there < a.founders.replicas/2+1 {
 		return
 	}
 	w.pd.bootstraps++
 	w.pd.id = uint64(7000 + w.pd.bootstraps)
 	w.pd.members, w.pd.leader, w.pd.electAt = nil, 0, never
-	for i := range n {
+	for i := range a.founders.each() {
 		m := pdMember{id: 100 + w.number(), ordinal: i, named: true}
 		p, c := w.pods[pd][i], w.claims[pd][i]
 		if w.works(p) && p.advice == a && c != nil && (c.data == 0 || c.data == forgotten) {

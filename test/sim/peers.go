@@ -14,7 +14,7 @@ func (w *Model) judgeLoss(k kind, victim int, say sayer) {
 		w.judgeElsewhere(say)
 	}
 	for i := range limit {
-		if i == victim || i >= w.sets[k].spec.replicas || !w.wantedBoth(k, i) || w.neverJoined(k, i) {
+		if i == victim || !w.sets[k].spec.has(i) || !w.wantedBoth(k, i) || w.neverJoined(k, i) {
 			continue
 		}
 		if !w.excused(k, i, victim) && !w.together(k, i, victim) && (!w.noNode(k, i) || !w.noNode(k, victim)) && w.missing(k, i) && !w.behind(k, i, victim) {

@@ -13,7 +13,7 @@ import (
 // or deletes their pods.
 func (w *Model) obey(p plan.Plan) {
 	for _, g := range p.Gates {
-		if _, asked := advised(g, "delete", "statefulset"); asked && g.Blocked {
+		if _, asked := advised(g, "delete", w.cluster.SetResource()); asked && g.Blocked {
 			w.rebuild(kindOf(g.Component), g.Member)
 		}
 		w.parallel(g)
@@ -158,7 +158,7 @@ func (w *Model) startOver() {
 // named. The person deletes the StatefulSet without its pods and then the pods that fail.
 func (w *Model) rebuild(k kind, named string) {
 	s, above := &w.sets[k], false
-	for i := min(s.spec.replicas, limit) - 1; i >= 0; i-- {
+	for i := range s.spec.fromTop() {
 		p := w.pods[k][i]
 		fails := p == nil || p.flaw != ""
 		if fails && (above || w.names[k][i] == named || k.data() == topology.Raft && w.Faults.Kubectl > 0) {

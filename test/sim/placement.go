@@ -119,13 +119,12 @@ func (w *Model) removes() bool {
 }
 
 func (w *Model) removesOf(k kind) bool {
-	want := topology.Group{Kind: kinds[k], Replicas: w.Intent.Replicas[k], Failures: w.failures[k], MaxFailures: maxFailures, Recover: w.Intent.Recover}
-	size := want.Size() + w.spareOf(k)
+	size := members{w.group(k).Size() + w.spareOf(k), w.Intent.Slots[k]}
 	return slices.ContainsFunc(w.failures[k], func(f topology.Failure) bool { return f.Discarded && !f.Deleted }) ||
 		slices.ContainsFunc(w.claims[k][:], func(c *claim) bool { return c != nil && c.goneAt != never }) ||
 		w.replacesAny(k) ||
 		slices.ContainsFunc(w.stores, func(s *store) bool {
-			return s.k == k && !s.elsewhere() && (s.state == state.StoreOffline || s.state == state.StoreUp && s.ordinal >= size)
+			return s.k == k && !s.elsewhere() && (s.state == state.StoreOffline || s.state == state.StoreUp && !size.has(s.ordinal))
 		})
 }
 

@@ -13,7 +13,7 @@ type set struct {
 	uid        string
 	made       int64
 	leaving    bool // it was deleted and waits for its pods to be gone
-	fresh      bool // its replicas have not changed since it was created
+	fresh      bool // its replicas and slots have not changed since it was created
 	late       bool // a request that came late has created it, as was wanted when the request was decided
 	spec       setSpec
 	generation int
@@ -30,13 +30,14 @@ type set struct {
 }
 
 type setSpec struct {
-	replicas, partition int
-	size, class         int // of the claims of new pods
-	template            string
-	mounts              mounts // of the volumes beside the data
-	attributes          string // the VolumeAttributesClass of the claims of new pods
-	manual              bool   // OnDelete
-	batches             bool   // because a run of the engine restarts the pods in batches
+	members
+	partition   int // the lowest number of a member that is of the newest revision
+	size, class int // of the claims of new pods
+	template    string
+	mounts      mounts // of the volumes beside the data
+	attributes  string // the VolumeAttributesClass of the claims of new pods
+	manual      bool   // OnDelete
+	batches     bool   // because a run of the engine restarts the pods in batches
 }
 
 // change is a write of the StatefulSet's spec.
@@ -47,7 +48,7 @@ func (w *Model) change(s *set, spec setSpec) {
 	if !s.exists {
 		s.uid, s.made = w.uid(), w.t
 	}
-	s.fresh = s.fresh && s.spec.replicas == spec.replicas
+	s.fresh = s.fresh && s.spec.members == spec.members
 	s.exists, s.spec = true, spec
 	s.generation++
 	s.syncAt = w.t + w.between(1, 3)
@@ -135,7 +136,7 @@ func (w *Model) control(k kind) {
 		w.collect(k)
 		return
 	}
-	if s.observed != s.generation && w.t >= s.syncAt {
+	if (s.observed != s.generation || s.seen != s.spec) && w.t >= s.syncAt { // slots are an annotation, which has no generation
 		s.sync()
 	}
 	if s.observed == 0 {
@@ -170,11 +171,11 @@ func (w *Model) atOnce(k kind) bool {
 	end, all := w.processed(k)
 	for i, p := range w.pods[k][:end] {
 		switch {
-		case i < s.seen.replicas && w.replacesEnded(p):
-		case p != nil && i >= s.seen.replicas && !p.terminating():
+		case s.seen.has(i) && w.replacesEnded(p):
+		case p != nil && !s.seen.has(i) && !p.terminating():
 			w.stray(k, i)
 			w.remove(p)
-		case p == nil && i < s.seen.replicas:
+		case p == nil && s.seen.has(i):
 			w.create(k, i)
 		}
 	}
@@ -186,7 +187,7 @@ func (w *Model) atOnce(k kind) bool {
 // pod that does not become Ready is never replaced, whatever the new template is.
 func (w *Model) inOrder(k kind) bool {
 	s := &w.sets[k]
-	for i := range min(s.seen.replicas, limit) {
+	for i := range s.seen.each() {
 		p := w.pods[k][i]
 		if p == nil {
 			w.create(k, i)
@@ -199,8 +200,8 @@ func (w *Model) inOrder(k kind) bool {
 			return false // see processed
 		}
 	}
-	for i := limit - 1; i >= s.seen.replicas; i-- {
-		if p := w.pods[k][i]; p != nil {
+	for i := limit - 1; i >= 0; i-- {
+		if p := w.pods[k][i]; p != nil && !s.seen.has(i) {
 			if !p.terminating() {
 				w.stray(k, i)
 				w.remove(p)
@@ -265,13 +266,16 @@ func (w *Model) create(k kind, i int) {
 func (w *Model) roll(k kind) {
 	s := &w.sets[k]
 	if w.KeepStuck {
-		for i := range min(s.seen.replicas, limit) {
+		for i := range s.seen.each() {
 			if p := w.pods[k][i]; p == nil || !p.ready || p.terminating() {
 				return
 			}
 		}
 	}
-	for i := min(s.seen.replicas, limit) - 1; i >= s.seen.partition; i-- {
+	for i := range s.seen.fromTop() {
+		if i < s.seen.partition {
+			return
+		}
 		p := w.pods[k][i]
 		if p == nil {
 			return
@@ -290,7 +294,7 @@ func (w *Model) roll(k kind) {
 // then a pod below the partition comes back with the old one.
 func (w *Model) complete(k kind) {
 	s := &w.sets[k]
-	for i := range min(s.seen.replicas, limit) {
+	for i := range s.seen.each() {
 		if p := w.pods[k][i]; p == nil || !p.ready || p.revision != s.update {
 			return
 		}

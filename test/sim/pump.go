@@ -194,7 +194,7 @@ func (w *Model) judgeUnread(i int, say sayer) {
 // restOfPumps: drainers wait for no Pump that is not there.
 func (w *Model) restOfPumps() {
 	for i, r := range w.pumps {
-		if r != nil && !w.Intent.Suspend[pump] && i >= w.Intent.Replicas[pump] && w.unread(i) {
+		if r != nil && !w.Intent.Suspend[pump] && !w.Intent.wants(pump, i) && w.unread(i) {
 			w.broke("rest", "%s is not there, and %s", w.names[pump][i], r.state)
 		}
 	}
@@ -204,7 +204,7 @@ func (w *Model) restOfPumps() {
 func (w *Model) keepPump(g plan.Gate) {
 	if g.Blocked && (g.Reason == plan.BinlogReceived || g.Reason == plan.PumpServing) {
 		n := max(1, w.Intent.Replicas[pump])
-		if i, ok := w.index(g.Component, g.Member); ok && g.Component == topology.Pump && i < w.Intent.Replicas[pump] {
+		if i, ok := w.index(g.Component, g.Member); ok && g.Component == topology.Pump && w.Intent.wants(pump, i) {
 			n = min(n+1, limit-1) // a wanted one is to leave for a while, since its data is being deleted
 		}
 		w.Scale(topology.Pump, n)

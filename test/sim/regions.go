@@ -263,27 +263,25 @@ func (w *Model) extremes(of func(*store) (int, bool)) (least, most *store) {
 	return least, most
 }
 
-// spreadReplicas moves one replica to the store with the least, from the store with the most that can give one. A store may
-// have none that the rules of placement let go, for example in another zone, and then PD tries the next store.
+// spreadReplicas moves one replica to the store with the least that may have one, from the store with the most that can
+// give one. A store may have none that the rules of placement let go, for example in another zone. Then PD tries the
+// next store.
 func (w *Model) spreadReplicas() {
 	if s := w.stalled(); s.Halted || s.NoBalance || w.t < w.pd.held {
 		return
 	}
-	counts := func(s *store) bool { return s.k.leads() && s.state == state.StoreUp && s.runs && !w.leaves(s) }
-	least, _ := w.extremes(func(s *store) (int, bool) { return s.regions, counts(s) && !w.full(s) })
-	if least == nil {
-		return
-	}
-	var giving []*store
+	var all []*store // the one with the fewest replicas first
 	for _, s := range w.stores {
-		if counts(s) && s.regions > least.regions+1 {
-			giving = append(giving, s)
+		if s.k.leads() && s.state == state.StoreUp && s.runs && !w.leaves(s) {
+			all = append(all, s)
 		}
 	}
-	slices.SortStableFunc(giving, func(a, b *store) int { return b.regions - a.regions })
-	for _, from := range giving {
-		if w.moveReplica(from, least) {
-			return
+	slices.SortStableFunc(all, func(a, b *store) int { return a.regions - b.regions })
+	for _, to := range all {
+		for _, from := range slices.Backward(all) {
+			if !w.full(to) && from.regions > to.regions+1 && w.moveReplica(from, to) {
+				return
+			}
 		}
 	}
 }

@@ -44,7 +44,7 @@ func (w *Model) replaceAny() {
 		w.callOffAny()
 		return
 	}
-	if k, i, p := w.anyPod(); p != nil && i < w.Intent.Replicas[k] {
+	if k, i, p := w.anyPod(); p != nil && w.Intent.wants(k, i) {
 		w.Replace(w.names[k][i], k.data() == topology.Store && w.rng.IntN(2) == 0)
 	}
 }
@@ -77,7 +77,7 @@ func (w *Model) replacedOf(k kind) map[string]topology.MemberReplacement {
 
 // replaces reports whether a member is still to get new volumes because the user has named it.
 func (w *Model) replaces(k kind, i int) bool {
-	return i < w.Intent.Replicas[k] && w.claimReplaced(k, i)
+	return w.Intent.wants(k, i) && w.claimReplaced(k, i)
 }
 
 // renews reports whether a member without data restarts to get new volumes, or did so when the engine observed.

@@ -40,9 +40,10 @@ func (w *Model) remember(s *state.Snapshot) {
 	w.withoutLeader(s)
 	for k, name := range kinds {
 		g := s.Groups[name]
-		for i := range g.Members {
-			is := &g.Members[i]
-			is.Gone = w.since(&m.gone[k][i], i < g.Set.Replicas && is.Pod == nil)
+		for at := range g.Members {
+			is := &g.Members[at]
+			i := w.numberOf(is.Ordinal)
+			is.Gone = w.since(&m.gone[k][i], g.Set.Has(is.Ordinal) && is.Pod == nil)
 			is.NotServing = w.since(&m.notServing[k][i], !is.Up())
 			is.ReportedDown = w.since(&m.denied[k][i], is.Denied())
 			is.Ended = w.endedSince(&m.ended[k][i], is.Pod)

@@ -35,9 +35,9 @@ func (w *Model) rest() {
 }
 
 func (w *Model) restOfSet(k kind) {
-	s, want := &w.sets[k], w.Intent.Replicas[k]
-	if s.spec.replicas != want || asked(s.spec.template) != w.Intent.Template[k] {
-		w.broke("rest", "%s has %d replicas of %s", kinds[k], s.spec.replicas, s.spec.template)
+	s, want := &w.sets[k], w.Intent.members(k)
+	if !s.spec.same(want) || asked(s.spec.template) != w.Intent.Template[k] {
+		w.broke("rest", "%s has %d replicas without %v of %s", kinds[k], s.spec.replicas, s.spec.slots.list(), s.spec.template)
 	}
 	if s.byHand() != w.Intent.Manual[k] || s.spec.batches {
 		w.broke("rest", "%s: OnDelete %t, in batches %t", kinds[k], s.spec.manual, s.spec.batches)
@@ -45,7 +45,7 @@ func (w *Model) restOfSet(k kind) {
 	if s.spec.manual {
 		return // Kubernetes does not look at the rest
 	}
-	if s.spec.partition < want {
+	if s.spec.partition < want.end() {
 		w.broke("rest", "%s: the rollout is open at %d", kinds[k], s.spec.partition)
 	}
 	if s.current != s.update {
@@ -55,7 +55,7 @@ func (w *Model) restOfSet(k kind) {
 
 func (w *Model) restOfMember(k kind, i int) {
 	p, c := w.pods[k][i], w.claims[k][i]
-	if i < w.Intent.Replicas[k] {
+	if w.Intent.wants(k, i) {
 		if !w.fit(k, i) || p.revision != w.sets[k].spec.template {
 			w.broke("rest", "%s does not serve, or not of %s", w.names[k][i], w.Intent.Template[k])
 		}
@@ -85,7 +85,7 @@ func (w *Model) restOfMember(k kind, i int) {
 
 func (w *Model) restOfStores() {
 	for _, s := range w.stores {
-		if !s.elsewhere() && !w.Intent.Suspend[s.k] && s.state != state.StoreTombstone && s.ordinal >= w.Intent.Replicas[s.k] {
+		if !s.elsewhere() && !w.Intent.Suspend[s.k] && s.state != state.StoreTombstone && !w.Intent.wants(s.k, s.ordinal) {
 			w.broke("rest", "store %d of %s is %s", s.id, w.names[s.k][s.ordinal], s.state)
 		}
 		if e := w.evicts[s.id]; e != nil && e.ours {

@@ -89,7 +89,8 @@ func (w *Model) shrinkData() {
 }
 
 // addRoom is a person who makes volumes larger, as a gate asks because disks are nearly full. Where leaders have no other
-// copy of their region to go to, the person has read in doctor that disks are nearly full.
+// copy of their region to go to, the person has read in doctor that disks are nearly full. Where the volumes have that
+// size already and do not grow, the person calls the scale-in off.
 func (w *Model) addRoom(g plan.Gate) {
 	says := strings.Contains(g.Observed, "nearly full") || g.Blocked && g.Reason == plan.LeadersEvicted
 	if w.Faults.Fill == 0 || !says || w.chaos && w.rng.IntN(4) > 0 {
@@ -102,8 +103,11 @@ func (w *Model) addRoom(g plan.Gate) {
 				size = max(size, int(s.used*4/3/gi)+1)
 			}
 		}
-		if size > w.Intent.Size[k] {
+		switch {
+		case size > w.Intent.Size[k]:
 			w.Resize(kinds[k], size)
+		case g.Blocked && g.Component == kinds[k] && strings.Contains(g.Remedy.Line(""), "to call it off") && w.Intent.Replicas[k] < 6:
+			w.Scale(kinds[k], w.Intent.Replicas[k]+1) // volumes of this class do not grow
 		}
 	}
 }

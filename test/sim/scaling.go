@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -9,22 +11,46 @@ import (
 // judgeResize looks at every ordinal that comes or goes.
 func (w *Model) judgeResize(s step.Resize, say sayer) {
 	k := kindOf(s.Component)
-	most := max(1, w.ScaleOut)
-	if s.To < s.From {
-		most = max(1, w.ScaleIn)
+	from, to := w.resizes(s)
+	joining, leaving := 0, 0
+	for i := range limit {
+		switch {
+		case from.has(i) && !to.has(i):
+			leaving++
+			w.judgeShrink(k, i, say)
+		case to.has(i) && !from.has(i):
+			joining++
+			if k.data() == topology.Raft {
+				w.countVoter(i)
+			}
+		}
 	}
-	if k.data() == topology.Raft {
-		most = 1
+	most := func(asked int) int {
+		if k.data() == topology.Raft {
+			return 1
+		}
+		return max(1, asked)
 	}
-	if n := max(s.To-s.From, s.From-s.To); n > most {
-		say("at-once", "%d members at once", n)
+	if n := w.lostSlot(topology.Ordinals{Count: s.To, Slots: s.SlotsTo}); n >= 0 {
+		say("slots", "ordinal %d, which nobody wants, is no slot any more", n)
 	}
-	for i := s.To; i < s.From; i++ {
-		w.judgeShrink(k, i, say)
+	if joining > most(w.ScaleOut) || leaving > most(w.ScaleIn) {
+		say("at-once", "%d members join and %d leave at once", joining, leaving)
 	}
-	for i := s.From; i < s.To && k.data() == topology.Raft; i++ {
-		w.countVoter(i)
+}
+
+// lostSlot returns an ordinal of a StatefulSet that is a slot of all components from the beginning, -1 for none. The model
+// has no member for such an ordinal.
+func (w *Model) lostSlot(o topology.Ordinals) int {
+	if i := slices.IndexFunc(w.Slots, o.Has); i >= 0 {
+		return w.Slots[i]
 	}
+	return -1
+}
+
+// resizes returns the members before and after a change of replicas and slots.
+func (w *Model) resizes(s step.Resize) (from, to members) {
+	return members{s.From, w.slotsAt(s.SlotsFrom)}, members{s.To, w.slotsAt(s.SlotsTo)}
 }
 
 func (w *Model) judgeShrink(k kind, i int, say sayer) {
@@ -99,7 +125,7 @@ func (w *Model) judgeCopies(victim int, id uint64, say sayer) {
 // store offline, and its claim is not being deleted.
 func (w *Model) scaledIn(i int) bool {
 	s := w.ownStore(i)
-	return s != nil && i < w.sets[tikv].spec.replicas && s.state == state.StoreOffline && !s.byHand && !w.going(tikv, i) && !w.wantedBoth(tikv, i)
+	return s != nil && w.sets[tikv].spec.has(i) && s.state == state.StoreOffline && !s.byHand && !w.going(tikv, i) && !w.wantedBoth(tikv, i)
 }
 
 // countVoter counts a voter that is added while another one is missing: the quorum can

@@ -11,7 +11,11 @@ const settleTime = 3 * time.Hour
 // Seed does one random run to its end. With trace it keeps a transcript.
 func Seed(seed uint64, trace bool) *Model {
 	rng := rand.New(rand.NewPCG(seed, 2))
-	o := drawn(seed, rng)
+	return lived(drawn(seed, rng), rng, trace)
+}
+
+// lived does the random run of a cluster to its end.
+func lived(o Options, rng *rand.Rand, trace bool) *Model {
 	w := begun(o)
 	if trace {
 		w.Trace()
@@ -76,6 +80,7 @@ func drawApart(o *Options) {
 	for _, draw := range []func(*Options){
 		drawDaemons, drawPlacement, drawMany, drawEnded, drawCertificates, drawVersions, drawDDL, drawTemplates, drawUsers,
 		drawOptional, drawEviction, drawStalls, drawSleep, drawElsewhere, drawUnlisted, drawSlots, drawBatches, drawMounts, drawAttributes, drawServerVolumes, drawRoom,
+		drawSlotChanges,
 	} {
 		draw(o)
 	}

@@ -19,9 +19,10 @@ func (w *Model) deleteSet(s step.DeleteSet) error {
 	set.leaving = true
 	set.generation++
 	// Only PD knows whose claims are marked above the replicas.
-	w.tellable[kindOf(s.Component)] = w.view.snap.Groups[s.Component].Set.Replicas
+	shown := w.view.snap.Groups[s.Component].Set
+	w.tellable[kindOf(s.Component)] = members{shown.Replicas, w.slotsAt(shown.Slots)}
 	if w.seen.serving && w.serving() {
-		w.tellable[kindOf(s.Component)] = limit
+		w.tellable[kindOf(s.Component)] = members{replicas: limit}
 	}
 	return nil
 }
@@ -113,7 +114,7 @@ func (w *Model) restOfSuspended(k kind) {
 	}
 	asked := !w.Intent.Suspend[pd] && w.serving() && w.storesKnown()
 	for i, c := range w.claims[k] {
-		if c != nil && c.marked && !c.markedLate && w.counted(k, i) && (asked || i < w.tellable[k]) {
+		if c != nil && c.marked && !c.markedLate && w.counted(k, i) && (asked || w.tellable[k].has(i)) {
 			w.broke("rest", "%s is marked, but holds data that counts", c.name)
 		}
 	}

@@ -80,7 +80,7 @@ func (w *Model) otherVolumes() {
 	w.Intent.Class[k]++
 	w.Intent.Size[k] = max(w.Intent.Size[k]+w.rng.IntN(5)-2, 1)
 	w.note("user: volumes of %s of class %d and %d Gi", kinds[k].Title(), w.Intent.Class[k], w.Intent.Size[k])
-	for i := range min(w.Intent.Replicas[k], limit) {
+	for i := range w.Intent.members(k).each() {
 		w.Replace(w.names[k][i], kinds[k].Data() == topology.Store)
 	}
 }
@@ -155,7 +155,7 @@ func (w *Model) recreate(s step.RecreateSet) error {
 		return errKilled
 	}
 	size := w.view.intent.Size[k]
-	if spec.partition = spec.replicas; size > spec.size || w.replacesAny(k) {
+	if spec.partition = spec.end(); size > spec.size || w.replacesAny(k) {
 		spec.size, late = size, false
 	}
 	spec.class, spec.attributes = w.view.intent.Class[k], w.view.intent.Attributes[k]
@@ -174,10 +174,10 @@ func (w *Model) replaceable(k kind, s step.RecreateSet) bool {
 	if !old.exists || old.leaving || !w.is(k, s.Basis) || old.spec.replicas != s.Replicas || old.observed != old.generation {
 		return false
 	}
-	if !s.OtherVolumes && !old.spec.manual && (old.current != old.update || old.spec.partition < old.spec.replicas) {
+	if !s.OtherVolumes && !old.spec.manual && (old.current != old.update || old.spec.partition < old.spec.end()) {
 		return false
 	}
-	for i := range min(s.Replicas, limit) {
+	for i := range old.spec.each() {
 		if c := w.claims[k][i]; c != nil && c.goneAt == never && !w.claimReplaced(k, i) && max(c.requested, c.capacity) < w.view.intent.Size[k] {
 			return false
 		}
@@ -193,8 +193,8 @@ func (w *Model) make(k kind, spec setSpec) error {
 	if w.sets[k].exists {
 		return errors.New("the StatefulSet exists already")
 	}
-	for _, p := range w.pods[k][min(spec.replicas, limit):] {
-		if p != nil && !p.terminating() {
+	for i, p := range w.pods[k] {
+		if p != nil && !spec.has(i) && !p.terminating() {
 			return errNoRoom
 		}
 	}
@@ -229,7 +229,7 @@ func (w *Model) judgeRecreate(s step.RecreateSet, say sayer) {
 	if !other && !s.OtherVolumes && !w.replacesAny(k) {
 		say("recreate", "its claims are as wanted")
 	}
-	for i := range min(set.spec.replicas, limit) {
+	for i := range set.spec.each() {
 		p := w.pods[k][i]
 		if p != nil && !s.OtherVolumes && p.mounts == set.spec.mounts && !set.byHand() && p.revision != set.update && w.seen.revision[k][i] == p.revision {
 			say("recreate", "%s has yet to be restarted", w.names[k][i])
@@ -249,7 +249,7 @@ func (w *Model) restOfVolumes(k kind) {
 		w.broke("rest", "%s has claims of class %d for new members, not of %d", kinds[k].Title(), have, w.Intent.Class[k])
 	}
 	for i, c := range w.claims[k] {
-		if c != nil && i < w.Intent.Replicas[k] && c.capacity < want {
+		if c != nil && w.Intent.wants(k, i) && c.capacity < want {
 			w.broke("rest", "%s has %d Gi, not %d", c.name, c.capacity, want)
 		}
 	}

@@ -81,7 +81,7 @@ func (w *Model) listed() []pdMember {
 		return w.pd.members
 	}
 	var founders []pdMember
-	for i := range min(w.sets[pd].spec.replicas, limit) {
+	for i := range w.sets[pd].spec.each() {
 		founders = append(founders, pdMember{ordinal: i})
 	}
 	return founders

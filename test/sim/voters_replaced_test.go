@@ -99,7 +99,7 @@ func TestFirstStartBehindAMemberWithoutData(t *testing.T) {
 // (seed 1795378905651)
 func TestFirstStartBehindAMemberThatWasGivenUp(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 1, Elsewhere: 2, Failover: true, Ordered: [components]bool{pd: true}})
-	w.advice.founders, w.advice.late[2], w.pd.memberAt(2).started = 3, true, false
+	w.advice.founders, w.advice.late[2], w.pd.memberAt(2).started = members{replicas: 3}, true, false
 	given := w.claims[pd][1].data
 	w.failures[pd] = []topology.Failure{{Member: "basic-pd-1", ID: given, Created: w.Now(), Deleted: true}}
 	w.expel(given)

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -45,6 +46,65 @@ func TestAdvancedStatefulSets(t *testing.T) {
 			t.Error("a StatefulSet of Kubernetes was written")
 		}
 	})
+}
+
+// TestSlots: members in the middle leave, come back and are exchanged, and Kubernetes keeps all other pods.
+func TestSlots(t *testing.T) {
+	for _, k := range []topology.Kind{topology.PD, topology.TiKV, topology.TiDB} {
+		scenario(t, sim.Options{PD: 4, TiKV: 5, TiDB: 3}, func(t *testing.T, w *World) {
+			w.kube.Migrate()
+			size := int(*w.set(k).Spec.Replicas)
+			scaled := func(replicas int, args ...string) {
+				t.Helper()
+				before := w.podsOf(k)
+				w.Must(t, 0, append([]string{"scale", "basic", fmt.Sprintf("%s=%d", k, replicas), "--yes"}, args...)...)
+				for name, uid := range w.podsOf(k) {
+					if was, there := before[name]; there && was != uid {
+						t.Errorf("%v: pod %s was made again", args, name)
+					}
+				}
+			}
+			has := func(ordinals ...int) {
+				t.Helper()
+				pods := w.podsOf(k)
+				for _, n := range ordinals {
+					if pods[fmt.Sprintf("basic-%s-%d", k, n)] == "" {
+						t.Errorf("no member %d: %v", n, pods)
+					}
+				}
+				if len(pods) != len(ordinals) {
+					t.Errorf("%v, want %v", pods, ordinals)
+				}
+			}
+			rest := slices.Delete(ordinals(size), 1, 2)
+			scaled(size-1, "--remove", fmt.Sprintf("%s-1", k))
+			has(rest...)
+			scaled(size)
+			has(append(rest, size)...)
+			scaled(size-1, "--remove", fmt.Sprintf("%s-0", k))
+			has(append(rest[1:], size)...)
+			w.changeCluster(func(u *unstructured.Unstructured) { u.SetAnnotations(nil) })
+			w.Must(t, 0, "sync", "basic", "--yes")
+			has(ordinals(size - 1)...)
+			w.wantUnbroken(t)
+		})
+	}
+}
+
+// podsOf returns the UIDs of the pods of a component.
+func (w *World) podsOf(k topology.Kind) map[string]string {
+	all := map[string]string{}
+	for _, p := range w.Model.ShownPods(k) {
+		all[w.cluster.PodName(k, p.Ordinal)] = p.UID
+	}
+	return all
+}
+
+func ordinals(n int) (all []int) {
+	for i := range n {
+		all = append(all, i)
+	}
+	return all
 }
 
 // TestSlotsOfPlainStatefulSets: the annotation is refused, with what helps, and nothing is changed.

@@ -97,6 +97,29 @@ func optional(seed uint64, o *sim.Options) []operation {
 	return all
 }
 
+// chosen returns what is done to chosen members where StatefulSets can have slots. A member leaves or is exchanged, and
+// later as many members are wanted as before, or all slots are taken back.
+func chosen(seed uint64, o sim.Options) []operation {
+	rng := rand.New(rand.NewPCG(seed, 28))
+	var all []operation
+	do := func(args ...string) {
+		all = append(all, operation{append([]string{"scale", "basic"}, args...), time.Duration(2+rng.IntN(20)) * time.Minute})
+	}
+	sizes := map[topology.Kind]int{topology.PD: o.PD, topology.TiKV: o.TiKV, topology.TiDB: o.TiDB}
+	for range 1 + rng.IntN(3) {
+		k := pick(rng, topology.PD, topology.TiKV, topology.TiKV, topology.TiDB)
+		size := sizes[k]
+		if rng.IntN(2) == 0 {
+			do(fmt.Sprintf("%s=%d", k, size+1))
+		}
+		do(fmt.Sprintf("%s=%d", k, max(1, size-rng.IntN(2))), "--remove", fmt.Sprintf("%s-%d", k, rng.IntN(size+1)))
+		if rng.IntN(2) == 0 {
+			do(fmt.Sprintf("%s=%d", k, size))
+		}
+	}
+	return all
+}
+
 // underway draws the faults on the way.
 func underway(seed uint64) Faults {
 	rng := rand.New(rand.NewPCG(seed, 22))

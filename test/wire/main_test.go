@@ -2,6 +2,7 @@
 package wire
 
 import (
+	"flag"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -15,6 +16,9 @@ import (
 // memory is how much a process takes before garbage is collected. Little of what a run allocates stays in use.
 const memory = 256 << 20
 
+// chosenTests are the tests that are done where none is named; "" for all.
+var chosenTests string
+
 // TestMain takes one processor, so that goroutines run in the same order each time, as far as possible. It also takes
 // away what client-go keeps for a whole process about errors: a pause that ends at a time of another clock.
 func TestMain(m *testing.M) {
@@ -24,5 +28,9 @@ func TestMain(m *testing.M) {
 	debug.SetMemoryLimit(memory)
 	utilruntime.ErrorHandlers = nil
 	klog.SetLogger(logr.Discard())
+	flag.Parse()
+	if chosen := flag.Lookup("test.run"); chosenTests != "" && chosen.Value.String() == "" {
+		_ = chosen.Value.Set(chosenTests)
+	}
 	m.Run()
 }

@@ -61,6 +61,7 @@ func runSeed(t *testing.T, seed uint64) {
 		}
 		if rand.New(rand.NewPCG(seed, 27)).IntN(8) == 0 {
 			w.advanced = true
+			all = append(all, chosen(seed, o)...)
 		}
 		rng := rand.New(rand.NewPCG(seed, 24))
 		faults.Behind, faults.Asleep = pick(rng, 0, .05), pick(rng, 0, 0, .01, .03)

@@ -98,6 +98,7 @@ func Run(t *testing.T, o sim.Options, script func(*testing.T, *World)) {
 		t.Fatal(err)
 	}
 	seedLibraries(o.Seed)
+	t.Cleanup(forgetCommands)
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(o)
 		w.kubeconfig = kubeconfig

@@ -29,7 +29,7 @@ func (b *Bridge) showRefusals(k topology.Kind) {
 	if !there || is.Leaving || is.Observed == 0 || !flawed(is.Update) && !flawed(is.Current) {
 		return
 	}
-	for i := range is.Spec.Replicas {
+	for _, i := range is.Spec.Ordinals().All() {
 		revision := is.Update
 		if !is.Spec.Manual && i < is.Spec.Partition {
 			revision = is.Current

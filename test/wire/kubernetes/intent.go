@@ -21,8 +21,8 @@ import (
 func (b *Bridge) claimed(c topology.Cluster) map[topology.Kind]state.Group {
 	all := map[topology.Kind]state.Group{}
 	for _, g := range c.Groups {
-		got := state.Group{Set: state.Set{Replicas: g.Replicas}}
-		for n := range g.Replicas {
+		got := state.Group{Set: state.Set{Replicas: g.Replicas, Slots: g.Slots}}
+		for _, n := range got.Set.Ordinals().All() {
 			m := state.Member{Kind: g.Kind, Ordinal: n, Name: c.PodName(g.Kind, n)}
 			if claim, there := get[*corev1.PersistentVolumeClaim](b, claims, sim.VolumeOf(g.Kind)+"-"+m.Name); there {
 				m.Claims = []state.Claim{{
@@ -52,7 +52,7 @@ func (b *Bridge) writtenIntent() {
 	b.wantTemplates(c)
 	for _, g := range c.Groups {
 		asked := sim.Asked{
-			Replicas: g.Replicas, Manual: g.Manual, Suspend: g.Suspend, Canary: g.Canary, Template: b.intent.templates[g.Kind],
+			Replicas: g.Replicas, Slots: g.Slots, Manual: g.Manual, Suspend: g.Suspend, Canary: g.Canary, Template: b.intent.templates[g.Kind],
 			Failures: g.Failures,
 		}
 		if v, ok := g.Volume(sim.VolumeOf(g.Kind)); ok {

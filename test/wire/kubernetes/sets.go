@@ -93,7 +93,7 @@ func (b *Bridge) showStatus(k topology.Kind) {
 		CollisionCount: new(int32),
 	}
 	for _, p := range b.model.ShownPods(k) {
-		if p.Terminating && p.Ordinal >= is.Spec.Replicas {
+		if p.Terminating && !is.Spec.Has(p.Ordinal) {
 			continue
 		}
 		status.Replicas++

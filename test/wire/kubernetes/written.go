@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/render"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/sim"
 )
@@ -38,14 +39,13 @@ func (b *Bridge) writtenSet(k topology.Kind) {
 // specOf returns what the model knows of the spec of a StatefulSet.
 func (b *Bridge) specOf(k topology.Kind, set *appsv1.StatefulSet) sim.WrittenSet {
 	out := sim.WrittenSet{
-		UID: string(set.UID), Generation: set.Generation, Replicas: 1, Template: b.templates[k].name(k, set),
+		UID: string(set.UID), Generation: set.Generation, Template: b.templates[k].name(k, set),
 		Manual:    set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType,
 		InBatches: render.RestartsInBatches(set),
 		Ordered:   set.Spec.PodManagementPolicy != appsv1.ParallelPodManagement,
 	}
-	if set.Spec.Replicas != nil {
-		out.Replicas = int(*set.Spec.Replicas)
-	}
+	ordinals := state.OrdinalsOf(set)
+	out.Replicas, out.Slots = ordinals.Count, ordinals.Slots
 	if r := set.Spec.UpdateStrategy.RollingUpdate; r != nil && r.Partition != nil {
 		out.Partition = int(*r.Partition)
 	}
