@@ -74,7 +74,7 @@ func discovery(answers map[string]any) map[string]any {
 	all := map[string]any{
 		"/api": metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}},
 		"/api/v1": metav1.APIResourceList{GroupVersion: "v1", APIResources: []metav1.APIResource{
-			resource("namespaces", "Namespace", false), resource("pods", "Pod", true), resource("persistentvolumeclaims", "PersistentVolumeClaim", true),
+			resource("namespaces", "Namespace", false), resource("pods", "Pod", true), resource("persistentvolumeclaims", "PersistentVolumeClaim", true), resource("secrets", "Secret", true),
 		}},
 		"/apis": metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: []metav1.APIGroup{{
 			Name: "pingcap.com", Versions: []metav1.GroupVersionForDiscovery{group}, PreferredVersion: group,

@@ -58,7 +58,7 @@ func TestApplySeveral(t *testing.T) {
 			"cluster default/shop: nothing was changed, because not all TidbClusters of parts.yaml can be applied",
 			"cluster default/shop-more: update rejected; nothing was changed: spec.tikv.version: Invalid value: \"v8.1.1\": PD of default/shop has v8.1.0",
 		}, nil},
-		{"the part with PD is wrong", twoParts("v8.1.0", "v8.1.0\n  acrossK8s: true"), nil, 3, []string{"spec.acrossK8s", "cluster default/shop-more: nothing was changed, because"}, nil},
+		{"the part with PD is wrong", twoParts("v8.1.0", "v8.1.0\n  recoveryMode: true"), nil, 3, []string{"spec.recoveryMode", "cluster default/shop-more: nothing was changed, because"}, nil},
 		{"the first write fails", twoParts("v8.1.0", "v8.1.0"), []string{"--yes"}, 1, []string{
 			"cluster default/shop-more was left as it is: it comes after cluster default/shop", "kubectl tidb apply shop-more -f parts.yaml -n default",
 		}, []string{shop}},

@@ -46,7 +46,9 @@ func TestFleetMistakes(t *testing.T) {
 		"upgrade --all basic v8.1.1":                         "--all takes no names: leave out basic",
 		"upgrade basic v8.1.1 --wave 1,10%,100%":             "--wave goes with --all",
 		"upgrade v8.1.1 -l env=prod":                         "--selector goes with --all",
-		"upgrade basic v8.1.1 --contexts prod-*":             "--contexts goes with --all",
+		"upgrade basic v8.1.1 --contexts prod-*":             "--contexts does not go with --server",
+		"upgrade basic v8.1.1 --contexts a --canary tikv=1":  "--contexts does not go with --canary",
+		"upgrade v8.1.1 --contexts prod-*":                   "accepts 2 arg(s), received 1",
 		"upgrade basic v8.1.1 --stop-on-failure=false":       "--stop-on-failure goes with --all",
 		"upgrade --all v8.1.1 --wave=":                       "no wave is given",
 		"upgrade --all v8.1.1 --wave 0":                      "at least one cluster",
@@ -156,6 +158,32 @@ func TestFleetParts(t *testing.T) {
 	alone.answers[tidbclusters+"/basic"] = tidbcluster("basic")
 	wantError(t, "without the part with PD", alone.call(t, "upgrade", "--all", "v8.1.1", "--yes"), exit.Refused, "PD is upgraded first")
 	if got := alone.written(); len(got) > 0 {
+		t.Errorf("changed %v", got)
+	}
+}
+
+// TestFleetOneDatabase: a name and contexts choose all parts of one database, over several Kubernetes clusters.
+func TestFleetOneDatabase(t *testing.T) {
+	across := map[string]any{"acrossK8s": true}
+	part := with(with(tidbcluster("basic-2"), across), map[string]any{"cluster": map[string]any{"name": "basic"}})
+	a, b := fleetOf(t, with(tidbcluster("basic"), across), tidbcluster("other")), fleetOf(t, part)
+	file := kubeconfigOf(t, map[string]string{"a": a.URL, "b": b.URL})
+	upgrade := func(file, name string) result {
+		return call(t.Context(), t, "upgrade", name, "v8.1.1", "--kubeconfig", file, "--contexts", "*", "--dry-run")
+	}
+	const want = "WAVE   CONTEXT   NAMESPACE   NAME      VERSION\n" +
+		"1      a         default     basic     v8.1.0\n" +
+		"1      b         default     basic-2   v8.1.0\n"
+	for _, name := range []string{"basic", "basic-2"} {
+		if r := upgrade(file, name); r.code != 0 || !strings.HasPrefix(r.out, want) || strings.Contains(r.out, "default     other") || strings.Contains(r.out, "nothing of this part was compared") {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+	wantError(t, "no such name", upgrade(file, "basic-3"), exit.Usage, `no TidbCluster is named "basic-3" in the namespaces of these contexts`)
+	c := fleetOf(t, tidbcluster("basic"))
+	file = kubeconfigOf(t, map[string]string{"a": a.URL, "b": c.URL})
+	wantError(t, "two databases", upgrade(file, "basic"), exit.Usage, "a default/basic and b default/basic are not parts of one database")
+	if got := append(append(a.written(), b.written()...), c.written()...); len(got) > 0 {
 		t.Errorf("changed %v", got)
 	}
 }

@@ -17,15 +17,23 @@ func TestInit(t *testing.T) {
 		"metadata": map[string]any{"name": "tidbclusters.pingcap.com"},
 		"status":   map[string]any{"conditions": []map[string]any{{"type": "Established", "status": "True"}}},
 	}
-	server := serve(t, map[string]any{path: definition})
-	if r := server.call(t, "init"); r.code != 0 || !strings.Contains(r.out, "is installed") {
+	const backups = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/backups.pingcap.com"
+	ofBackups := map[string]any{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"metadata": map[string]any{"name": "backups.pingcap.com"},
+		"status":   map[string]any{"conditions": []map[string]any{{"type": "Established", "status": "True"}}},
+	}
+	server := serve(t, map[string]any{path: definition, backups: ofBackups})
+	if r := server.call(t, "init"); r.code != 0 || strings.Count(r.out, "is installed") != 2 {
 		t.Errorf("%+v", r)
 	}
 	server = serve(t, map[string]any{
-		"PATCH " + path: apierrors.NewConflict(schema.GroupResource{}, "tidbclusters.pingcap.com", nil),
-		"GET " + path:   definition,
+		"PATCH " + path:    apierrors.NewConflict(schema.GroupResource{}, "tidbclusters.pingcap.com", nil),
+		"GET " + path:      definition,
+		"PATCH " + backups: apierrors.NewConflict(schema.GroupResource{}, "backups.pingcap.com", nil),
+		"GET " + backups:   ofBackups,
 	})
-	if r := server.call(t, "init"); r.code != 0 || !strings.Contains(r.out, "--force-conflicts") {
+	if r := server.call(t, "init"); r.code != 0 || strings.Count(r.out, "--force-conflicts") != 2 {
 		t.Errorf("%+v", r)
 	}
 }

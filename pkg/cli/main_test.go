@@ -33,6 +33,9 @@ func typical(t *testing.T) map[string][]string {
 	t.Setenv("KUBE_EDITOR", "true") // it leaves the file as it is
 	return map[string][]string{
 		"apply":             {"-f", file},
+		"backup create":     {"basic", "--to", "s3://backups/basic", "--from-secret", "s3"},
+		"backup list":       {"basic"},
+		"backup show":       {"basic-20260310-020000"},
 		"create":            {"basic", "--version", "v8.1.0"},
 		"delete":            {"basic", "--yes"},
 		"failover":          {"basic"},

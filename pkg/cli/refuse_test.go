@@ -14,7 +14,7 @@ func TestAllReasonsAtOnce(t *testing.T) {
 	spec := bad["spec"].(map[string]any)
 	delete(spec, "tikv")
 	spec["pd"].(map[string]any)["replicas"] = -1
-	spec["acrossK8s"] = true
+	spec["recoveryMode"] = true
 	s := serve(t, map[string]any{
 		"GET " + tidbclusters + "/basic":   tidbcluster("basic"),
 		"PATCH " + tidbclusters + "/basic": bad,
@@ -31,7 +31,7 @@ func TestAllReasonsAtOnce(t *testing.T) {
 	for _, says := range []string{
 		"nothing was changed; there are 3 reasons:\n",
 		"\n  spec.pd.replicas: Invalid value: -1: must not be negative\n",
-		"\n  spec.acrossK8s: Forbidden: not supported yet: ",
+		"\n  spec.recoveryMode: Forbidden: not supported yet: ",
 		"\n  spec.tikv: Forbidden: cannot be taken out: ",
 	} {
 		if !strings.Contains(r.err, says) {

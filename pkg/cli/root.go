@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/apply"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/auth"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/backup"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/completion"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/config"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/create"
@@ -88,8 +89,8 @@ func NewRoot(f *factory.Factory) *cobra.Command {
 			create.New(f), apply.New(f), edit.New(f), scale.New(f), upgrade.New(f), promote.New(f), rollback.New(f), rollback.NewAbort(f),
 			restart.New(f), replace.New(f), config.New(f), sync.New(f), pause.New(f), pause.NewResume(f), failover.New(f), tls.New(f), remove.New(f),
 		}},
-		{Message: "Commands for members, hosts and claims:", Commands: []*cobra.Command{
-			leader.NewTransfer(f), leader.NewEvict(f), maintenance.New(f), pvc.New(f),
+		{Message: "Commands for members, hosts, claims and backups:", Commands: []*cobra.Command{
+			leader.NewTransfer(f), leader.NewEvict(f), maintenance.New(f), pvc.New(f), backup.New(f),
 		}},
 		{Message: "Commands that show and use clusters:", Commands: []*cobra.Command{
 			status.New(f), plan.New(f), why.New(f), list.New(f), doctor.New(f), wait.New(f), logs.New(f), events.New(f), sql.New(f),

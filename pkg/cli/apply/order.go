@@ -6,6 +6,7 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
@@ -58,4 +59,9 @@ func inOrder(inputs []input) (ordered []input) {
 func (i input) comesAfter(other input) bool {
 	mine, theirs := topology.New(i.asked()), topology.New(other.asked())
 	return mine.JoinsTo(theirs) && !theirs.PDSuspended() || theirs.JoinsTo(mine) && mine.PDSuspended()
+}
+
+// waitFor reports whether two inputs wait for each other's PD. A dry run waits for nothing.
+func (o options) waitFor(a, b *input) bool {
+	return o.DryRun == flags.NoDryRun && topology.New(a.asked()).SharesPD(topology.New(b.asked()))
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/contexts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
@@ -83,28 +84,52 @@ func (o options) check(ctx context.Context, f *factory.Factory, inputs []input) 
 	return errs
 }
 
-// driveAll writes and drives one input after the other. Where a run does not end well, the inputs that come after that
-// one are not changed.
+// driveAll writes and drives one input after another, and parts that wait for each other's PD at the same time. Where a
+// run does not end well, the inputs that come after that one are not changed.
 func (o options) driveAll(ctx context.Context, f *factory.Factory, inputs []input) error {
 	var failed []input
 	var codes []exit.Code // of those
-	errs := make([]error, len(inputs))
-	for n := range inputs {
-		i := &inputs[n]
+	var errs []error
+	begin := func(ctx context.Context, f *factory.Factory, i *input, written func()) error {
 		if at := slices.IndexFunc(failed, i.comesAfter); at >= 0 {
-			errs[n] = drive.NotBegun(f, i.Session, o.Options, i.request.Action, i.waits(failed[at], codes[at], o.Files))
-		} else {
-			errs[n] = o.driveOne(ctx, f, i, inputs)
+			return drive.NotBegun(f, i.Session, o.Options, i.request.Action, i.waits(failed[at], codes[at], o.Files))
 		}
-		if errs[n] != nil && exit.Of(errs[n]) != exit.Pending && o.DryRun == flags.NoDryRun {
-			failed, codes = append(failed, *i), append(codes, exit.Of(errs[n]))
+		return o.driveOne(ctx, f, i, inputs, written)
+	}
+	parts := make([]*input, len(inputs))
+	for n := range inputs {
+		parts[n] = &inputs[n]
+	}
+	for _, mates := range drive.Mates(parts, o.waitFor) {
+		ended := o.driveMates(ctx, f, mates, begin)
+		for n, err := range ended {
+			if err != nil && exit.Of(err) != exit.Pending && o.DryRun == flags.NoDryRun {
+				failed, codes = append(failed, *mates[n]), append(codes, exit.Of(err))
+			}
 		}
+		errs = append(errs, ended...)
 	}
 	return exit.Worst(errs)
 }
 
+// driveMates drives the inputs of a group, and returns the error of each. Several inputs share the screen, so that each
+// line begins with the name of its TidbCluster.
+func (o options) driveMates(ctx context.Context, f *factory.Factory, mates []*input, begin func(context.Context, *factory.Factory, *input, func()) error) []error {
+	if len(mates) == 1 {
+		return []error{begin(ctx, f, mates[0], nil)}
+	}
+	shared := contexts.Shared{Streams: f.Streams, Events: o.Output.JSON()}
+	var titles []string
+	for _, i := range mates {
+		titles = append(titles, i.Namespace+"/"+i.Name)
+	}
+	return drive.Together(ctx, titles, func(ctx context.Context, n int, written func()) error {
+		return begin(ctx, f.Beside(shared.For(titles[n])), mates[n], written)
+	})
+}
+
 // driveOne drives one input. The request is made again, because the runs before took time.
-func (o options) driveOne(ctx context.Context, f *factory.Factory, i *input, inputs []input) error {
+func (o options) driveOne(ctx context.Context, f *factory.Factory, i *input, inputs []input, written func()) error {
 	if ctx.Err() != nil {
 		cause := context.Cause(ctx)
 		return drive.NotBegun(f, i.Session, o.Options, i.request.Action, exit.With(exit.Of(cause), fmt.Errorf("%s was left as it is: %w", i.title(), cause)))
@@ -114,7 +139,7 @@ func (o options) driveOne(ctx context.Context, f *factory.Factory, i *input, inp
 	if err != nil {
 		return drive.NotBegun(f, i.Session, o.Options, i.request.Action, exit.Ended(ctx, err))
 	}
-	r.Warnings, i.request = warnings, r
+	r.Warnings, r.Written, i.request = warnings, written, r
 	among := i.requestAmong(inputs)
 	if !o.Yes && o.DryRun == flags.NoDryRun {
 		if err := drive.Agreed(ctx, f, i.Session, o.Options, among, i.effects); err != nil {

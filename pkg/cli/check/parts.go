@@ -27,7 +27,10 @@ func (p proposal) compareParts(ctx context.Context, s *target.Session) (field.Er
 func (p proposal) joined(ctx context.Context, s *target.Session) (errs field.ErrorList, help remedy.Remedy, notes []Warning, err error) {
 	c := p.wanted
 	at := field.NewPath("spec", "cluster")
-	tc, err := p.loadBeside(ctx, s, c.Joined.Namespace, c.Joined.Name)
+	tc, err := p.loadJoined(ctx, s)
+	if c.JoinsAcross() && tc == nil {
+		return nil, nil, []Warning{warn("%s: TidbCluster %s is in another Kubernetes cluster, so nothing of this part was compared with it", at, c.Joined)}, nil
+	}
 	switch {
 	case intent.Gone(err):
 		return field.ErrorList{&field.Error{
@@ -40,13 +43,28 @@ func (p proposal) joined(ctx context.Context, s *target.Session) (errs field.Err
 	}
 	errs, help = joins(c, topology.New(tc), at)
 	suspended, resume := p.resumes(topology.New(tc))
-	if !topology.AllowsParts(tc, c.Namespace) {
+	if c.UsesOtherPD() && !topology.AllowsParts(tc, c.Namespace) {
 		notes = []Warning{{
 			Text:   fmt.Sprintf("%s: TidbCluster %s does not let parts of namespace %s use its PD, so that no daemon drives this part", at.Child("namespace"), c.Joined, c.Namespace),
 			Remedy: remedy.Remedy{remedy.Run("let these parts use it", topology.ToAllowParts(tc, c.Namespace))},
 		}}
 	}
 	return append(errs, suspended...), append(help, resume...), notes, nil
+}
+
+// loadJoined returns the TidbCluster that a part joins. It is nil where that is in another Kubernetes cluster, and the
+// command does not change it.
+func (p proposal) loadJoined(ctx context.Context, s *target.Session) (*v1alpha1.TidbCluster, error) {
+	c := p.wanted
+	if !c.JoinsAcross() {
+		return p.loadBeside(ctx, s, c.Joined.Namespace, c.Joined.Name)
+	}
+	for _, tc := range p.Beside {
+		if c.JoinsTo(topology.New(tc)) {
+			return tc, nil
+		}
+	}
+	return nil, nil
 }
 
 // loadBeside returns a TidbCluster beside that of the request: as the same command changes it, or as the API server has it.
@@ -67,7 +85,7 @@ func joins(c, other topology.Cluster, at *field.Path) (errs field.ErrorList, hel
 	pd, has := other.Group(topology.PD)
 	switch {
 	case !has && other.IsPart():
-		refuse(at, c.Joined.String(), "it has no PD either, and uses the PD of %s: name that one", other.Joined)
+		refuse(at, c.Joined.String(), "it has no PD, and uses the PD of %s: name that one", other.Joined)
 	case !has:
 		refuse(at, c.Joined.String(), "it has no PD")
 	}

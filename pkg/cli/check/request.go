@@ -41,6 +41,8 @@ type Request struct {
 	Policy plan.Policy
 	// Warnings are the verb's own warnings.
 	Warnings []string
+	// Written is called when the change was written; nil where nobody waits for that.
+	Written func()
 	// Keep: write the change even if the cluster is paused, for a driver after the pause. Nothing
 	// else is done then.
 	Keep bool

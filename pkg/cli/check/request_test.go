@@ -47,9 +47,9 @@ func TestAdmit(t *testing.T) {
 		{"invalid", Request{Change: intent.Change{Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.PD.Replicas = 0 })}}, exit.Refused, "spec.pd.replicas"},
 		{"tidb-S16, pd-A2: all that is wrong at once", Request{
 			Change: intent.Change{Now: basic(same), Want: basic(func(tc *v1alpha1.TidbCluster) {
-				tc.Spec.TiKV, tc.Spec.PD.Replicas, tc.Spec.AcrossK8s = nil, 0, true
+				tc.Spec.TiKV, tc.Spec.PD.Replicas, tc.Spec.RecoveryMode = nil, 0, true
 			})},
-		}, exit.Refused, "there are 3 reasons:\n  spec.acrossK8s: Forbidden: not supported yet: a cluster with parts in several Kubernetes clusters\n  spec.pd.replicas: Invalid value: 0: all other components need PD\n  spec.tikv: Forbidden: cannot be taken out"},
+		}, exit.Refused, "there are 3 reasons:\n  spec.pd.replicas: Invalid value: 0: all other components need PD\n  spec.recoveryMode: Forbidden: not supported yet: restoring a cluster from volume snapshots\n  spec.tikv: Forbidden: cannot be taken out"},
 		{"paused", Request{Change: intent.Change{Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.Paused = true })}}, exit.Paused, "kubectl tidb resume basic "},
 		{"pd-A4: deleting", Request{Change: intent.Change{Want: basic(func(tc *v1alpha1.TidbCluster) { tc.DeletionTimestamp = &metav1.Time{} })}}, exit.Refused, "being deleted"},
 		{"paused, and to be written nevertheless", Request{Change: intent.Change{Want: basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.Paused = true })}, Keep: true}, exit.OK, ""},

@@ -66,6 +66,18 @@ func GoOn(ctx context.Context, f *factory.Factory) error {
 	return exit.Refusef("you have not agreed, so nothing was changed; --yes does not ask")
 }
 
+// Whether asks a question whose default is "no", and reports whether the user agrees. An answer that cannot be read is
+// none.
+func Whether(ctx context.Context, f *factory.Factory, question string) bool {
+	fmt.Fprint(f.Streams.ErrOut, question+" [y/N]: ")
+	line, err := f.Input(ctx, oneLine)
+	if err != nil {
+		fmt.Fprintln(f.Streams.ErrOut)
+	}
+	answer := strings.ToLower(strings.TrimSpace(string(line)))
+	return answer == "y" || answer == "yes"
+}
+
 // oneLine reads a line and nothing after it, which may be the answer to the next question.
 func oneLine(in io.Reader) (line []byte, err error) {
 	for b := make([]byte, 1); err == nil && b[0] != '\n'; {

@@ -121,7 +121,8 @@ func (r *run) request(ctx context.Context, f *factory.Factory, s *target.Session
 	}
 	req, err := r.v.Request(ctx, f, s, now)
 	switch dry := r.d.DryRun != flags.NoDryRun; {
-	case c.pd == nil || c.pd.begun && !dry: // the part with PD has been written
+	case c.pd == nil:
+	case c.pd.begun && !dry && !c.JoinsAcross(): // the part with PD has been written, and is read
 	case c.pd.want == nil:
 		return req, exit.Refusef("the part with PD, %s/%s, cannot be upgraded", c.pd.Namespace, c.pd.Name)
 	default:

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 
@@ -88,39 +89,83 @@ func (o *Options) none(f *factory.Factory) error {
 	return remedy.For(exit.Usagef("%s%s, so nothing was changed", what, where), remedy.Run("see all clusters of a context", remedy.Plugin("", "list", "-A")))
 }
 
-// units returns the databases, in the order of their first clusters. A database can have several parts: the part with
-// PD comes first, because its version is the first to change.
-func units(all []*cluster) [][]*cluster {
-	var order []string
-	parts := map[string][]*cluster{}
-	for _, c := range all {
-		key := c.context + "\n" + c.Namespace + "/" + c.Name
-		if c.IsPart() {
-			key = c.context + "\n" + c.Joined.String()
+// choose returns the databases that the flags choose: all, or the one that has the cluster of the name.
+func (o *Options) choose(f *factory.Factory, databases [][]*cluster) ([][]*cluster, error) {
+	see := remedy.Run("see all clusters of a context", remedy.Plugin("", "list", "-A"))
+	for _, u := range databases {
+		if len(u) > 1 && !u[1].IsPart() {
+			return nil, remedy.For(exit.Usagef("%s and %s have the same name, and parts in other contexts join one of them, so nothing was changed: name the contexts of one database",
+				u[0].title(f.Context()), u[1].title(f.Context())), see)
 		}
-		if parts[key] == nil {
-			order = append(order, key)
-		}
-		parts[key] = append(parts[key], c)
 	}
-	var databases [][]*cluster
-	for _, key := range order {
-		u := parts[key]
-		slices.SortStableFunc(u, func(a, b *cluster) int {
-			switch {
-			case a.IsPart() == b.IsPart():
-				return 0
-			case b.IsPart():
-				return -1
+	if o.Name == "" {
+		return databases, nil
+	}
+	var chosen [][]*cluster
+	var at []string
+	for _, u := range databases {
+		if i := slices.IndexFunc(u, func(c *cluster) bool { return c.Name == o.Name }); i >= 0 {
+			chosen, at = append(chosen, u), append(at, u[i].title(f.Context()))
+		}
+	}
+	switch len(chosen) {
+	case 0:
+		return nil, remedy.For(exit.Usagef("no TidbCluster is named %q in the namespaces of these contexts, so nothing was changed", o.Name), see)
+	case 1:
+		return chosen, nil
+	}
+	return nil, remedy.For(exit.Usagef("%s are not parts of one database as far as their specs show it, so nothing was changed: name the contexts of one database, or upgrade all clusters with --all",
+		strings.Join(at, " and ")), see)
+}
+
+// units returns the databases, in the order of their first clusters. A database can have several parts: the part that
+// the other parts join comes first, because its version is the first to change.
+func units(all []*cluster) (databases [][]*cluster) {
+	for _, c := range all {
+		u, at := []*cluster{c}, len(databases)
+		for i, other := range slices.Backward(databases) {
+			if slices.ContainsFunc(other, c.sameDatabase) {
+				u, at = slices.Concat(other, u), i
+				databases = slices.Delete(databases, i, i+1)
 			}
-			return 1
-		})
+		}
+		databases = slices.Insert(databases, at, u)
+	}
+	for _, u := range databases {
+		slices.SortStableFunc(u, func(a, b *cluster) int { return cmp.Compare(a.order(), b.order()) })
 		for _, c := range u[1:] {
 			if !u[0].IsPart() {
 				c.pd = u[0]
 			}
 		}
-		databases = append(databases, u)
 	}
 	return databases
+}
+
+// sameDatabase reports whether two clusters are parts of one database. Over contexts this is seen only where a part says
+// that it joins a TidbCluster of another Kubernetes cluster. Names can be the same in production and in staging, so the ids
+// that PD has given the databases decide, where both are known.
+func (c *cluster) sameDatabase(other *cluster) bool {
+	if mine, theirs := c.databaseID(), other.databaseID(); mine != "" && theirs != "" && mine != theirs {
+		return false
+	}
+	return c.SameDatabase(other.Cluster) && (c.context == other.context || c.JoinsAcross() || other.JoinsAcross())
+}
+
+func (c *cluster) databaseID() string {
+	if c.Source == nil {
+		return ""
+	}
+	return c.Source.Status.ClusterID
+}
+
+// order is the place of a part in its database: first the part that others join, then parts with members of PD.
+func (c *cluster) order() int {
+	switch {
+	case !c.IsPart():
+		return 0
+	case c.HasPD():
+		return 1
+	}
+	return 2
 }

@@ -22,6 +22,8 @@ import (
 // Options are the flags that choose clusters, and say in which waves.
 type Options struct {
 	All bool
+	// Name is that of a cluster, all of whose database is chosen. It goes with contexts, and not with All.
+	Name string
 	target.Found
 	contexts contexts.Flag
 	waves    string
@@ -47,7 +49,9 @@ func (o *Options) Bind(cmd *cobra.Command, f *factory.Factory, does string) {
 			Usage: does + " only the clusters whose TidbClusters have these labels, e.g. env=prod,tier!=test."},
 		{Name: "all-namespaces", Short: "A", Needs: "all", Add: flags.Bool(&o.AllNamespaces, false),
 			Usage: does + " the clusters of all namespaces."},
-		{Name: "contexts", Needs: "all", Add: func(cmd *cobra.Command, _ flags.Flag) { o.contexts.Bind(cmd, f, "With --all, "+does) }},
+		{Name: "contexts", Add: func(cmd *cobra.Command, _ flags.Flag) {
+			o.contexts.Bind(cmd, f, "With --all, "+does+" the clusters, and with NAME all parts of that cluster,")
+		}},
 		{Name: "wave", Needs: "all", Add: flags.Text(&o.waves, defaultWaves), Values: []string{defaultWaves, "1,10%,100%", "100%"},
 			Usage: "how many clusters are done after each wave, as numbers or percentages of the clusters that have something to do."},
 		{Name: "parallel", Needs: "all", Add: flags.Int(&o.parallel, defaultParallel),
@@ -58,20 +62,27 @@ func (o *Options) Bind(cmd *cobra.Command, f *factory.Factory, does string) {
 	o.flags.Bind(cmd)
 }
 
+// Chosen reports whether the flags choose clusters. Otherwise the command is for the one cluster that it names.
+func (o *Options) Chosen() bool { return o.All || o.contexts.Given() }
+
 // Check refuses flags that need --all, where --all was not given.
 func (o *Options) Check(set *pflag.FlagSet) error { return o.flags.Check(set) }
 
 // Validate checks what is known from the flags alone, and reads the waves.
 func (o *Options) Validate(set *pflag.FlagSet, d flags.Options) (err error) {
+	by := "--all"
+	if !o.All {
+		by = "--contexts"
+	}
 	// A canary would end each run before its cluster is done. A UID is that of one cluster.
 	for _, name := range []string{"canary", "expect-uid"} {
 		if set.Changed(name) {
-			return exit.Usagef("--all does not go with --%s: leave out one of them", name)
+			return exit.Usagef("%s does not go with --%s: leave out one of them", by, name)
 		}
 	}
 	switch {
 	case !d.Wait:
-		return exit.Usagef("--all waits for each wave, so it does not go with --wait=false")
+		return exit.Usagef("%s waits for each wave, so it does not go with --wait=false", by)
 	case o.parallel < 1:
 		return exit.Usagef("--parallel has to be at least 1")
 	}

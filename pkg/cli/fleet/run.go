@@ -37,8 +37,9 @@ type run struct {
 	d      flags.Options
 	v      Verb
 	shared *contexts.Shared
-	// each drives one cluster. The label names the wave, "" where there is only one.
-	each func(ctx context.Context, c *cluster, label string) error
+	// each drives one cluster, and calls written when what is asked for is in the API server. The label names the wave, ""
+	// where there is only one.
+	each func(ctx context.Context, c *cluster, label string, written func()) error
 	// end reports the end of a cluster that is not driven.
 	end func(c *cluster, err error)
 }
@@ -65,7 +66,11 @@ func (r *run) all(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	databases := units(found)
+	databases, err := r.o.choose(r.f, units(found))
+	if err != nil {
+		return err
+	}
+	found = flat(databases)
 	if err := r.check(ctx, databases); err != nil {
 		return err
 	}
@@ -101,7 +106,7 @@ func (r *run) carryOut(ctx context.Context, waves [][][]*cluster) {
 	}
 }
 
-// wave drives the clusters of a wave side by side, and the parts of a database one after another.
+// wave drives the databases of a wave side by side.
 func (r *run) wave(ctx context.Context, w [][]*cluster, number, of int) {
 	label := ""
 	if of > 1 {
@@ -115,25 +120,43 @@ func (r *run) wave(ctx context.Context, w [][]*cluster, number, of int) {
 	var failed atomic.Bool
 	for _, u := range w {
 		each.Go(func() error {
-			for _, c := range u {
-				if ctx.Err() != nil || r.o.stop && failed.Load() {
-					return nil
-				}
-				c.begun = true
-				c.err = r.each(ctx, c, label)
-				if r.failed([][]*cluster{{c}}) {
-					failed.Store(true)
-					return nil // the next part needs this one
-				}
-			}
+			r.database(ctx, u, label, &failed)
 			return nil
 		})
 	}
 	_ = each.Wait()
 }
 
+// database drives the parts of a database one after another, and parts that wait for each other at the same time.
+func (r *run) database(ctx context.Context, parts []*cluster, label string, failed *atomic.Bool) {
+	for _, mates := range drive.Mates(parts, r.waits) {
+		if ctx.Err() != nil || r.o.stop && failed.Load() {
+			return
+		}
+		errs := drive.Together(ctx, r.titles(mates), func(ctx context.Context, i int, written func()) error {
+			if ctx.Err() != nil {
+				return nil // it is not begun
+			}
+			mates[i].begun = true
+			return r.each(ctx, mates[i], label, written)
+		})
+		for i, err := range errs {
+			mates[i].err = err
+		}
+		if r.failed([][]*cluster{mates}) {
+			failed.Store(true)
+			return // the next part needs these
+		}
+	}
+}
+
+// waits reports whether two parts have members of PD, and wait for each other's PD. A dry run waits for nothing.
+func (r *run) waits(a, b *cluster) bool {
+	return r.d.DryRun == flags.NoDryRun && a.SharesPD(b.Cluster)
+}
+
 // drive drives one cluster. An error is written at once, because others may take long.
-func (r *run) drive(ctx context.Context, c *cluster, label string) error {
+func (r *run) drive(ctx context.Context, c *cluster, label string, written func()) error {
 	f := r.factory(c, r.streams(c))
 	s, err := target.Connect(f, c.Namespace, c.Name)
 	if err != nil {
@@ -148,6 +171,7 @@ func (r *run) drive(ctx context.Context, c *cluster, label string) error {
 		drive.Refused(f, s, r.d, r.v.Action+label, err)
 	} else {
 		req.Action += label
+		req.Written = written
 		d := r.d
 		d.Yes = true // the user has agreed
 		err = drive.Run(ctx, f, s, d, req)

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/contexts"
@@ -19,12 +20,17 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/wave"
 )
 
-// named returns clusters: each word is a name, or the name of a part and of the cluster that it joins, as part>pd.
+// named returns clusters: each word is a name, or the name of a part and of the cluster that it joins, as part>pd. A name
+// with a plus sign has members of PD, and is of a database over several Kubernetes clusters.
 func named(words string) []*cluster {
 	var all []*cluster
 	for word := range strings.FieldsSeq(words) {
 		name, joins, is := strings.Cut(word, ">")
-		c := &cluster{Cluster: topology.Cluster{Namespace: "db", Name: name}}
+		name, pd := strings.CutSuffix(name, "+")
+		c := &cluster{Cluster: topology.Cluster{Namespace: "db", Name: name, AcrossK8s: pd}}
+		if pd {
+			c.Groups = []topology.Group{{Kind: topology.PD}}
+		}
 		if is {
 			c.Joined = topology.Joined{Namespace: "db", Name: joins}
 		}
@@ -41,6 +47,8 @@ func TestUnits(t *testing.T) {
 		"b>x c>x d":         "b c, d",
 		"a-part>m b m z>m":  "m a-part z, b",
 		"a>elsewhere b c>b": "a, b c",
+		"a>m b>m m+ c+>m d": "m c a b, d",
+		"a>b b>c d c":       "c a b, d",
 	} {
 		var got []string
 		for _, u := range units(named(words)) {
@@ -61,6 +69,65 @@ func TestUnits(t *testing.T) {
 	twice[1].context = "prod-2"
 	if got := units(twice); len(got) != 2 {
 		t.Errorf("clusters of the same name in two contexts are %d databases", len(got))
+	}
+	across := named("a+ b+>a")
+	across[1].context = "prod-2"
+	if got := units(across); len(got) != 1 {
+		t.Errorf("parts of one database in two contexts are %d databases", len(got))
+	}
+	for _, c := range across {
+		tc := &v1alpha1.TidbCluster{}
+		tc.Status.ClusterID = c.Name
+		c.Source = tc
+	}
+	if got := units(across); len(got) != 2 {
+		t.Errorf("parts with the names of another database are %d databases", len(got))
+	}
+	twins := named("a+ a+ b+>a")
+	twins[1].context = "prod-2"
+	if _, err := (&Options{}).choose(fake(t, false, nil).f, units(twins)); exit.Of(err) != exit.Usage || !strings.Contains(err.Error(), "name the contexts of one database") {
+		t.Errorf("a part that may join either of two clusters: %v", err)
+	}
+}
+
+// TestPartsWithPD: parts that wait for each other's PD are driven at the same time, and begin when the part before is
+// written. The failure of one ends the runs of the other parts.
+func TestPartsWithPD(t *testing.T) {
+	var met sync.WaitGroup
+	met.Add(3)
+	var begun []string // without a mutex: with the race detector, parts that begin at the same time fail
+	r := fake(t, false, func(_ context.Context, c *cluster, _ string, written func()) error {
+		begun = append(begun, c.Name)
+		if c.HasPD() {
+			written()
+			met.Done()
+			met.Wait() // without two others the test does not end
+		}
+		return nil
+	})
+	parts := named("x>m b+>m a+>m m+")
+	r.carryOut(t.Context(), [][][]*cluster{units(parts)})
+	if got := strings.Join(begun, " "); got != "m b a x" {
+		t.Errorf("the parts have begun in the order %q", got)
+	}
+	for _, c := range parts {
+		if c.err != nil {
+			t.Errorf("%s: %v", c.Name, c.err)
+		}
+	}
+
+	r.each = func(ctx context.Context, c *cluster, _ string, written func()) error {
+		written()
+		if c.Name == "a" {
+			return exit.Refusef("a fails")
+		}
+		<-ctx.Done()
+		return exit.Ended(ctx, ctx.Err())
+	}
+	parts = named("m+ a+>m x>m")
+	r.carryOut(t.Context(), [][][]*cluster{units(parts)})
+	if err := parts[0].err; exit.Of(err) != exit.Refused || !strings.Contains(err.Error(), "the run of db/a has failed") || parts[2].begun {
+		t.Errorf("the other part ended with %v, and the part without PD has begun: %t", err, parts[2].begun)
 	}
 }
 
@@ -96,7 +163,7 @@ func TestWaves(t *testing.T) {
 			ctx, stop := context.WithCancelCause(t.Context())
 			defer stop(nil)
 			var log []string
-			r := fake(t, c.goOn, func(_ context.Context, one *cluster, label string) error {
+			r := fake(t, c.goOn, func(_ context.Context, one *cluster, label string, _ func()) error {
 				log = append(log, label[strings.LastIndex(label, " wave")+1:]+":"+one.Name)
 				if one.Name == c.interrupt {
 					stop(exit.ErrInterrupted)
@@ -156,7 +223,7 @@ func byWave(log []string) string {
 	return text
 }
 
-func fake(t *testing.T, goOn bool, each func(context.Context, *cluster, string) error) *run {
+func fake(t *testing.T, goOn bool, each func(context.Context, *cluster, string, func()) error) *run {
 	t.Helper()
 	t.Setenv("KUBECONFIG", "")
 	var out bytes.Buffer
@@ -172,7 +239,7 @@ func TestSideBySide(t *testing.T) {
 	var now, most atomic.Int32
 	var met sync.WaitGroup
 	met.Add(3)
-	r := fake(t, false, func(context.Context, *cluster, string) error {
+	r := fake(t, false, func(context.Context, *cluster, string, func()) error {
 		n := now.Add(1)
 		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 		}
@@ -189,7 +256,7 @@ func TestSideBySide(t *testing.T) {
 	}
 	now.Store(0)
 	r.o.parallel = 2
-	r.each = func(context.Context, *cluster, string) error {
+	r.each = func(context.Context, *cluster, string, func()) error {
 		if n := now.Add(1); n > 2 {
 			return fmt.Errorf("%d at the same time", n)
 		}

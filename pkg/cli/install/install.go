@@ -1,4 +1,4 @@
-// Package install is the verb "init": it installs the definition of TidbCluster.
+// Package install is the verb "init": it installs the definitions of TidbCluster and Backup.
 package install
 
 import (
@@ -41,9 +41,9 @@ func command(run func(context.Context, options) error) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "init",
-		Short: "Install the TidbCluster CRD",
-		Long: `Install the CustomResourceDefinition of TidbClusters, by server-side apply. One that
-this command has installed is brought up to date. One with another manager,
+		Short: "Install the CRDs of TidbCluster and Backup",
+		Long: `Install the CustomResourceDefinitions of TidbClusters and Backups, by server-side apply.
+Those that this command has installed are brought up to date. One with another manager,
 such as the Helm chart of tidb-operator, is left as it is: clusters work with it, but
 "kubectl wait" cannot see there whether a Ready is from before the last change.
 
@@ -62,11 +62,20 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	if err != nil {
 		return err
 	}
-	want, err := crd.TidbClusters()
-	if err != nil {
-		return err
+	for _, read := range []func() (*unstructured.Unstructured, error){crd.TidbClusters, crd.Backups} {
+		want, err := read()
+		if err != nil {
+			return err
+		}
+		if err := apply(ctx, f, dyn.Resource(definitions), want, o); err != nil {
+			return err
+		}
 	}
-	client := dyn.Resource(definitions)
+	return nil
+}
+
+// apply installs one definition.
+func apply(ctx context.Context, f *factory.Factory, client dynamic.ResourceInterface, want *unstructured.Unstructured, o options) error {
 	name, result := want.GetName(), "is installed"
 	got, err := client.Apply(ctx, name, want, metav1.ApplyOptions{FieldManager: intent.FieldManager, Force: o.forceConflicts})
 	if apierrors.IsConflict(err) {
@@ -76,7 +85,8 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	if err != nil {
 		return fmt.Errorf("apply customresourcedefinition %s: %w", name, err)
 	}
-	shown := spin.On(f, "waiting until the API server serves TidbClusters")
+	kind, _, _ := unstructured.NestedString(want.Object, "spec", "names", "kind")
+	shown := spin.On(f, "waiting until the API server serves "+kind+"s")
 	err = serve(ctx, client, got)
 	shown.Stop()
 	if err != nil {

@@ -116,6 +116,14 @@ func CompletePod(f *factory.Factory) cobra.CompletionFunc {
 	}
 }
 
+// CompleteResource returns a function that completes a flag with the names of resources in the namespace, as kubectl does.
+func CompleteResource(f *factory.Factory, plural string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, begin string) ([]string, cobra.ShellCompDirective) {
+		find := func() []string { return completion.CompGetResource(f.Kubectl(), plural, begin) }
+		return Within(cmd.Context(), find), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
 // CompleteMemberFlag completes the value of a flag with names of components, and of members where the
 // cluster is given already.
 func CompleteMemberFlag(f *factory.Factory) cobra.CompletionFunc {

@@ -133,7 +133,13 @@ func (o initOptions) joins() *v1alpha1.TidbClusterRef {
 
 // refusal makes an error about the certificates or the authority of others one of a refusal.
 func refusal(c topology.Cluster, err error) error {
-	if e, ok := errors.AsType[*issue.NoAuthorityError](err); ok {
+	e, ok := errors.AsType[*issue.NoAuthorityError](err)
+	switch {
+	case ok && e.Across:
+		return remedy.For(exit.Refusef("%w", e),
+			remedy.Say(fmt.Sprintf("copy the data of secret %s/%s of that Kubernetes cluster into it", e.Part.Namespace, c.JoinedPart().AuthoritySecret(topology.MembersCircle))),
+			remedy.Say("or have the certificates issued by the authority of PD"))
+	case ok:
 		return remedy.For(exit.Refusef("%w", e),
 			remedy.Run("if PD has no certificates yet, make these first", remedy.Plugin(e.Part.Namespace, "tls", "init", e.Part.Name)),
 			remedy.Say("or have the certificates issued by the authority of PD"))

@@ -22,7 +22,7 @@ import (
 // who makes them has rights in both namespaces, and that person has not.
 func issuer(ctx context.Context, f *factory.Factory, s *target.Session, c topology.Cluster, life time.Duration, named bool) (*issue.Self, error) {
 	self := issue.NewSelf(s.Kube, c, f.Clock.Now(), life)
-	if !c.UsesOtherPD() {
+	if !c.JoinsHere() {
 		return self, nil
 	}
 	tc, err := s.Intent.Load(ctx, c.Joined.Namespace, c.Joined.Name)

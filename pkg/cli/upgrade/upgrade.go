@@ -55,7 +55,10 @@ func command(f *factory.Factory, run func(context.Context, options) error) *cobr
 				return exit.Usagef("--%s has to be more than zero, such as 24h", requireBackup)
 			}
 			o.name, o.version = args[:len(args)-1], args[len(args)-1]
-			if o.fleet.All {
+			if o.fleet.Chosen() {
+				if !o.fleet.All {
+					o.fleet.Name = args[0]
+				}
 				if err := o.fleet.Validate(cmd.Flags(), o.Options); err != nil {
 					return err
 				}
@@ -96,7 +99,7 @@ func (o *options) bind(cmd *cobra.Command, f *factory.Factory) {
 }
 
 func run(ctx context.Context, f *factory.Factory, o options) error {
-	if o.fleet.All {
+	if o.fleet.Chosen() {
 		return fleet.Run(ctx, f, o.fleet, o.Options, fleet.Verb{Action: o.action(), Request: o.request})
 	}
 	s, now, err := target.Load(ctx, f, o.name)

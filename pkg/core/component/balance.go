@@ -97,21 +97,30 @@ func weightOf(m state.Member) float64 {
 }
 
 // storesBeside returns the stores that a store is compared with. They are in the same place by the widest location label.
-// Without such a store, all other stores count. PD moves regions within one place, whatever the rules about places are.
-// A store that is to have no regions is no measure.
+// PD moves regions within one place, whatever the rules about places are. A store that leaves at the end, as a spare
+// store does, is compared with only where no other store is in the same place. Without a store in the same place, all
+// that stay count. A store that is to have no regions is no measure.
 func storesBeside(sc plan.Scope, m state.Member) []state.Member {
-	var all []state.Member
+	var stay, leave []state.Member
 	for _, o := range sc.Got.InSet() {
 		known := o.Up() && o.Database.State == state.StoreUp && o.Database.Regions >= 0
-		if o.Ordinal != m.Ordinal && sc.Want.InSpec(o.Ordinal) && known && !o.Database.NoRegions {
-			all = append(all, o)
+		switch {
+		case o.Ordinal == m.Ordinal || !known || o.Database.NoRegions:
+		case sc.Want.InSpec(o.Ordinal):
+			stay = append(stay, o)
+		default:
+			leave = append(leave, o)
 		}
 	}
-	if labels := sc.All.PD.LocationLabels; len(labels) > 0 {
-		elsewhere := func(o state.Member) bool { return o.StoreLabels[labels[0]] != m.StoreLabels[labels[0]] }
+	labels := sc.All.PD.LocationLabels
+	if len(labels) == 0 {
+		return stay
+	}
+	elsewhere := func(o state.Member) bool { return o.StoreLabels[labels[0]] != m.StoreLabels[labels[0]] }
+	for _, all := range [][]state.Member{stay, leave} {
 		if near := slices.DeleteFunc(slices.Clone(all), elsewhere); len(near) > 0 {
 			return near
 		}
 	}
-	return all
+	return stay
 }

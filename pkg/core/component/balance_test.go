@@ -41,6 +41,12 @@ func TestWaitBalanced(t *testing.T) {
 			}
 		}
 	}
+	spare := func(change func(*plantest.Cluster)) func(*plantest.Cluster) { // t-tikv-5 is there until all are replaced
+		return func(c *plantest.Cluster) {
+			c.Want(topology.TiKV).Replicas, c.Want(topology.TiKV).Spare = 5, 1
+			change(c)
+		}
+	}
 	for name, tc := range map[string]struct {
 		cluster *plantest.Cluster
 		want    string // what is waited for; "" where the next store leaves
@@ -60,6 +66,9 @@ func TestWaitBalanced(t *testing.T) {
 		"the only store of its zone": {edit(balanced(100, 110, 120, 130, 80), zones("a", "a", "b", "b", "c")), "80 regions, and 90 are its share beside t-tikv-0"},
 		"others of its zone":         {edit(balanced(400, 410, 100, 105, 91), zones("a", "b", "c", "c", "c")), ""},
 		"others have fewer":          {edit(balanced(100, 110, 410, 400, 300), zones("a", "b", "c", "c", "c")), "300 regions, and 360 are its share beside t-tikv-3"},
+		"only a spare in its zone":   {edit(balanced(400, 410, 420, 430, 171, 190), spare(zones("a", "a", "b", "b", "c", "c"))), ""},
+		"a spare has more":           {edit(balanced(400, 410, 420, 430, 170, 190), spare(zones("a", "a", "b", "b", "c", "c"))), "170 regions, and 171 are its share beside t-tikv-5"},
+		"a spare elsewhere":          {edit(balanced(400, 410, 420, 430, 170, 190), spare(zones("a", "a", "b", "c", "c", "a"))), "170 regions, and 387 are its share beside t-tikv-3"},
 		"another store is down":      {balanced(400, 10, 420, 430, 100).Down(0, "t-tikv-1"), "t-tikv-1 not serving"},
 		"not asked for": {edit(balanced(400, 410, 420, 430, 0), func(c *plantest.Cluster) {
 			r := c.Want(topology.TiKV).Replacements["t-tikv-3"]

@@ -5,6 +5,7 @@ package component
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
@@ -39,8 +40,15 @@ var pdUpgraded = plan.Need{
 		newer, err := topology.IsDowngrade(sc.Want.Version, sc.All.PD.OldestElsewhere)
 		return err != nil || !newer
 	},
-	Help: func(sc plan.Scope) remedy.Remedy {
-		return remedy.Remedy{remedy.Run("upgrade the part with PD", sc.Cluster.PDPart().Plugin("upgrade", sc.Want.Version))}
+	Help: func(sc plan.Scope) (help remedy.Remedy) {
+		for _, v := range sc.All.PD.OtherVoters {
+			part, is := topology.PartWithPD(v.Host())
+			text := fmt.Sprintf("upgrade part %s/%s", part.Namespace, part.Name)
+			if is && !slices.ContainsFunc(help, func(a remedy.Action) bool { return a.Text == text }) {
+				help = append(help, remedy.Run(text, part.Plugin("upgrade", sc.Want.Version)))
+			}
+		}
+		return help
 	},
 	Observed: func(sc plan.Scope) string {
 		return fmt.Sprintf("a member has %s, and %s is asked for here", sc.All.PD.OldestElsewhere, sc.Want.Version)

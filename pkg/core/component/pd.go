@@ -24,7 +24,7 @@ func PD() plan.Profile {
 		// Claims are marked before the member is removed. In the other order, a scale-in that is
 		// cancelled in between would leave a pod whose data PD has forgotten. Such a pod would look
 		// like a pod that is about to join.
-		BeforeRemove:  []plan.Hook{notTheLast, quorumRemains, successorThere, leaderMoved, plan.LeftoverMarked, memberRemoved},
+		BeforeRemove:  []plan.Hook{quorumIfItJoins, notTheLast, quorumRemains, successorThere, leaderMoved, plan.LeftoverMarked, memberRemoved},
 		BeforeRenew:   []plan.Hook{plan.LeftoverMarked},
 		BeforeSuspend: []plan.Hook{claimsKept, evictionsEnded},
 		Failover: &plan.Failover{
@@ -141,7 +141,7 @@ var leaderAhead = plan.Hook{
 	Reason: plan.PDLeaderRestarted, Want: "PD led by a restarted member",
 	Done: func(sc plan.Scope, m state.Member) bool {
 		from, led := leading(sc)
-		to, ok := successor(sc, m)
+		to, ok := ownSuccessor(sc, m)
 		return !led || !ok || !sc.IsToRestart(from) || sc.IsToRestart(to) || from.Ordinal < m.Ordinal && to.Ordinal == sc.Want.Ordinals().End()-1
 	},
 	Step: func(sc plan.Scope, _ state.Member) step.Step {
@@ -183,7 +183,7 @@ var leaderMoved = plan.Hook{
 		if !ok || !m.Database.Leader {
 			return nil
 		}
-		return step.MoveLeader{From: m.Name, To: to.Name, FromName: m.Database.Name, ToName: to.Database.Name}
+		return step.MoveLeader{From: m.Name, To: to.pod, FromName: m.Database.Name, ToName: to.name}
 	},
 	Observed: func(sc plan.Scope, _ state.Member) string {
 		if sc.All.PD.Leader == "" {
@@ -193,10 +193,29 @@ var leaderMoved = plan.Hook{
 	},
 }
 
-// successor returns the member to lead next. A member that was restarted or replaced already comes first, so that the
-// leader does not have to move again. Without such a member, the member that will be restarted last leads next. Members
-// that are about to be removed do not count.
-func successor(sc plan.Scope, m state.Member) (state.Member, bool) {
+// candidate is a member of PD that can lead next: its name in PD, and that of its pod. For a member elsewhere both are
+// the name in PD.
+type candidate struct{ pod, name string }
+
+// successor returns the member to lead next. Members here come first, because a driver can ask those best. The only
+// member of a part has no other choice than a member of another part. Otherwise PD would have no leader for the time of
+// its restart.
+func successor(sc plan.Scope, m state.Member) (candidate, bool) {
+	if own, ok := ownSuccessor(sc, m); ok {
+		return candidate{own.Name, own.Database.Name}, true
+	}
+	for _, v := range sc.All.PD.OtherVoters {
+		if v.Healthy {
+			return candidate{v.Name, v.Name}, true
+		}
+	}
+	return candidate{}, false
+}
+
+// ownSuccessor returns the member here to lead next. A member that was restarted or replaced already comes first, so that
+// the leader does not have to move again. Without such a member, the member that will be restarted last leads next.
+// Members that are about to be removed do not count.
+func ownSuccessor(sc plan.Scope, m state.Member) (state.Member, bool) {
 	var best state.Member
 	found := false
 	goes := func(c state.Member) bool { return sc.IsToRestart(c) || sc.Want.Replaces(c) }

@@ -40,7 +40,7 @@ func primaryMoved(most int) plan.Hook {
 		Reason: plan.PrimaryMoved, Want: "another member the primary",
 		Done: func(_ plan.Scope, m state.Member) bool { return !m.Database.Primary },
 		Skip: func(sc plan.Scope, m state.Member) string {
-			to, ok := successor(sc, m)
+			to, ok := ownSuccessor(sc, m)
 			switch old, err := topology.IsDowngrade(transferVersion, m.Version()); {
 			case err == nil && old:
 				return "PD " + m.Version() + " cannot move it"
@@ -54,7 +54,7 @@ func primaryMoved(most int) plan.Hook {
 			return ""
 		},
 		Step: func(sc plan.Scope, m state.Member) step.Step {
-			to, ok := successor(sc, m)
+			to, ok := ownSuccessor(sc, m)
 			if !ok || !m.Database.Primary {
 				return nil
 			}

@@ -34,6 +34,33 @@ var rulesRead = plan.Hook{
 	},
 }
 
+// placesServe waits until stores that are Up have a place for the store's regions. A store whose data is gone is
+// Disconnected in PD for half an hour. Without this wait the last store that serves in its zone could be taken offline.
+var placesServe = plan.Hook{
+	Reason: plan.PlacementPossible, Want: "place for copies on stores that are up",
+	Because: "a store that is not Up may never come back, and PD would wait for a place for ever",
+	Done: func(sc plan.Scope, m state.Member) bool {
+		_, short := shortOfServing(sc, m)
+		return storeLeaving(m) || surelyDown(sc, m) || !short
+	},
+	Observed: func(sc plan.Scope, m state.Member) string {
+		s, _ := shortOfServing(sc, m)
+		return "with only the stores that are Up, " + s.String()
+	},
+	Help: func(sc plan.Scope, m state.Member) remedy.Remedy {
+		see := remedy.Remedy{remedy.Run("see which stores are not Up", sc.PDCtl("store"))}
+		if s, short := shortOfServing(sc, m); short {
+			return append(see, s.Help(sc.PDCtl)...)
+		}
+		return see
+	},
+}
+
+// shortOfServing is shortage where only stores that are Up count.
+func shortOfServing(sc plan.Scope, m state.Member) (placement.Shortage, bool) {
+	return shortOn(sc, m, func(s state.StoreState) bool { return s == state.StoreUp })
+}
+
 func rulesHelp(sc plan.Scope, m state.Member) remedy.Remedy {
 	s, short := shortage(sc, m)
 	if !short {

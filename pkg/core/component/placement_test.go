@@ -89,6 +89,8 @@ func TestPlacementRules(t *testing.T) {
 		{Name: "it does not serve, and is the last of its zone", Cluster: leave(isolated(), []string{"a", "a", "b", "c"}, be("t-tikv-3", state.StoreDown))},
 		{Name: "it does not serve, and neither does the other one of its zone", Cluster: leave(isolated(), []string{"a", "b", "c", "c"},
 			be("t-tikv-3", state.StoreDown), be("t-tikv-2", state.StoreDown))},
+		{Name: "it serves, and the other one of its zone is Disconnected", Cluster: leave(isolated(), []string{"a", "b", "c", "c"},
+			be("t-tikv-2", state.StoreDisconnected), func(c *plantest.Cluster) { c.Seen.PD.MaxReplicas = 2 })},
 		{Name: "it is new, and PD has not heard of it, nor of the other one of its zone", Cluster: leave(isolated(), []string{"a", "b", "c", "c"},
 			be("t-tikv-3", state.StoreDown), be("t-tikv-2", state.StoreDown), func(c *plantest.Cluster) {
 				c.Member("t-tikv-3").Database.Healthy, c.Member("t-tikv-3").Database.New, c.Member("t-tikv-2").Database.Healthy = true, true, true

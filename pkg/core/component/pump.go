@@ -186,7 +186,7 @@ func pumpHelp(sc plan.Scope, m state.Member) remedy.Remedy {
 func binlogctl(sc plan.Scope, pod, command string, more ...string) remedy.Command {
 	words := []string{
 		"exec", pod, "-c", string(topology.Pump), "--", "/binlogctl", "-cmd", command,
-		fmt.Sprintf("-pd-urls=%s://%s:%d", sc.Cluster.Scheme(), sc.Cluster.PDHost(), topology.PDClientPort),
+		"-pd-urls=" + sc.Cluster.PDURLs(),
 	}
 	if sc.Cluster.TLS.Members {
 		dir := topology.CertificateDir(topology.Pump.CertificateVolume())

@@ -110,7 +110,7 @@ var feedsServed = plan.Hook{
 		return "TiCDC does not say whether changefeeds run"
 	},
 	Help: func(sc plan.Scope, m state.Member) remedy.Remedy {
-		pd := fmt.Sprintf("--pd=%s://%s:%d", sc.Cluster.Scheme(), sc.Cluster.PDHost(), topology.PDClientPort)
+		pd := "--pd=" + sc.Cluster.PDURLs()
 		return remedy.Remedy{
 			remedy.Run("pause or remove the changefeeds; see them", sc.Cluster.Kubectl("exec", m.Name, "-c", string(m.Kind), "--", "/cdc", "cli", "changefeed", "list", pd)),
 			remedy.Run("let them stop", sc.Cluster.Plugin("sync", "--stop-changefeeds")),

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/placement"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -22,7 +21,7 @@ func TiFlash() plan.Profile {
 		Floor:    leastForTables,
 		Standing: []plan.Hook{storeRestored},
 		BeforeRemove: []plan.Hook{
-			notJoining, newStoresHeard, pdLetsGo, stateKnown, rulesRead, tablesKept, regionsMayMove, storeOffline, copiesMoved, plan.LeftoverMarked,
+			notJoining, newStoresHeard, pdLetsGo, stateKnown, rulesRead, rulesKept, placesServe, regionsMayMove, storeOffline, copiesMoved, plan.LeftoverMarked,
 		},
 		BeforeRenew:   []plan.Hook{plan.LeftoverMarked},
 		BeforeNext:    []plan.Hook{regionsBalanced},
@@ -31,7 +30,7 @@ func TiFlash() plan.Profile {
 		Failover: &plan.Failover{
 			Period:             func(sc plan.Scope) time.Duration { return sc.All.PD.MaxStoreDown + failoverPeriod },
 			Spare:              spareStore,
-			RemoveFromDatabase: []plan.Hook{newStoresHeard, pdLetsGo, stateKnown, rulesRead, tablesKept, regionsMayMove, storeOffline, copiesMoved},
+			RemoveFromDatabase: []plan.Hook{newStoresHeard, pdLetsGo, stateKnown, rulesRead, rulesKept, placesServe, regionsMayMove, storeOffline, copiesMoved},
 			Keeps:              true,
 		},
 	}
@@ -101,29 +100,6 @@ var stateKnown = plan.Hook{
 	Observed: func(plan.Scope, state.Member) string {
 		return "PD has a new leader, which has not heard of all stores yet"
 	},
-}
-
-// tablesKept is rulesKept for stores of TiFlash. A store that leaves later need not serve. A store whose data is gone
-// is Disconnected in PD for half an hour. So a store that is not Up counts only where the store that leaves surely does
-// not serve either.
-var tablesKept = plan.Hook{
-	Reason: rulesKept.Reason, Want: rulesKept.Want,
-	Refuse: func(sc plan.Scope, m state.Member) string {
-		if s, short := shortForTables(sc, m); short && !storeLeaving(m) {
-			return s.String()
-		}
-		return ""
-	},
-	Help: func(sc plan.Scope, m state.Member) remedy.Remedy {
-		if s, short := shortForTables(sc, m); short {
-			return s.Help(sc.PDCtl)
-		}
-		return nil
-	},
-}
-
-func shortForTables(sc plan.Scope, m state.Member) (placement.Shortage, bool) {
-	return shortOn(sc, m, func(s state.StoreState) bool { return s == state.StoreUp || surelyDown(sc, m) })
 }
 
 var (

@@ -24,7 +24,7 @@ func TiKV() plan.Profile {
 		BeforeHold:    []plan.Hook{leadersBack},
 		Together:      &storesTogether,
 		BeforeRemove: []plan.Hook{
-			notJoining, newStoresHeard, enoughStores, othersRun, rulesRead, rulesKept, storesElsewhereUp, regionsMayMove, leadersLeft, storeOffline,
+			notJoining, newStoresHeard, enoughStores, othersRun, rulesRead, rulesKept, storesElsewhereUp, placesServe, regionsMayMove, leadersLeft, storeOffline,
 			storeTombstone, evictionEnded, plan.LeftoverMarked,
 		},
 		BeforeRenew:   []plan.Hook{evictionEnded, plan.LeftoverMarked},
@@ -34,7 +34,7 @@ func TiKV() plan.Profile {
 		Failover: &plan.Failover{
 			Period:             func(sc plan.Scope) time.Duration { return sc.All.PD.MaxStoreDown + failoverPeriod },
 			Spare:              spareStore,
-			RemoveFromDatabase: []plan.Hook{newStoresHeard, enoughStores, othersRun, rulesRead, rulesKept, regionsMayMove, storeOffline, storeTombstone, evictionEnded},
+			RemoveFromDatabase: []plan.Hook{newStoresHeard, enoughStores, othersRun, rulesRead, rulesKept, placesServe, regionsMayMove, storeOffline, storeTombstone, evictionEnded},
 			Keeps:              true,
 		},
 	}
@@ -124,12 +124,23 @@ var enoughStores = plan.Hook{
 			return ""
 		}
 		others := upBeside(sc, m, func(state.Member) bool { return true })
-		if others < pd.MaxReplicas {
+		if others+mayComeUp(sc) < pd.MaxReplicas {
 			return fmt.Sprintf("needs %d other stores up, has %d", pd.MaxReplicas, others)
 		}
 		return ""
 	},
 	Remedy: remedy.Remedy{remedy.Say("ask for more replicas"), remedy.Say("lower max-replicas in PD first")},
+}
+
+// mayComeUp returns how many stores of other parts PD does not call Up although they are to serve. othersRun waits for
+// them. PD calls a store that another part has just added Down until its first heartbeat.
+func mayComeUp(sc plan.Scope) (n int) {
+	for _, s := range sc.All.PD.Elsewhere {
+		if s.State != state.StoreOffline {
+			n++
+		}
+	}
+	return n
 }
 
 // upBeside returns how many stores are up, without the given store and stores with a higher ordinal

@@ -67,15 +67,23 @@ func (c Component) ComesBack(m state.Member) bool {
 }
 
 // Surplus returns the members that are to be removed, in the order in which they leave. These are members of the
-// StatefulSet that are not wanted, the highest ordinal first. A store with the highest ordinal that only a scale-out can
-// bring back leaves as well.
+// StatefulSet that are not wanted, the highest ordinal first. Where a StatefulSet can have slots, members with which
+// nothing is lost come before these. Others may wait for such a member, which may never serve: members that are to be
+// added, and pods above it with OrderedReady. A store with the highest ordinal that only a scale-out can bring back
+// leaves as well.
 func (c Component) Surplus() []state.Member {
-	var surplus []state.Member
+	var first, surplus []state.Member
 	for _, n := range slices.Backward(c.Got.Set.Ordinals().All()) {
-		if !c.Want.Has(n) {
-			surplus = append(surplus, c.MemberAt(n))
+		if c.Want.Has(n) {
+			continue
+		}
+		if m := c.MemberAt(n); c.Cluster.Advanced && c.NothingLost(m) {
+			first = append(first, m)
+		} else {
+			surplus = append(surplus, m)
 		}
 	}
+	surplus = append(first, surplus...)
 	if last, ok := c.Last(); ok && len(surplus) == 0 && c.StoreForgotten(last) {
 		return []state.Member{last}
 	}
@@ -127,20 +135,32 @@ func (c Component) MarkedButCounted(m state.Member) bool {
 // delete pods of others, with data or not. A quorum or a region may need members whose data is
 // there. So all of these come back, wanted or not, and are scaled in later. Members that have never
 // existed are added one by one, unless there is no cluster yet that could be joined. All initial
-// members are needed to bootstrap a cluster, wanted or not.
+// members are needed to bootstrap a cluster, wanted or not. A member that was removed comes back only where a
+// StatefulSet cannot skip the ordinal. With OrderedReady all members above would wait for it for ever.
 func (c Component) InitialOrdinals() topology.Ordinals {
-	o := c.Want.Ordinals().Resized(0)
-	var inSlots []int
+	wanted := c.Want.Ordinals()
+	none := wanted.Resized(0)
+	var there []int
 	for _, m := range c.Got.Members {
-		switch {
-		case (m.Pod == nil || m.Pod.Terminating) && (c.Want.Kind.Data() == topology.None || !c.hasData(m)):
-		case slices.Contains(o.Slots, m.Ordinal):
-			inSlots = append(inSlots, m.Ordinal)
-		default:
-			o = o.Extended(m.Ordinal)
+		gone := m.Pod == nil || m.Pod.Terminating
+		if !gone || c.Want.Kind.Data() != topology.None && c.hasData(m) {
+			there = append(there, m.Ordinal)
 		}
 	}
-	if o.Count == 0 || c.Want.Kind.Data() == topology.None || c.All.PD.ClusterID == 0 {
+	founds := len(there) == 0 || c.Want.Kind.Data() == topology.None || c.All.PD.ClusterID == 0
+	if c.Cluster.Advanced && !founds {
+		return none.Changed(there, nil, wanted.Slots)
+	}
+	o := none
+	var inSlots []int
+	for _, n := range there {
+		if slices.Contains(o.Slots, n) {
+			inSlots = append(inSlots, n)
+		} else {
+			o = o.Extended(n)
+		}
+	}
+	if founds {
 		o = o.Resized(max(o.Count, c.Want.Size()))
 	}
 	if len(inSlots) == 0 {

@@ -64,16 +64,20 @@ func (c Component) MembersToAdd(most int) []state.Member {
 }
 
 // MembersAbove returns the members that a StatefulSet with more replicas would have, up to the last one of which
-// anything was observed.
+// anything was observed. Members in slots whose pods others took away come first. With OrderedReady a
+// voter that PD may have removed stays away, because it might never be Ready, and all pods above it would wait.
 func (c Component) MembersAbove() []state.Member {
 	set := c.Got.Set.Ordinals()
 	more := set
+	var all []state.Member
 	for _, m := range c.Got.OutsideSet() {
-		if m.Ordinal >= set.End() && !slices.Contains(set.Slots, m.Ordinal) {
+		switch inSlot := slices.Contains(set.Slots, m.Ordinal); {
+		case inSlot && (c.ComesBack(m) || !c.Got.Set.Ordered && c.PDNeeds([]state.Member{m})) && !m.LosesClaim():
+			all = append(all, m)
+		case !inSlot && m.Ordinal >= set.End():
 			more = more.Extended(m.Ordinal)
 		}
 	}
-	var all []state.Member
 	for _, n := range more.All()[set.Count:] {
 		all = append(all, c.MemberAt(n))
 	}

@@ -172,9 +172,11 @@ func (d *decision) decide() verdict {
 	if len(failing.steps) > 0 {
 		return failing
 	}
-	v := repair
+	v := verdict{gates: repair.gates}
 	if v.idle() {
 		v = d.change()
+	} else {
+		v.steps = d.dropSurplus().steps
 	}
 	d.advise(v.gates)
 	v.gates = mergeGates(failing.gates, v.gates)

@@ -12,7 +12,8 @@ import (
 // may need just the members of these pods. It needs them for a quorum of PD or of regions, or
 // because PD has added a member that has yet to start. Then none of them ever starts. As long as PD
 // does not answer, a member with marked data may be needed as well. The mark may be from a removal
-// that never happened.
+// that never happened. Pods may also wait for a member that is to be removed, about which there is
+// no gate.
 func (d *decision) adviseParallel(v verdict) verdict {
 	for _, m := range d.Got.InSet() {
 		first, queued := d.MemberBefore(m)
@@ -21,7 +22,7 @@ func (d *decision) adviseParallel(v verdict) verdict {
 			continue
 		}
 		for i := range v.gates {
-			if g := &v.gates[i]; d.mayNeed(*g, first) {
+			if g := &v.gates[i]; d.mayNeed(*g, first) || g.waitsForOthers && g.Member == m.Name && !d.Kept(first) {
 				g.Remedy = append(g.Remedy, d.makeParallel(m, first))
 				return v
 			}
@@ -36,7 +37,7 @@ func (sc Scope) mayNeed(g Gate, first state.Member) bool {
 	if g.Member != first.Name && sc.All.PD.Serving() {
 		return false
 	}
-	return g.Blocked && g.Reason == MemberServing || g.Reason == MembershipKnown
+	return g.Blocked && g.Reason == MemberServing || g.Reason == MembershipKnown || g.Reason == PDLeaderMoved && !sc.All.PD.Serving()
 }
 
 func (sc Scope) makeParallel(m, first state.Member) remedy.Action {

@@ -205,8 +205,7 @@ func (s *subject) helpless() string {
 // mayBeRenewedOrRemoved reports whether nothing keeps a member from getting new data, or from
 // being removed.
 func (d *decision) mayBeRenewedOrRemoved(m state.Member) bool {
-	last, _ := d.Last()
-	return d.renewable(m) || m.RemovalIrreversible() && m.Ordinal == last.Ordinal && (!d.Kept(m) || d.StoreForgotten(m))
+	return d.renewable(m) || m.RemovalIrreversible() && turn(d.Surplus(), m) == 0
 }
 
 // deadlocked returns why voters that do not serve may still have a quorum, or get one by themselves. It returns ""

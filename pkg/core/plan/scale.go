@@ -17,7 +17,13 @@ func (d *decision) scaleOut() verdict {
 		return verdict{}
 	}
 	adding := d.MembersToAdd(d.joiners())
-	if v, waits := d.recreatedFirst(); len(adding) > 0 && waits {
+	if len(adding) == 0 {
+		return verdict{}
+	}
+	if v, waits := d.recreatedFirst(); waits {
+		return v
+	}
+	if v := d.downVoterLeaves(); !v.idle() {
 		return v
 	}
 	var open verdict

@@ -22,8 +22,10 @@ func (d *decision) scaleIn() verdict {
 	if v := d.about(state.Member{}).claimsRetained(); !v.idle() {
 		return v
 	}
-	if v := d.downVoterLeaves(); !v.idle() {
-		return v
+	if len(d.Surplus()) < d.Got.Set.Replicas { // else no member here is to stay, and the last one cannot leave
+		if v := d.downVoterLeaves(); !v.idle() {
+			return v
+		}
 	}
 	var without []string
 	surplus := d.Surplus()
@@ -49,15 +51,15 @@ func (d *decision) scaleIn() verdict {
 }
 
 // leavesBefore returns a store that has to be empty before a member above it begins to leave. The store is offline
-// already, by a request that was sent late or by a person. Otherwise PD would move the regions of more stores at once
-// than the user allows, which most says.
+// already, by a request that was sent late or by a person, or because other members have been wanted since. Otherwise
+// PD would move the regions of more stores at once than the user allows, which most says.
 func (d *decision) leavesBefore(m state.Member, most int) (state.Member, bool) {
 	if m.Database.State == state.StoreOffline || d.NothingLost(m) {
 		return state.Member{}, false
 	}
 	surplus := d.Surplus()
 	var begun []state.Member
-	for _, o := range surplus[min(max(most, 0), len(surplus)):] {
+	for _, o := range surplus[turn(surplus, m)+1:] {
 		if o.Database.State == state.StoreOffline {
 			begun = append(begun, o)
 		}
@@ -74,24 +76,28 @@ func turn(surplus []state.Member, m state.Member) int {
 	return slices.IndexFunc(surplus, func(o state.Member) bool { return o.Ordinal == m.Ordinal })
 }
 
-// downVoterLeaves removes from PD a leaving member that surely does not serve, before members above it that serve. Its
-// vote counts for the size of a quorum until then. PD might have no quorum without a member above it, and no member
-// could ever leave. Its pod goes in its turn. Where no member here is to stay, the last one cannot leave anyway.
+// downVoterLeaves removes from PD a leaving member that surely does not serve, before a member that serves and leaves
+// first, and before a member joins. The vote counts for the size of a quorum until then. PD might have no quorum
+// without a member that serves, and no member could ever leave or join. The pod goes in its turn.
 func (d *decision) downVoterLeaves() verdict {
-	surplus := d.Surplus()
-	if d.Want.Kind.Data() != topology.Raft || len(surplus) == 0 || len(surplus) >= d.Got.Set.Replicas {
-		return verdict{}
-	}
-	for _, m := range surplus[1:] {
-		if m.Database.Presence == state.Present && d.SurelyDown(m) && surplus[0].Database.Healthy {
-			return d.release(m)
-		}
+	if m, found := d.downVoter(); found {
+		return d.release(m)
 	}
 	return verdict{}
 }
 
-// dropSurplus removes the highest ordinal, if it is to be removed and nothing is lost with it. One that
-// is to come back waits until others are gone.
+// downVoter returns the first voter that is to leave and surely does not serve, and reports whether there is one.
+func (d *decision) downVoter() (state.Member, bool) {
+	for _, m := range d.Surplus() {
+		if m.Kind.Data() == topology.Raft && m.Database.Presence == state.Present && d.SurelyDown(m) {
+			return m, true
+		}
+	}
+	return state.Member{}, false
+}
+
+// dropSurplus removes the member that leaves first, if nothing is lost with that member. A member that is to come back
+// waits until other members are gone.
 func (d *decision) dropSurplus() verdict {
 	surplus := d.Surplus()
 	_, going := d.leftovers()
@@ -133,7 +139,7 @@ func (sc Scope) leavers() int {
 // beforeScaleIn must hold before a scale-in takes a member, in this order.
 var beforeScaleIn = []condition{
 	{want: "member is not wanted", because: "only a person lowers the replicas", by: ByPerson, unmet: (*subject).whyWanted},
-	{want: "its turn to leave", because: "members leave from the highest ordinal down", by: ByTool, unmet: (*subject).notYetLeaving},
+	{want: "its turn to leave", because: "members leave in turn, the highest ordinal first where no slots are wanted", by: ByTool, unmet: (*subject).notYetLeaving},
 	{want: "claims stay when their pods go", because: "data is deleted only if a person says so", by: ByPerson, waits: (*subject).claimsRetained},
 }
 
@@ -161,6 +167,9 @@ func (s *subject) whyWanted() string {
 
 // notYetLeaving returns which members leave first, "" where the member may leave now.
 func (s *subject) notYetLeaving() string {
+	if down, found := s.downVoter(); found && down.Ordinal == s.member.Ordinal {
+		return ""
+	}
 	_, going := s.leftovers()
 	most := s.leavers() - going
 	if turn(s.Surplus(), s.member) >= most {

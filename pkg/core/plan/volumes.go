@@ -136,8 +136,9 @@ func (d *decision) recreate() verdict {
 
 // recreatedFirst waits for new claim templates before members are added whose claims could not follow the spec. The
 // storage class that there is may have no room for one more claim. It reports whether it waits. Where the StatefulSet
-// waits for a rollout, members to add do so too. A member in place of a lost one is added: the rollout may wait for it. So
-// are members while another one holds the rollout up, see needsOthers.
+// waits for a rollout, members to add do so too. A member in place of a lost one is added: the rollout may wait for it.
+// So are members while another one holds the rollout up, see needsOthers, or is to be removed. A rollout comes after
+// removals, and a member may leave only when another one has joined.
 func (d *decision) recreatedFirst() (verdict, bool) {
 	switch {
 	case !d.TemplatesUnfit():
@@ -148,7 +149,7 @@ func (d *decision) recreatedFirst() (verdict, bool) {
 			Observed: "members are added after that", waitsForOthers: true,
 		}), true
 	}
-	return verdict{}, !d.Want.OtherVolumes && len(d.Want.Failures) == 0 && !slices.ContainsFunc(d.Got.Members, d.needsOthers) && d.rolls()
+	return verdict{}, !d.Want.OtherVolumes && len(d.Want.Failures) == 0 && len(d.Surplus()) == 0 && !slices.ContainsFunc(d.Got.Members, d.needsOthers) && d.rolls()
 }
 
 // needsOthers reports whether a member holds a rollout up until members are added. The data of the member is being
@@ -209,7 +210,6 @@ func (sc Scope) rolls() bool {
 	return sc.IsDrifted() && !sc.addsFirst() || !set.Manual && (outdated || !ended)
 }
 
-// addsFirst reports whether members are to be added, which wait for new claim templates, and no member is to be removed.
-func (sc Scope) addsFirst() bool {
-	return sc.TemplatesUnfit() && len(sc.MembersToAdd(1)) > 0 && sc.Got.Set.Ordinals().Within(sc.Want.Ordinals())
-}
+// addsFirst reports whether members are to be added, which wait for new claim templates. With slots, other members may
+// have to be removed, which leave after that.
+func (sc Scope) addsFirst() bool { return sc.TemplatesUnfit() && len(sc.MembersToAdd(1)) > 0 }

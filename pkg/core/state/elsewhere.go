@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -106,4 +107,13 @@ type OtherVoter struct {
 	ClientURL string
 	Healthy   bool
 	Unasked   bool // whether it is healthy is unknown, as PD's health check takes long
+}
+
+// Host returns the host of the member, "" where its URL is malformed.
+func (v OtherVoter) Host() string {
+	u, err := url.Parse(v.ClientURL)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
 }

@@ -31,6 +31,8 @@ type RemoveMember struct {
 	// Down: PD did not call the member healthy when this was decided. The member may be back when the request is sent, and
 	// a voter that serves is removed only where that was decided.
 	Down bool
+	// Leaves: the part of the member is deleted, so that PD need not be asked from here afterwards.
+	Leaves bool
 }
 
 func (RemoveMember) Action() string { return "RemoveMember" }

@@ -45,6 +45,7 @@ func validateAnnotations(tc *v1alpha1.TidbCluster) field.ErrorList {
 		errs = append(errs, validateSwitch(tc.Annotations, key, at)...)
 	}
 	errs = append(errs, validateSwitch(tc.Annotations, AnnotationDDLPause, at)...)
+	errs = append(errs, validateSwitch(tc.Annotations, AnnotationLeft, at)...)
 	pods := field.NewPath("spec")
 	errs = append(errs, validateSwitch(tc.Spec.Annotations, annSysctl, pods.Child("annotations"))...)
 	for _, k := range Kinds() {

@@ -113,7 +113,7 @@ func (c Cluster) PodHost(k Kind, ordinal int) string {
 // PDName returns PD's name of a member: the pod's name, or its DNS name if there is a cluster domain. The
 // reason is that pods of several Kubernetes clusters can have the same name.
 func (c Cluster) PDName(ordinal int) string {
-	if c.Domain != "" || c.AcrossK8s {
+	if c.Domain != "" || c.SpansK8s() {
 		return c.PodHost(PD, ordinal)
 	}
 	return c.PodName(PD, ordinal)
@@ -170,7 +170,7 @@ func (c Cluster) HostOrdinal(k Kind, host string) (int, bool) {
 	switch {
 	case !ok:
 		return 0, false
-	case c.AcrossK8s:
+	case c.SpansK8s():
 		return n, host == c.PodHost(k, n)
 	}
 	c.Domain = ""
@@ -185,6 +185,16 @@ func IsPodHost(host string) bool {
 	service, _, _ := strings.Cut(rest, ".")
 	i := strings.LastIndex(pod, "-")
 	return i > 0 && service == pod[:i]+"-peer"
+}
+
+// PartWithPD returns the TidbCluster whose member of PD has a host, of which only names are known.
+func PartWithPD(host string) (c Cluster, ok bool) {
+	labels := strings.Split(host, ".")
+	if !IsPodHost(host) || len(labels) < 3 {
+		return c, false
+	}
+	name, ok := strings.CutSuffix(labels[1], "-"+string(PD)+"-peer")
+	return Cluster{Namespace: labels[2], Name: name}, ok
 }
 
 // ClaimOrdinal returns the template of a component's claim and the ordinal of the member that has the claim. It reads

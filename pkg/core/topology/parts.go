@@ -2,6 +2,8 @@ package topology
 
 import (
 	"fmt"
+	"net/url"
+	"strings"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -36,16 +38,52 @@ func joined(tc *v1alpha1.TidbCluster) Joined {
 // IsPart reports whether the TidbCluster joins another one, so that both are parts of one database.
 func (c Cluster) IsPart() bool { return c.Joined.Name != "" }
 
-// JoinsTo reports whether the TidbCluster is a part that joins the other one.
-func (c Cluster) JoinsTo(other Cluster) bool {
-	return c.IsPart() && c.Joined.Name == other.Name && c.Joined.Namespace == other.Namespace
+// JoinsAcross reports whether the TidbCluster joins one that may be in another Kubernetes cluster. Nothing of that
+// TidbCluster can be read here, and its PD can be reached only by members.
+func (c Cluster) JoinsAcross() bool {
+	return c.IsPart() && (c.AcrossK8s || c.Joined.Domain != c.Domain)
 }
 
-// UsesOtherPD reports whether the members here connect to the PD of another TidbCluster of this Kubernetes cluster.
-func (c Cluster) UsesOtherPD() bool {
-	_, own := c.Group(PD)
-	return c.IsPart() && !own && c.Joined.Domain == c.Domain
+// SpansK8s reports whether the database may have members in several Kubernetes clusters. Pods there can have the same
+// name and the same namespace as pods here, and only the cluster domain tells them apart.
+func (c Cluster) SpansK8s() bool { return c.AcrossK8s || c.JoinsAcross() }
+
+// JoinsHere reports whether the TidbCluster joins another one of this Kubernetes cluster.
+func (c Cluster) JoinsHere() bool { return c.IsPart() && !c.JoinsAcross() }
+
+// JoinsTo reports whether the TidbCluster is a part that joins the other one, which is of this Kubernetes cluster.
+func (c Cluster) JoinsTo(other Cluster) bool {
+	return c.IsPart() && c.Joined.Name == other.Name && c.Joined.Namespace == other.Namespace &&
+		(c.JoinsHere() || c.Joined.Domain == other.Domain)
 }
+
+// SameDatabase reports whether two TidbClusters are parts of one database by their specs.
+func (c Cluster) SameDatabase(other Cluster) bool {
+	return c.JoinsTo(other) || other.JoinsTo(c) || c.IsPart() && c.Joined == other.Joined
+}
+
+// SharesPD reports whether two TidbClusters have members of PD of one database. In an upgrade each TidbCluster waits
+// for PD of the other. A command that drives one TidbCluster after another would wait for ever.
+func (c Cluster) SharesPD(other Cluster) bool {
+	return c.HasPD() && other.HasPD() && c.SameDatabase(other) && !c.PDSuspended() && !other.PDSuspended()
+}
+
+// HasPD reports whether the TidbCluster has members of PD.
+func (c Cluster) HasPD() bool {
+	_, has := c.Group(PD)
+	return has
+}
+
+// UsesOtherPD reports whether the members here connect to the PD of another TidbCluster of this Kubernetes cluster,
+// because the part has no members of PD.
+func (c Cluster) UsesOtherPD() bool {
+	return !c.HasPD() && c.JoinsHere()
+}
+
+// Founds reports whether PD's first members start a new database. Members of a part join the database that exists, and
+// so do members that are given addresses of PD. If they started a database, its data could never be united with that
+// of the other members.
+func (c Cluster) Founds() bool { return !c.IsPart() && len(c.Source.Spec.PDAddresses) == 0 }
 
 // JoinsNamespace returns the other namespace whose PD the members here connect to, "" if there is none. A driver connects
 // to pods there, and needs rights there.
@@ -60,12 +98,13 @@ func (c Cluster) JoinsNamespace() string {
 // which only names and TLS are known. Nothing of the other part may be changed, because another driver drives it.
 func (c Cluster) PDPart() Cluster {
 	if c.UsesOtherPD() {
-		return c.joinedPart()
+		return c.JoinedPart()
 	}
 	return c
 }
 
-func (c Cluster) joinedPart() Cluster {
+// JoinedPart returns the TidbCluster that a part joins, of which only names and TLS are known.
+func (c Cluster) JoinedPart() Cluster {
 	j := c.Joined
 	return Cluster{Namespace: j.Namespace, Name: j.Name, Instance: j.Name, Domain: j.Domain, TLS: c.TLS}
 }
@@ -79,41 +118,87 @@ func (c Cluster) WithPDPart(k Kind, err error, same func(Cluster) remedy.Command
 	return remedy.For(err, remedy.Run(fmt.Sprintf("%s of this part is that of cluster %s", k.Title(), c.Joined), same(c.PDPart())))
 }
 
-// PDHost returns the host that members connect to PD by. It is the name of a Service. tidb-operator leaves the namespace
-// out, also of a Service in another namespace, where members of a part would not find PD.
-func (c Cluster) PDHost() string {
+// pdHosts returns the hosts that members connect to PD by. They are names of Services. tidb-operator leaves the namespace
+// out, also of a Service in another namespace, where members of a part would not find PD. Members with PD in another
+// Kubernetes cluster too can start while PD here does not run.
+func (c Cluster) pdHosts() []string {
 	host := c.PDPart().SetName(PD)
 	if other := c.JoinsNamespace(); other != "" {
 		host += "." + other
 	}
-	return host
+	return c.withHostAcross(host)
+}
+
+// withHostAcross adds to a host the one of PD in the other Kubernetes cluster, for a part that joins it. That is the
+// name of a headless Service, because addresses of other Services are valid in one Kubernetes cluster only.
+func (c Cluster) withHostAcross(host string) []string {
+	if !c.JoinsAcross() {
+		return []string{host}
+	}
+	return []string{host, c.JoinedPart().headlessHost(PD)}
+}
+
+// PDEndpoints returns where members ask for PD, as <host>:<port>, with commas between several.
+func (c Cluster) PDEndpoints() string { return endpoints("", c.pdHosts()) }
+
+// PDURLs returns the same as URLs.
+func (c Cluster) PDURLs() string { return endpoints(c.Scheme()+"://", c.pdHosts()) }
+
+func endpoints(scheme string, hosts []string) string {
+	var all []string
+	for _, host := range hosts {
+		all = append(all, fmt.Sprintf("%s%s:%d", scheme, host, PDClientPort))
+	}
+	return strings.Join(all, ",")
+}
+
+// PDToJoin returns the URLs of members of PD that are no members here, and that a first member joins. They are nil where
+// PD's first members start a database.
+func (c Cluster) PDToJoin() []string {
+	switch {
+	case c.JoinsAcross():
+		return []string{endpoints(c.Scheme()+"://", []string{c.JoinedPart().headlessHost(PD)})}
+	case c.IsPart():
+		return []string{endpoints(c.Scheme()+"://", []string{c.JoinedPart().serviceHost(PD)})}
+	}
+	return c.Source.Spec.PDAddresses
 }
 
 // serviceHost returns the whole DNS name of the Service of a component.
-func (c Cluster) serviceHost(k Kind) string {
-	host := fmt.Sprintf("%s.%s.svc", c.SetName(k), c.Namespace)
+func (c Cluster) serviceHost(k Kind) string { return c.wholeName(c.SetName(k)) }
+
+// headlessHost returns the whole DNS name of the Service of a component that leads to all of its pods.
+func (c Cluster) headlessHost(k Kind) string { return c.wholeName(c.PeerService(k)) }
+
+func (c Cluster) wholeName(service string) string {
+	host := fmt.Sprintf("%s.%s.svc", service, c.Namespace)
 	if c.Domain != "" {
 		host += "." + c.Domain
 	}
 	return host
 }
 
-// TiFlashPDHost returns the host by which TiFlash finds PD. As in tidb-operator, the name of an own PD has no domain.
-func (c Cluster) TiFlashPDHost() string {
+// TiFlashPDEndpoints returns where TiFlash asks for PD. As in tidb-operator, the name of an own PD has no domain.
+func (c Cluster) TiFlashPDEndpoints() string {
+	of := c.PDPart()
 	if !c.UsesOtherPD() {
-		c.Domain = ""
+		of.Domain = ""
 	}
-	return c.PDPart().serviceHost(PD)
+	return endpoints("", c.withHostAcross(of.serviceHost(PD)))
 }
 
 // TiFlashTiDBHost returns the host of the TiDB servers that TiFlash asks for the schema. A part without TiDB asks those
 // of the part that it joins.
 func (c Cluster) TiFlashTiDBHost() string {
-	if _, own := c.Group(TiDB); own || !c.UsesOtherPD() {
+	_, own := c.Group(TiDB)
+	switch {
+	case own || !c.IsPart():
 		c.Domain = ""
 		return c.serviceHost(TiDB)
+	case c.JoinsAcross():
+		return c.JoinedPart().headlessHost(TiDB)
 	}
-	return c.joinedPart().serviceHost(TiDB)
+	return c.JoinedPart().serviceHost(TiDB)
 }
 
 // validateParts refuses a part that could not find PD.
@@ -124,15 +209,52 @@ func validateParts(c Cluster) field.ErrorList {
 		return nil
 	case ref.Name == "":
 		return field.ErrorList{field.Required(at.Child("name"), "it names the TidbCluster whose PD the members of this part use")}
-	case c.Joined.Name == c.Name && c.Joined.Namespace == c.Namespace:
+	case c.Joined.Name == c.Name && c.Joined.Namespace == c.Namespace && c.Joined.Domain == c.Domain:
 		return field.ErrorList{field.Invalid(at.Child("name"), ref.Name, "this is the TidbCluster itself: name the part that it is to join")}
 	}
-	var errs field.ErrorList
-	if c.Joined.Domain != c.Domain {
-		errs = append(errs, notYet(at.Child("clusterDomain"), "a part that joins a TidbCluster of another Kubernetes cluster"))
+	own := c.HasPD()
+	switch {
+	case c.HasLeft():
+		return field.ErrorList{field.Forbidden(field.NewPath("metadata", "annotations").Key(AnnotationLeft),
+			"PD lists no member of this part any more, and nothing is left to do but to delete this TidbCluster")}
+	case !own && c.JoinsAcross():
+		return field.ErrorList{field.Required(field.NewPath("spec", "pd"), "PD of "+c.Joined.String()+
+			" is in another Kubernetes cluster and cannot be asked from here: have at least one member of PD in this part")}
+	case own && c.PDName(0) == c.JoinedPart().PDName(0):
+		return field.ErrorList{field.Invalid(at.Child("name"), ref.Name, fmt.Sprintf(
+			"members of PD here would have the same names as its members, such as %s: give this TidbCluster another name", c.PDName(0)))}
 	}
-	if _, own := c.Group(PD); own {
-		errs = append(errs, notYet(field.NewPath("spec", "pd"), "a part with members of PD of its own"))
+	return nil
+}
+
+// validatePDAddresses refuses addresses of PD that no member here could use.
+func validatePDAddresses(c Cluster) field.ErrorList {
+	at := field.NewPath("spec", "pdAddresses")
+	if len(c.Source.Spec.PDAddresses) == 0 {
+		return nil
+	}
+	if !c.HasPD() {
+		return field.ErrorList{field.Required(field.NewPath("spec", "pd"),
+			"PD outside this Kubernetes cluster cannot be asked from here: have at least one member of PD in this part")}
+	}
+	if c.IsPart() {
+		return field.ErrorList{field.Forbidden(at, "spec.cluster says already which PD the members join: name one of both")}
+	}
+	if c.PrefersPDAddresses() {
+		return field.ErrorList{notYet(field.NewPath("spec", "startScriptV2FeatureFlags"),
+			"PreferPDAddressesOverDiscovery, with which members do not ask PD of this part")}
+	}
+	var errs field.ErrorList
+	for i, address := range c.Source.Spec.PDAddresses {
+		u, err := url.Parse(address)
+		switch {
+		case err == nil && u.Scheme != "http" && u.Scheme != "https": // the API module refuses it
+		case err != nil || u.Port() == "" || strings.Trim(u.Path, "/") != "" || strings.ContainsAny(address, ", \t\n"):
+			errs = append(errs, field.Invalid(at.Index(i), address, "must be the URL of one member of PD, such as "+c.Scheme()+"://pd.example.com:2379"))
+		case u.Scheme != c.Scheme():
+			errs = append(errs, field.Invalid(at.Index(i), address,
+				fmt.Sprintf("must begin with %s:// because spec.tlsCluster.enabled is %t", c.Scheme(), c.TLS.Members)))
+		}
 	}
 	return errs
 }
@@ -140,6 +262,10 @@ func validateParts(c Cluster) field.ErrorList {
 // updateParts refuses to move members to another PD. Members have the id of the database in their data, and would not
 // start.
 func updateParts(was *Cluster, is Cluster) field.ErrorList {
+	if was.Source.Status.ClusterID != "" && was.Domain == "" && was.AcrossK8s != is.AcrossK8s {
+		return field.ErrorList{field.Forbidden(field.NewPath("spec", "acrossK8s"), fmt.Sprintf(
+			"it was %t, and members of PD have other names with it: make a new cluster and move the data", was.AcrossK8s))}
+	}
 	if was.Joined == is.Joined || was.Source.Status.ClusterID == "" {
 		return nil // no member has ever had a PD
 	}

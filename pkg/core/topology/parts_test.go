@@ -19,7 +19,14 @@ func TestParts(t *testing.T) {
 		"with a domain":     {`{clusterDomain: a.example}`, "basic-pd", "basic-pd.db.svc", "basic-tidb.db.svc", false},
 		"a part":            {`{cluster: {name: shop}, ` + tikv + `}`, "shop-pd", "shop-pd.db.svc", "shop-tidb.db.svc", true},
 		"another namespace": {`{cluster: {name: shop, namespace: prod}, ` + tikv + `}`, "shop-pd.prod", "shop-pd.prod.svc", "shop-tidb.prod.svc", true},
-		"another domain":    {`{cluster: {name: shop, clusterDomain: b.example}, ` + tikv + `}`, "basic-pd", "basic-pd.db.svc", "basic-tidb.db.svc", false},
+		"another domain": {
+			`{cluster: {name: shop, clusterDomain: b.example}, tidb: null}`,
+			"basic-pd,shop-pd-peer.db.svc.b.example", "basic-pd.db.svc,shop-pd-peer.db.svc.b.example", "shop-tidb-peer.db.svc.b.example", false,
+		},
+		"across": {
+			`{acrossK8s: true, clusterDomain: a.example, cluster: {name: shop, namespace: prod, clusterDomain: a.example}}`,
+			"basic-pd,shop-pd-peer.prod.svc.a.example", "basic-pd.db.svc,shop-pd-peer.prod.svc.a.example", "basic-tidb.db.svc", false,
+		},
 		"a domain": {
 			`{clusterDomain: b.example, cluster: {name: shop, clusterDomain: b.example}, ` + tikv + `}`,
 			"shop-pd", "shop-pd.db.svc.b.example", "shop-tidb.db.svc.b.example", true,
@@ -29,7 +36,7 @@ func TestParts(t *testing.T) {
 		"of nothing": {`{cluster: {namespace: prod}}`, "basic-pd", "basic-pd.db.svc", "basic-tidb.db.svc", false},
 	} {
 		c := New(written(t, tt.spec))
-		got := []string{c.PDHost(), c.TiFlashPDHost(), c.TiFlashTiDBHost()}
+		got := []string{strings.ReplaceAll(c.PDEndpoints(), ":2379", ""), strings.ReplaceAll(c.TiFlashPDEndpoints(), ":2379", ""), c.TiFlashTiDBHost()}
 		for i, want := range []string{tt.pd, tt.tiflash, tt.schema} {
 			if got[i] != want {
 				t.Errorf("%s: %q, want %q", name, got[i], want)

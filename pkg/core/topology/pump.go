@@ -71,7 +71,7 @@ func warningsPump(_ *Cluster, c Cluster, at *field.Path) []Warning {
 // PumpHost returns the name under which a Pump registers, e.g. "basic-pump-0.basic-pump": TiDB servers
 // are in its namespace.
 func (c Cluster) PumpHost(ordinal int) string {
-	if c.Domain != "" || c.AcrossK8s {
+	if c.Domain != "" || c.SpansK8s() {
 		return c.PodHost(Pump, ordinal)
 	}
 	return c.PodName(Pump, ordinal) + "." + c.PeerService(Pump)
@@ -92,6 +92,9 @@ func writtenTo(c Cluster) string {
 // the pod, and the port.
 func (c Cluster) PumpOrdinal(address, id string) (int, bool) {
 	host, _, _ := strings.Cut(address, ":")
+	if c.SpansK8s() {
+		return c.HostOrdinal(Pump, host)
+	}
 	labels := strings.Split(host, ".")
 	if n, ok := c.Ordinal(Pump, host); ok {
 		ours := (len(labels) < 2 || labels[1] == c.PeerService(Pump)) && (len(labels) < 3 || labels[2] == c.Namespace)

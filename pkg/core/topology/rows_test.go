@@ -118,7 +118,6 @@ func TestRules(t *testing.T) {
 		"TiProxy's layout of certificates":           {`tiproxy: {replicas: 1, certLayout: v2}`, field.ErrorTypeNotSupported, "spec.tiproxy.certLayout", "v1"},
 		"TiProxy's tables":                           {`tiproxy: {replicas: 1, config: "proxy = 1"}`, inv, "spec.tiproxy.config[proxy]", "table"},
 		"TiProxy of less than none":                  {`tiproxy: {replicas: -1}`, inv, "spec.tiproxy.replicas", "negative"},
-		"tidb-S14: several clusters":                 {`{acrossK8s: true, tiproxy: {replicas: 1}}`, not, "spec.acrossK8s", "not supported yet"},
 		"tidb-B4: PD microservices without the mode": {`pdms: [{name: tso, replicas: 1}]`, not, "spec.pdms", "mode is not ms"},
 		"tidb-B4: PD microservices that are empty":   {`pdms: [null]`, req, "spec.pdms[0].name", "tso and scheduling"},
 		"PD's mode without services":                 {`pd: {mode: ms}`, req, "spec.pdms", "no timestamps"},
@@ -133,10 +132,15 @@ func TestRules(t *testing.T) {
 		"a service that is newer than PD":            {`{pd: {mode: ms, version: v8.1.0}, pdms: [{name: tso, replicas: 1, version: v8.5.0}]}`, inv, "spec.pdms[0].version", "newer than PD"},
 		"a volume of a service of PD":                {`{pd: {mode: ms}, pdms: [{name: tso, replicas: 1, storageVolumes: [{name: log, storageSize: 1Gi}]}]}`, not, "spec.pdms[0].storageVolumes", "not supported yet"},
 		"PD microservices' volumes":                  {`pdms: [{name: tso}, {name: scheduling, storageVolumes: [{storageSize: 1Gi}]}]`, req, "spec.pdms[1].storageVolumes[0].name", "name"},
-		"tidb-B11: addresses before discovery":       {`pdAddresses: ["a:2378"]`, not, "spec.pdAddresses", "not supported yet"},
+		"tidb-B11: addresses before discovery":       {`{pdAddresses: ["http://a:2379"], startScriptVersion: v2, startScriptV2FeatureFlags: [PreferPDAddressesOverDiscovery]}`, not, "spec.startScriptV2FeatureFlags", "not supported yet"},
+		"an address of PD without a port":            {`pdAddresses: ["http://a"]`, inv, "spec.pdAddresses[0]", "http://pd.example.com:2379"},
+		"two addresses of PD in one":                 {`pdAddresses: ["http://a,http://b:2379"]`, inv, "spec.pdAddresses[0]", "one member"},
+		"an address of PD with TLS":                  {`pdAddresses: ["https://a:2379"]`, inv, "spec.pdAddresses[0]", "spec.tlsCluster.enabled is false"},
+		"addresses of PD that nothing uses":          {`{pdAddresses: ["http://a:2379"], pd: null}`, req, "spec.pd", "at least one member"},
+		"two places to join":                         {`{pdAddresses: ["http://a:2379"], cluster: {name: a}}`, field.ErrorTypeForbidden, "spec.pdAddresses", "one of both"},
 		"pd-B21: a part of itself":                   {`cluster: {name: basic}`, inv, "spec.cluster.name", "itself"},
-		"a part of another Kubernetes cluster":       {`{cluster: {name: a, clusterDomain: b.example}, pd: null}`, not, "spec.cluster.clusterDomain", "not supported yet"},
-		"a part with PD":                             {`cluster: {name: a}`, not, "spec.pd", "not supported yet"},
+		"a part of another Kubernetes cluster":       {`{cluster: {name: a, clusterDomain: b.example}, pd: null}`, req, "spec.pd", "at least one member"},
+		"a part of the same name":                    {`cluster: {name: basic, namespace: prod}`, inv, "spec.cluster.name", "basic-pd-0"},
 		"a part of nothing":                          {`cluster: {namespace: db}`, field.ErrorTypeRequired, "spec.cluster.name", "whose PD"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -202,6 +206,10 @@ func TestValidVolumes(t *testing.T) {
 		`tidb: {requests: {storage: "0"}}`,
 		`pd: {config: ""}`,
 		`pd: {dataSubDir: a/..b}`,
+		`pdAddresses: ["http://a:2379", "http://b.example:12379/"]`,
+		`cluster: {name: a}`,
+		`{acrossK8s: true, clusterDomain: a.example}`,
+		`{acrossK8s: true, clusterDomain: a.example, cluster: {name: basic, clusterDomain: b.example}}`,
 	} {
 		if errs := Validate(New(written(t, spec))); len(errs) > 0 {
 			t.Errorf("%s: %v", spec, errs)
@@ -211,9 +219,9 @@ func TestValidVolumes(t *testing.T) {
 
 // TestAllErrorsAtOnce: three mistakes are reported together.
 func TestAllErrorsAtOnce(t *testing.T) {
-	tc := written(t, `{version: "", pd: {replicas: 0}, tikv: {evictLeaderTimeout: soon}, acrossK8s: true}`)
+	tc := written(t, `{version: "", pd: {replicas: 0}, tikv: {evictLeaderTimeout: soon}, recoveryMode: true}`)
 	errs := Validate(New(tc))
-	for _, path := range []string{"spec.version", "spec.pd.replicas", "spec.tikv.evictLeaderTimeout", "spec.acrossK8s"} {
+	for _, path := range []string{"spec.version", "spec.pd.replicas", "spec.tikv.evictLeaderTimeout", "spec.recoveryMode"} {
 		if !slices.ContainsFunc(errs, func(e *field.Error) bool { return e.Field == path }) {
 			t.Errorf("nothing at %s: %v", path, errs)
 		}

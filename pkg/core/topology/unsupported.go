@@ -21,9 +21,6 @@ func unsupported(tc *v1alpha1.TidbCluster) field.ErrorList {
 			errs = append(errs, notYet(at.Child(path[0], path[1:]...), what))
 		}
 	}
-	refuse(spec.AcrossK8s, "a cluster with parts in several Kubernetes clusters", "acrossK8s")
-	refuse(len(spec.PDAddresses) > 0, "a cluster whose members join a PD outside Kubernetes", "pdAddresses")
-
 	refuse(spec.RecoveryMode, "restoring a cluster from volume snapshots", "recoveryMode")
 
 	for _, r := range readings {

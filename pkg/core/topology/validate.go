@@ -25,6 +25,7 @@ func Validate(c Cluster) field.ErrorList {
 	errs = append(errs, validateComponents(c)...)
 	errs = append(errs, validateServices(c)...)
 	errs = append(errs, validateParts(c)...)
+	errs = append(errs, validatePDAddresses(c)...)
 	errs = append(errs, validateSysctls(c)...)
 	errs = append(errs, validateSuspension(c)...)
 	return errs

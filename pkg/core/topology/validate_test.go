@@ -115,8 +115,6 @@ func TestInvalid(t *testing.T) {
 // What is not rendered is refused, with the place where the user has written it.
 func TestNotSupportedYet(t *testing.T) {
 	for at, edit := range map[string]func(*v1alpha1.TidbCluster){
-		"spec.acrossK8s":    func(tc *v1alpha1.TidbCluster) { tc.Spec.AcrossK8s = true },
-		"spec.pdAddresses":  func(tc *v1alpha1.TidbCluster) { tc.Spec.PDAddresses = []string{"http://x:2379"} },
 		"spec.recoveryMode": func(tc *v1alpha1.TidbCluster) { tc.Spec.RecoveryMode = true },
 	} {
 		tc := valid()

@@ -64,6 +64,7 @@ var texts = []struct {
 	{"failed quota", OverQuota}, // the quota asks for a request or a limit that the object does not set
 	{"is being terminated", NamespaceEnds},
 	{"violates PodSecurity", Denied},
+	{"error looking up service account", Denied},
 	{"usage per ", Denied}, // a LimitRange: maximum memory usage per Container is 1Gi
 	{"only dynamically provisioned pvc can be resized", Denied},
 }
@@ -82,10 +83,8 @@ func Of(err error) Meaning {
 	default:
 		return Passing
 	}
-	for _, t := range texts {
-		if strings.Contains(status.Message, t.text) {
-			return t.meaning
-		}
+	if m, known := OfText(status.Message); known {
+		return m
 	}
 	switch d := status.Details; {
 	case status.Code != http.StatusForbidden:
@@ -98,6 +97,17 @@ func Of(err error) Meaning {
 	return NotPermitted
 }
 
+// OfText returns what the text of an answer means, if only its text is there, as in an event. It reports whether the text
+// is known.
+func OfText(message string) (m Meaning, known bool) {
+	for _, t := range texts {
+		if strings.Contains(message, t.text) {
+			return t.meaning, true
+		}
+	}
+	return Passing, false
+}
+
 // Missing reports whether a permission is missing, so that what is read with it is left out. It is false for a
 // permission that was there a moment ago: what was read with it before must not be forgotten.
 func Missing(err error) bool {
@@ -105,9 +115,12 @@ func Missing(err error) bool {
 	return m == NotPermitted || m == NotLoaded
 }
 
-// Advice returns what a person can do about an error in a namespace, "" where it is not known.
-func Advice(namespace string, err error) []remedy.Action {
-	switch Of(err) {
+// Advice returns what a person can do about an error in a namespace, nil where that is not known.
+func Advice(namespace string, err error) []remedy.Action { return Of(err).Advice(namespace) }
+
+// Advice returns what a person can do in a namespace, nil where that is not known.
+func (m Meaning) Advice(namespace string) []remedy.Action {
+	switch m {
 	case OverQuota:
 		return []remedy.Action{
 			remedy.Run("see what the quota allows and what uses it", remedy.Kubectl(namespace, "describe", "resourcequota")),

@@ -62,6 +62,10 @@ func (e *ForwardError) Unwrap() []error {
 // Refused reports whether the pod runs and nothing listens on the port.
 func (e *ForwardError) Refused() bool { return e.Reason == Refused }
 
+// Elsewhere reports whether the address is that of no member of the cluster. It may be a member of another part, which
+// only members reach.
+func (e *ForwardError) Elsewhere() bool { return e.Reason == Foreign }
+
 // Permanent reports whether another attempt cannot succeed until a person changes something.
 func (e *ForwardError) Permanent() bool {
 	return e.Reason == Forbidden || e.Reason == BadAddress || e.Reason == Foreign || e.Reason == Closed

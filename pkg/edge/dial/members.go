@@ -20,11 +20,12 @@ type Members struct {
 	way     Dialer
 	cluster topology.Cluster // its name and its namespace
 	pd      topology.Cluster // the same of the part with PD, for a part that has none
+	whole   topology.Cluster // with the cluster domain
 }
 
 // Of returns what connects to the members of a cluster. It is the only way to a connection for other packages.
 func Of(d Dialer, c topology.Cluster) *Members {
-	m := &Members{way: d, cluster: topology.Cluster{Name: c.Name, Namespace: c.Namespace}}
+	m := &Members{way: d, cluster: topology.Cluster{Name: c.Name, Namespace: c.Namespace}, whole: c}
 	if c.UsesOtherPD() {
 		m.pd = c.PDPart()
 	}
@@ -38,10 +39,22 @@ func (m *Members) DialContext(ctx context.Context, network, addr string) (net.Co
 	if err != nil {
 		return nil, err
 	}
-	if !m.has(t.namespace, t.pod) {
+	if !m.has(t.namespace, t.pod) || m.whole.SpansK8s() && !m.isHere(addr, t.pod) {
 		return nil, t.fail(Foreign, fmt.Errorf("not a member of TidbCluster %s/%s", m.cluster.Namespace, m.cluster.Name))
 	}
 	return m.way.connect(ctx, network, addr)
+}
+
+// isHere reports whether an address is one of this Kubernetes cluster. A pod of another Kubernetes cluster can have the
+// same name and namespace, and the member here would answer in its place.
+func (m *Members) isHere(addr, pod string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	k, _, is := m.whole.Member(pod)
+	_, here := m.whole.HostOrdinal(k, host)
+	return is && here
 }
 
 // Tell implements Told. It tells only members.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -42,4 +43,10 @@ func (c *Client) Parts(ctx context.Context, of topology.Cluster) (parts Parts, e
 		}
 	}
 	return parts, nil
+}
+
+// RecordLeft records that PD lists no member of a part any more.
+func (c *Client) RecordLeft(ctx context.Context, tc *v1alpha1.TidbCluster) error {
+	set := settings{annotations: map[string]any{topology.AnnotationLeft: "true"}}
+	return c.patch(ctx, "record the end of the part in", tc, set, annotationsOf([]string{topology.AnnotationLeft}), Write{})
 }

@@ -23,13 +23,18 @@ func (e *ForeignError) Error() string {
 	return fmt.Sprintf("Secret %s does not exist, and Secret %s, which was made by others, trusts only certificates of their authority", e.Missing, e.Foreign)
 }
 
-// NoAuthorityError says that the authority of the part with PD is not one that this program has made.
+// NoAuthorityError says that there is no Secret with the authority of the TidbCluster that a part joins.
 type NoAuthorityError struct {
 	Secret string
 	Part   topology.Joined
+	// Across: the Secret is to be a copy, because the TidbCluster is in another Kubernetes cluster.
+	Across bool
 }
 
 func (e *NoAuthorityError) Error() string {
+	if e.Across {
+		return fmt.Sprintf("there is no secret %s with a copy of the authority of %s in the other Kubernetes cluster, which has to sign the certificates of this part as well", e.Secret, e.Part)
+	}
 	return fmt.Sprintf("there is no secret %s with the authority of %s, which has to sign the certificates of this part as well", e.Secret, e.Part)
 }
 
@@ -52,7 +57,7 @@ type Self struct {
 
 // NewSelf returns an issuer of the certificates of a cluster.
 func NewSelf(kube kubernetes.Interface, c topology.Cluster, now time.Time, life time.Duration) *Self {
-	return &Self{secrets: kube.CoreV1().Secrets(c.Namespace), ofPD: kube.CoreV1().Secrets(c.PDPart().Namespace), cluster: c, now: now, life: life, authorities: map[topology.Circle]Authority{}}
+	return &Self{secrets: kube.CoreV1().Secrets(c.Namespace), ofPD: kube.CoreV1().Secrets(c.JoinedPart().Namespace), cluster: c, now: now, life: life, authorities: map[topology.Circle]Authority{}}
 }
 
 // Missing makes those Secrets that do not exist, and returns their names. Secrets that exist stay as they are. A
@@ -136,7 +141,7 @@ func (s *Self) authority(ctx context.Context, circle topology.Circle) (a Authori
 	if a, ok := s.authorities[circle]; ok {
 		return a, nil
 	}
-	if circle == topology.MembersCircle && s.cluster.UsesOtherPD() {
+	if circle == topology.MembersCircle && s.cluster.JoinsHere() {
 		return s.authorityOfPD(ctx)
 	}
 	name := s.cluster.AuthoritySecret(circle)
@@ -148,6 +153,8 @@ func (s *Self) authority(ctx context.Context, circle topology.Circle) (a Authori
 		if a, err = ParseAuthority(got.Data); err != nil {
 			return a, fmt.Errorf("secret %s/%s: %w", s.cluster.Namespace, name, err)
 		}
+	case circle == topology.MembersCircle && s.cluster.JoinsAcross():
+		return a, &NoAuthorityError{Secret: s.cluster.Namespace + "/" + name, Part: s.cluster.Joined, Across: true}
 	default:
 		if a, err = s.newAuthority(circle); err != nil {
 			return a, err
@@ -163,7 +170,7 @@ func (s *Self) authority(ctx context.Context, circle topology.Circle) (a Authori
 // authorityOfPD returns the authority of the part with PD. Members of a part that another authority has signed would not be
 // let in by PD.
 func (s *Self) authorityOfPD(ctx context.Context) (a Authority, err error) {
-	part := s.cluster.PDPart()
+	part := s.cluster.JoinedPart()
 	name := part.AuthoritySecret(topology.MembersCircle)
 	got, err := s.ofPD.Get(ctx, name, metav1.GetOptions{})
 	switch {

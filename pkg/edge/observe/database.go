@@ -301,6 +301,7 @@ func (a answers) sort(c topology.Cluster) database {
 	for _, m := range a.members.Members {
 		a.sortMember(c, &d, m)
 	}
+	slices.SortFunc(d.state.OtherVoters, func(a, b state.OtherVoter) int { return strings.Compare(a.Name, b.Name) })
 	for i := range a.stores {
 		a.sortStore(c, &d, &a.stores[i])
 	}
@@ -437,10 +438,7 @@ func owner(c topology.Cluster, k topology.Kind, urls ...string) (int, bool) {
 		if err != nil {
 			continue
 		}
-		n, ok := c.Ordinal(k, u.Hostname())
-		short := c
-		short.Domain = ""
-		if host := short.PodHost(k, n); ok && (u.Hostname() == host || strings.HasPrefix(u.Hostname(), host+".")) {
+		if n, ok := c.HostOrdinal(k, u.Hostname()); ok {
 			return n, true
 		}
 	}

@@ -30,6 +30,7 @@ type calls map[string][]string
 var untyped = map[string][]string{
 	"pkg/edge/intent":  {"pingcap.com/tidbclusters"},
 	"pkg/edge/backup":  {"pingcap.com/backups"},
+	"pkg/cli/backup":   {"pingcap.com/backups"}, // their names, in a completion
 	"pkg/cli":          {"/namespaces"},
 	"pkg/edge/issue":   {"cert-manager.io/certificates"},
 	"pkg/cli/install":  {"apiextensions.k8s.io/customresourcedefinitions"},

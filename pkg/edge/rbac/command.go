@@ -91,7 +91,16 @@ var commands = []Command{
 		"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "/namespaces list",
 		"/secrets get", makesSecrets, asksIssuers, readsIssued,
 	}},
-	{Name: "tls rotate", Role: Editor, except: []string{creates, deletes, readsBackups, asksIssuers, readsIssued, readsLogs, watchesEvents}},
+	{Name: "tls rotate", Role: Editor, except: slices.Concat([]string{
+		creates, deletes, readsBackups, makesBackups, makesJobs, "batch/jobs get", "batch/jobs delete", asksIssuers, readsIssued,
+	}, shows)},
+	// Its pods are BR's, which needs no right in Kubernetes. PD is observed, so that no backup waits for it without an end.
+	{Name: "backup create", Role: Editor, only: slices.Concat(observes, []string{
+		"/namespaces list", readsLogs, readsBackups, makesBackups, makesJobs, "batch/jobs get", "batch/jobs delete",
+		"pingcap.com/tidbclusters/finalizers update",
+	})},
+	{Name: "backup list", Role: Editor, only: []string{readsBackups, "pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "/namespaces list"}},
+	{Name: "backup show", Role: Editor, only: []string{readsBackups, "/namespaces list"}},
 	{Name: "init", Role: Installer},
 }
 
@@ -106,7 +115,10 @@ const (
 	asksIssuers   = "cert-manager.io/certificates create"
 	readsIssued   = "cert-manager.io/certificates get"
 	// Only an upgrade with a flag asks for Backups.
-	readsBackups  = "pingcap.com/backups list"
+	readsBackups = "pingcap.com/backups list"
+	// Only "backup create" makes these.
+	makesBackups  = "pingcap.com/backups create"
+	makesJobs     = "batch/jobs create"
 	readsLogs     = "/pods/log get"
 	readsEvents   = "/events list"
 	watchesEvents = "/events watch"
@@ -147,7 +159,7 @@ var pauses = []string{"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters 
 
 // rare are the requests that most verbs do not send, and seldom those that an upgrade may send as well.
 var (
-	rare   = slices.Concat([]string{writesSecrets, asksIssuers, readsIssued}, shows)
+	rare   = slices.Concat([]string{writesSecrets, asksIssuers, readsIssued, makesBackups, makesJobs, "batch/jobs get", "batch/jobs delete"}, shows)
 	seldom = slices.Concat([]string{readsBackups}, rare)
 )
 

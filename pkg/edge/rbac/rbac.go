@@ -19,7 +19,7 @@ const (
 	Editor Role = "editor" // changes TidbClusters and drives them
 	// Maintainer takes hosts down, which have members of clusters in several namespaces: maintenance.
 	Maintainer Role = "maintainer"
-	Installer  Role = "installer" // installs the definition of TidbCluster: init
+	Installer  Role = "installer" // installs the definitions of TidbCluster and Backup: init
 )
 
 // Roles are all roles, the one with the fewest rights first.
@@ -57,6 +57,7 @@ const (
 	access       = "rbac.authorization.k8s.io"
 	extensions   = "apiextensions.k8s.io"
 	certManager  = "cert-manager.io"
+	batch        = "batch"
 )
 
 // rights are all rights, sorted by role.
@@ -102,7 +103,9 @@ var rights = []Right{
 	{Editor, Namespace, clusters, "tidbclusters", []string{"create", "delete"}, "create, apply and delete", ""},
 	{Editor, Namespace, "", "pods", []string{"create"}, "asking the API server, by a dry run, whether it takes the pods of a change; none is made", "what only the making of a pod shows, such as a PriorityClass that does not exist, is found after the change is written"},
 	{Editor, Namespace, policy, "poddisruptionbudgets", []string{"create"}, "having a drain evict one member at a time: `create`, `doctor --fix`", "none are made"},
-	{Editor, Namespace, clusters, "backups", []string{"list"}, "`upgrade --require-backup-newer-than`", "an upgrade with this flag is refused"},
+	{Editor, Namespace, clusters, "backups", []string{"list"}, "`backup list` and `backup show`, `upgrade --require-backup-newer-than`, and whether the place of a new backup is free", "an upgrade with this flag is refused, and so is `backup`"},
+	{Editor, Namespace, clusters, "backups", []string{"create"}, "recording the result of `backup`", "`backup` says that its result is not recorded"},
+	{Editor, Namespace, batch, "jobs", []string{"create", "delete", "get"}, "the Job that makes a `backup`", "`backup` is refused"},
 	{Editor, Namespace, "", "secrets", []string{"update"}, "the certificates that `tls rotate` makes", ""},
 	{Editor, Namespace, certManager, "certificates", []string{"create", "get"}, "`tls init --issuer cert-manager/NAME`; `delete` says which of them stay", "certificates are made without cert-manager, or by others"},
 	{Editor, Namespace, apps, "controllerrevisions", []string{"get"}, "showing a way back from a rollout that fails", "none is shown"},

@@ -35,9 +35,9 @@ pd: {replicas: 1, baseImage: pingcap/pd, requests: {storage: 1Gi}, hostNetwork: 
 // of it was added that is not supported.
 func TestInvalidEngine(t *testing.T) {
 	for spec, valid := range map[string]bool{
-		`{version: v8.1.0, pd: {replicas: 1, baseImage: pingcap/pd, requests: {storage: 1Gi}}}`:                           true,
-		`{version: v8.1.0, pd: {replicas: 1, baseImage: pingcap/pd, requests: {storage: 1Gi}}, cluster: {name: primary}}`: false,
-		`{version: v8.1.0, pd: {replicas: -1, baseImage: pingcap/pd, requests: {storage: 1Gi}}}`:                          false,
+		`{version: v8.1.0, pd: {replicas: 1, baseImage: pingcap/pd, requests: {storage: 1Gi}}}`:                     true,
+		`{version: v8.1.0, pd: {replicas: 1, baseImage: pingcap/pd, requests: {storage: 1Gi}}, recoveryMode: true}`: false,
+		`{version: v8.1.0, pd: {replicas: -1, baseImage: pingcap/pd, requests: {storage: 1Gi}}}`:                    false,
 	} {
 		tc := &v1alpha1.TidbCluster{}
 		if err := yaml.Unmarshal([]byte(`{metadata: {name: basic, namespace: db}, spec: `+spec+`}`), tc); err != nil {
