@@ -47,7 +47,7 @@ release-manifest: ## write dist/krew/tidb.yaml: krew/tidb.yaml with the version 
 		-version "v$$(sed -E 's/.*"version":"([^"]*)".*/\1/' ../../dist/metadata.json)" -o ../../dist/krew/tidb.yaml
 
 test: SEED ?= 1
-test: lint unit sim wire e2e ## everything that proves the project works
+test: lint unit sim wire backup-test e2e ## everything that proves the project works
 	@echo "make test: all passed"
 
 browser: ## install chromium, where no browser is there, for the tests that open pages
@@ -65,16 +65,17 @@ unit: browser ## unit tests, golden files and decision tables, with the race det
 	cd test/plugins && go test ./...
 	cd test/e2e && go test ./cmd/... ./advanced
 	cd test/node/parts/fixtures && go test ./...
+	cd test/node/parts/s3 && go test ./...
 	cd test/node/parts/store && CGO_ENABLED=0 go test -ldflags=-checklinkname=0 ./...
 
 sim: ## the simulation: make sim SEEDS=50000, seeds from the clock unless SEED=1 says; Ctrl-C prints what was found so far
-	go test ./test/sim -run TestSeeds -count=1 -v -timeout 0 -seeds $(SEEDS) -seed $(or $(SEED),0)
+	go test ./test/sim -run 'TestSeeds|TestSlotSeeds|TestExhaustive' -count=1 -v -timeout 0 -seeds $(SEEDS) -seed $(or $(SEED),0)
 
 sim-wire: ## the simulation that ends at the wire, with the real commands: make sim-wire SEEDS=100, seeds from the clock unless SEED=1 says
 	go test ./test/wire -run TestSeeds -count=1 -v -timeout 0 -seeds $(SEEDS) -seed $(or $(SEED),0)
 
-wire: ## 60 runs of the simulation that ends at the wire, the same each time, and some of them again
-	go test ./test/wire -run 'TestSeeds|TestRepeat' -count=1 -timeout 0 -seeds 60 -seed 1
+wire: ## all tests that end at the wire, and 60 runs of its simulation, the same each time
+	go test ./test/wire -count=1 -timeout 0 -seeds 60 -seed 1
 
 sim-exhaustive: ## every golden scenario of the simulation with every fault at every step: FAULTS=2 for pairs as well, which takes half an hour
 	go test ./test/sim -run 'TestExhaustive|TestMendAfterKill' -count=1 -v -timeout 0 -exhaustive $(or $(FAULTS),1)
@@ -115,6 +116,9 @@ node-up: ## a local Kubernetes node with images of PD, TiKV and TiDB (Linux, roo
 
 lab-test: ## hosts of a node that crash, are cut off, reboot and are drained, on a node of its own
 	cd test/node && go test -count=1 -timeout 15m -v ./lab -state /var/lib/kubectl-tidb-node-test/lab
+
+backup-test: ## the real br with PD, TiKV, TiDB and an S3 server as processes, without a node
+	cd test/node && go test -count=1 -timeout 20m -v ./loopback -processes
 
 node-down: ## end the node and leave nothing behind
 	$(NODE) down

@@ -2,6 +2,7 @@ package build
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -20,8 +21,9 @@ func Chosen(choice string) (parts, others []Part, err error) {
 	case Everything:
 		return Parts(), nil, nil
 	case Demo:
+		extra := []string{Pump, TiCDC, TiProxy, S3, Versioned(BR, OldVersion), Versioned(BR, NewVersion)}
 		for _, part := range Parts() {
-			if part.Name == Pump || part.Name == TiCDC || part.Name == TiProxy {
+			if slices.Contains(extra, part.Name) {
 				others = append(others, part)
 			} else {
 				parts = append(parts, part)
@@ -36,7 +38,7 @@ func Chosen(choice string) (parts, others []Part, err error) {
 var coldBuild = map[string]time.Duration{
 	Etcd: 35 * time.Second, CoreDNS: 55 * time.Second, Store: 55 * time.Second, Pump: 30 * time.Second,
 	Versioned(PD, OldVersion): 55 * time.Second, Versioned(TiDB, OldVersion): 50 * time.Second,
-	Kubectl: 30 * time.Second, Kubernetes: 4 * time.Minute,
+	Versioned(BR, OldVersion): 25 * time.Second, Kubectl: 30 * time.Second, Kubernetes: 4 * time.Minute,
 }
 
 // announcement says what is about to be compiled, how long that may take, and what is left out; "" if that is nothing.

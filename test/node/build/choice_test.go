@@ -21,7 +21,7 @@ func TestADemoNeedsNoStandIns(t *testing.T) {
 			t.Errorf("%s is left out", name)
 		}
 	}
-	for _, name := range []string{Pump, TiCDC, TiProxy} {
+	for _, name := range []string{Pump, TiCDC, TiProxy, S3, Versioned(BR, OldVersion), Versioned(BR, NewVersion)} {
 		if has(parts, name) || !has(others, name) {
 			t.Errorf("%s is not left out", name)
 		}

@@ -34,6 +34,21 @@ func storeCorrections() []Correction {
 			Old: "grpc.Dial(u.Host, security.Dial())", New: "grpc.Dial(u.Host, security.Dial(), security.Alive())",
 		},
 		{
+			// Each checksum was the same number, so that br found no backup right.
+			Module: unistore, File: "tikv/server.go",
+			Old: "\n\tvar mppTaskHandler *cophandler.MPPTaskHandler\n",
+			New: "\n\tif req.Tp == kv.ReqTypeChecksum {\n\t\tfor _, part := range req.Ranges {\n" +
+				"\t\t\terr := svr.mvccStore.CheckRangeLock(req.StartTs, part.Start, part.End, req.Context.ResolvedLocks)\n" +
+				"\t\t\tif err != nil {\n\t\t\t\treturn &coprocessor.Response{Locked: convertToKeyError(err).Locked}, nil\n\t\t\t}\n\t\t}\n" +
+				"\t\treturn checksum.Answer(reqCtx.getDBReader(), req), nil\n\t}\n" +
+				"\tvar mppTaskHandler *cophandler.MPPTaskHandler\n",
+		},
+		{
+			Module: unistore, File: "tikv/server.go",
+			Old: "\t\"github.com/ngaut/unistore/tikv/dbreader\"\n",
+			New: "\t\"github.com/kubectl-tidb/kubectl-tidb/test/node/parts/store/checksum\"\n\t\"github.com/ngaut/unistore/tikv/dbreader\"\n",
+		},
+		{
 			// A message that a replica is gone has no message of raft in it, which ended a store that had no such replica.
 			Module: unistore, File: folder + "fsm_store.go",
 			Old: "msg.FromPeer.Id, msg.ToPeer.Id, d.storeFsm.id, regionID, msg.Message.MsgType)",

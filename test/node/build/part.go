@@ -25,6 +25,9 @@ const (
 	OldTiProxy = "v1.0.0"
 	NewTiProxy = "v1.1.0"
 
+	// S3Version is that of the library that answers as S3 does.
+	S3Version = "v1.2.0"
+
 	// KubernetesVersion is what the API server and kubectl report; a library build has no version of its own.
 	KubernetesVersion = "v1.36.3"
 )
@@ -42,6 +45,8 @@ const (
 	Pump       = "pump"
 	TiCDC      = "ticdc"
 	TiProxy    = "tiproxy"
+	BR         = "br"
+	S3         = "s3"
 )
 
 // Versioned names the part of a component at a version.
@@ -56,6 +61,7 @@ func Parts() []Part {
 		{Name: Etcd, Module: "etcd", Package: ".", LDFlags: strip},
 		{Name: TiProxy, Module: "fixtures", Package: "./tiproxy", LDFlags: strip},
 		{Name: TiCDC, Module: "fixtures", Package: "./ticdc", LDFlags: strip},
+		{Name: S3, Module: "s3", Package: ".", LDFlags: strip},
 		{Name: CoreDNS, Module: "coredns", Package: ".", LDFlags: strip},
 		// Both stores share a binary, which learns its version from its image: it is the fixture's own main.
 		// checklinkname: the 2020 libraries reach into the runtime, which newer linkers refuse.
@@ -77,6 +83,10 @@ func Parts() []Part {
 		}, Part{
 			Name: Versioned(TiDB, version), Module: "tidb", Package: "github.com/pingcap/tidb/tidb-server",
 			LDFlags: strip + " -checklinkname=0 -X github.com/pingcap/parser/mysql.TiDBReleaseVersion=" + version,
+		}, Part{
+			// br refuses stores of another release. A br that is built without this flag has no release.
+			Name: Versioned(BR, version), Module: "br", Package: "github.com/pingcap/br",
+			LDFlags: strip + " -checklinkname=0 -X github.com/pingcap/br/pkg/utils.BRReleaseVersion=" + version,
 		})
 	}
 	return append(parts,

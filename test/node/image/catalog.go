@@ -62,8 +62,15 @@ func Catalog(programs build.Set, base *Layer) []Image {
 		}, Image{
 			Reference: registry + "pingcap/ticdc:" + version,
 			Layers:    []*Layer{base, ticdc}, Command: []string{"/cdc"}, Env: []string{"TICDC_VERSION=" + version},
+		}, Image{
+			Reference: registry + "pingcap/br:" + version,
+			Layers:    []*Layer{base, program("br", build.Versioned(build.BR, version))}, Entrypoint: []string{"/br"},
 		})
 	}
+	images = append(images, Image{
+		Reference: registry + "kubectl-tidb/s3:" + build.S3Version,
+		Layers:    []*Layer{base, program("s3", build.S3)}, Command: []string{"/s3"},
+	})
 	for _, version := range []string{build.OldTiProxy, build.NewTiProxy} {
 		images = append(images, Image{
 			Reference: registry + "pingcap/tiproxy:" + version,
@@ -135,7 +142,7 @@ func removeOthers(path string) {
 func key(images []Image) string {
 	sum := sha256.New()
 	for _, image := range images {
-		fmt.Fprintf(sum, "%q %q %q\n", image.Reference, image.Env, image.Command)
+		fmt.Fprintf(sum, "%q %q %q %q\n", image.Reference, image.Env, image.Entrypoint, image.Command)
 		for _, layer := range image.Layers {
 			for _, entry := range layer.Entries {
 				fmt.Fprintf(sum, "%q %q %q %q %o", entry.Path, entry.Link, entry.Source, entry.Content, entry.Mode)

@@ -174,7 +174,7 @@ func TestCatalogHasTwoVersionsOfEveryComponent(t *testing.T) {
 		versions []string
 	}{
 		"pd": {"pd-server", versions}, "tikv": {"tikv-server", versions}, "tidb": {"tidb-server", versions},
-		"tidb-binlog": {"pump", versions}, "ticdc": {"cdc", versions},
+		"tidb-binlog": {"pump", versions}, "ticdc": {"cdc", versions}, "br": {"br", versions},
 		"tiflash": {"tiflash/tiflash", versions},
 		"tiproxy": {"bin/tiproxy", []string{build.OldTiProxy, build.NewTiProxy}},
 	} {
@@ -191,8 +191,10 @@ func TestCatalogHasTwoVersionsOfEveryComponent(t *testing.T) {
 			}
 		}
 	}
-	if _, found := references[Pause]; !found {
-		t.Error("there is no pause image")
+	for _, other := range []string{Pause, "docker.io/kubectl-tidb/s3:" + build.S3Version} {
+		if _, found := references[other]; !found {
+			t.Errorf("there is no image %s", other)
+		}
 	}
 }
 
