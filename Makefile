@@ -47,7 +47,7 @@ release-manifest: ## write dist/krew/tidb.yaml: krew/tidb.yaml with the version 
 		-version "v$$(sed -E 's/.*"version":"([^"]*)".*/\1/' ../../dist/metadata.json)" -o ../../dist/krew/tidb.yaml
 
 test: SEED ?= 1
-test: lint unit sim wire backup-test e2e ## everything that proves the project works
+test: lint unit sim sim-scenarios wire backup-test e2e ## everything that proves the project works
 	@echo "make test: all passed"
 
 browser: ## install chromium, where no browser is there, for the tests that open pages
@@ -71,11 +71,22 @@ unit: browser ## unit tests, golden files and decision tables, with the race det
 sim: ## the simulation: make sim SEEDS=50000, seeds from the clock unless SEED=1 says; Ctrl-C prints what was found so far
 	go test ./test/sim -run 'TestSeeds|TestSlotSeeds|TestExhaustive' -count=1 -v -timeout 0 -seeds $(SEEDS) -seed $(or $(SEED),0)
 
+sim-scenarios: ## all other tests of the simulation
+	go test ./test/sim -skip 'TestSeeds|TestSlotSeeds|TestExhaustive' -count=1 -timeout 0
+
 sim-wire: ## the simulation that ends at the wire, with the real commands: make sim-wire SEEDS=100, seeds from the clock unless SEED=1 says
 	go test ./test/wire -run TestSeeds -count=1 -v -timeout 0 -seeds $(SEEDS) -seed $(or $(SEED),0)
 
+# A process of these tests uses one processor, so that the random runs and the other tests are done at the same time.
 wire: ## all tests that end at the wire, and 60 runs of its simulation, the same each time
-	go test ./test/wire -count=1 -timeout 0 -seeds 60 -seed 1
+	go test -c -o bin/wire.test ./test/wire
+	$(MAKE) --no-print-directory -j2 wire-runs wire-tests
+
+wire-runs:
+	cd test/wire && ../../bin/wire.test -test.run 'TestSeeds$$' -seeds 60 -seed 1
+
+wire-tests:
+	cd test/wire && ../../bin/wire.test -test.skip 'TestSeeds$$'
 
 sim-exhaustive: ## every golden scenario of the simulation with every fault at every step: FAULTS=2 for pairs as well, which takes half an hour
 	go test ./test/sim -run 'TestExhaustive|TestMendAfterKill' -count=1 -v -timeout 0 -exhaustive $(or $(FAULTS),1)

@@ -48,6 +48,7 @@ func typical(t *testing.T) map[string][]string {
 		"promote":           {"basic"},
 		"replace":           {"basic", "tikv-0", "--yes"},
 		"restart":           {"basic", "tikv"},
+		"restore":           {"basic", "--from", "s3://backups/basic", "--from-secret", "s3"},
 		"scale":             {"basic", "tikv=4"},
 		"sql":               {"basic", "-e", "SELECT 1"},
 		"status":            {"basic"},

@@ -90,7 +90,7 @@ func NewRoot(f *factory.Factory) *cobra.Command {
 			restart.New(f), replace.New(f), config.New(f), sync.New(f), pause.New(f), pause.NewResume(f), failover.New(f), tls.New(f), remove.New(f),
 		}},
 		{Message: "Commands for members, hosts, claims and backups:", Commands: []*cobra.Command{
-			leader.NewTransfer(f), leader.NewEvict(f), maintenance.New(f), pvc.New(f), backup.New(f),
+			leader.NewTransfer(f), leader.NewEvict(f), maintenance.New(f), pvc.New(f), backup.New(f), backup.NewRestore(f),
 		}},
 		{Message: "Commands that show and use clusters:", Commands: []*cobra.Command{
 			status.New(f), plan.New(f), why.New(f), list.New(f), doctor.New(f), wait.New(f), logs.New(f), events.New(f), sql.New(f),

@@ -97,6 +97,7 @@ func TestBackup(t *testing.T) {
 			t.Errorf("%s", r.Stdout)
 		}
 	})
+	s.restores(t)
 }
 
 // manyUsers is a statement with a hundred rows.
@@ -226,13 +227,7 @@ func (s environment) wantBackup(t *testing.T, name, prefix string) {
 // wantNoBackupLeft asserts that there are so many Backups, and that no Job and no safepoint of BR is left.
 func (s environment) wantNoBackupLeft(t *testing.T, backups int) {
 	t.Helper()
-	if n := s.backupJobs(t.Context(), t); n != 0 {
-		t.Errorf("%d Jobs are left", n)
-	}
-	out, err := s.Kubectl(t.Context(), "", "-n", s.plugin.Namespace, "get", "backups.pingcap.com", "-o", "name")
-	if n := len(strings.Fields(out)); err != nil || n != backups {
-		t.Errorf("%d Backups, want %d: %s, %v", n, backups, out, err)
-	}
+	s.wantBackups(t, backups)
 	client := s.pdClient()
 	defer client.Close()
 	points, err := client.ServiceSafePoints(t.Context())
@@ -243,5 +238,17 @@ func (s environment) wantNoBackupLeft(t *testing.T, backups int) {
 		if strings.HasPrefix(p.ID, "br-") {
 			t.Errorf("service safepoint %s is left in PD", p.ID)
 		}
+	}
+}
+
+// wantBackups asserts that there are so many Backups, and no Job.
+func (s environment) wantBackups(t *testing.T, backups int) {
+	t.Helper()
+	if n := s.backupJobs(t.Context(), t); n != 0 {
+		t.Errorf("%d Jobs are left", n)
+	}
+	out, err := s.Kubectl(t.Context(), "", "-n", s.plugin.Namespace, "get", "backups.pingcap.com", "-o", "name")
+	if n := len(strings.Fields(out)); err != nil || n != backups {
+		t.Errorf("%d Backups, want %d: %s, %v", n, backups, out, err)
 	}
 }

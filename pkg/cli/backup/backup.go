@@ -92,7 +92,7 @@ cancelled has written stays in the bucket.`,
 
 func (o *options) bind(cmd *cobra.Command) {
 	set := cmd.Flags()
-	set.StringVar(&o.asked.To, "to", "", "Where to write: s3://BUCKET/PREFIX, with parameters.")
+	set.StringVar(&o.asked.URL, "to", "", "Where to write: s3://BUCKET/PREFIX, with parameters.")
 	set.StringVar(&o.asked.DB, "db", "", "Save only this database.")
 	set.StringVar(&o.table, "table", "", "Save only this table, as DATABASE.TABLE.")
 	set.StringVar(&o.asked.Secret, "from-secret", "", "Secret with the credentials for the bucket, in the namespace of the cluster.")
@@ -119,12 +119,12 @@ func (o *options) validate() error {
 			return exit.Usagef("--table: %w", err)
 		}
 	}
-	if o.destination, err = backup.ParseDestination(o.asked.To); err != nil {
+	if o.destination, err = backup.ParseDestination(o.asked.URL); err != nil {
 		if bad, ok := errors.AsType[*backup.DestinationError](err); ok {
 			return exit.Usagef("--to: %w", bad)
 		}
 		return err
 	}
-	o.asked.To = o.destination.URL()
+	o.asked.URL = o.destination.URL()
 	return nil
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/backup"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	edge "github.com/kubectl-tidb/kubectl-tidb/pkg/edge/backup"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
 )
 
 // conclude records a backup whose Job has ended, and deletes the Job.
@@ -39,7 +38,7 @@ func (r *run) conclude(ctx context.Context, v edge.View, request backup.Request)
 // endAfter deletes the safepoint of BR after its Job. A Job has also ended when Kubernetes gives up a pod on a node that
 // is lost. BR may run there, and needs its safepoint.
 func (r *run) endAfter(ctx context.Context, v edge.View) error {
-	if backup.EndOf(v.Pod, backup.Saves) == nil {
+	if backup.EndOf(v.Pod, backup.ContainerBR) == nil {
 		return nil
 	}
 	return r.endSafePoint(ctx, v.Log)
@@ -69,24 +68,7 @@ func (r *run) failure(request backup.Request, text string, cause backup.Cause) e
 		code = exit.Failure
 	}
 	err := exit.With(code, fmt.Errorf("backup of %s to %s has failed: %s", target.Title(r.cluster), request.Path(), backup.Spoken(text, r.values...)))
-	c := r.cluster
-	var actions []remedy.Action
-	switch cause {
-	case backup.Storage, backup.NoSecret:
-		if request.Secret != "" {
-			actions = append(actions, remedy.Run("see which keys the Secret has", c.Kubectl("describe", "secret", request.Secret)))
-		}
-		actions = append(actions, remedy.Say("check the bucket, the endpoint and the credentials"))
-	case backup.Version, backup.NoImage:
-		actions = append(actions, remedy.Say("give an image of BR that fits with --image"))
-	case backup.Empty:
-		actions = append(actions, remedy.Run("see the databases", c.Plugin("sql", "-e", "SHOW DATABASES")))
-	case backup.NoPod:
-		refused, _ := denial.OfText(text)
-		actions = append(actions, refused.Advice(c.Namespace)...)
-	case backup.NoMemory:
-		actions = append(actions, remedy.Run("see what the namespace allows", c.Kubectl("describe", "limitranges,resourcequotas")))
-	}
+	actions := r.advice(request, text, cause)
 	if !cause.NeedsPerson() { // BR may have written something
 		actions = append(actions, r.otherPrefix(request))
 	}
@@ -96,7 +78,7 @@ func (r *run) failure(request backup.Request, text string, cause backup.Cause) e
 // record makes the Backup.
 func (r *run) record(ctx context.Context, v edge.View, request backup.Request) (*v1alpha1.Backup, error) {
 	o := backup.Outcome{TS: v.TS, Size: v.Log.Size, Started: v.Job.CreationTimestamp.Time, Completed: r.session.Now()}
-	if end := backup.EndOf(v.Pod, backup.Saves); end != nil {
+	if end := backup.EndOf(v.Pod, backup.ContainerBR); end != nil {
 		o.Started, o.Completed = end.StartedAt.Time, end.FinishedAt.Time
 	}
 	b := request.Record(o)

@@ -40,13 +40,13 @@ func TestNoPod(t *testing.T) {
 
 // TestUnread: a backup has ended, and its node is lost with the log. The Job stays, so that the result can be read later.
 func TestUnread(t *testing.T) {
-	for name, asked := range map[string]backup.Asked{"the same": {To: "s3://b/p", Secret: "s3"}, "another one": {To: "s3://b/other", Secret: "s3"}} {
+	for name, asked := range map[string]backup.Asked{"the same": {URL: "s3://b/p", Secret: "s3"}, "another one": {URL: "s3://b/other", Secret: "s3"}} {
 		w := newWorld(credentials())
 		w.unread = apierrors.NewForbidden(schema.GroupResource{Resource: "pods/log"}, "pod", errors.New("no"))
 		w.begun(t, asked)
 		err := w.make(t.Context(), t)
-		if err == nil || !strings.Contains(err.Error(), "backup basic-earlier has ended at "+asked.To+", but its result cannot be read and is not recorded") ||
-			!strings.Contains(err.Error(), "try again with the right to read logs of pods: kubectl tidb backup create basic --to "+asked.To) ||
+		if err == nil || !strings.Contains(err.Error(), "backup basic-earlier has ended at "+asked.URL+", but its result cannot be read and is not recorded") ||
+			!strings.Contains(err.Error(), "try again with the right to read logs of pods: kubectl tidb backup create basic --to "+asked.URL) ||
 			!strings.Contains(err.Error(), "give it up; what it has written stays: kubectl delete job basic-br-backup -n db") || w.left(t) != earlier+" safepoint" {
 			t.Errorf("%s: %v, left are %q", name, err, w.left(t))
 		}
@@ -70,7 +70,7 @@ func TestUnrecorded(t *testing.T) {
 	w := newWorld(credentials())
 	w.dyn = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{edge.Resource: "BackupList"})
 	w.dyn.PrependReactor("create", "backups", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("no room") })
-	w.begun(t, backup.Asked{To: "s3://b/other", Secret: "s3"})
+	w.begun(t, backup.Asked{URL: "s3://b/other", Secret: "s3"})
 	err := w.make(t.Context(), t)
 	if err == nil || !strings.Contains(err.Error(), "backup basic-earlier is complete at s3://b/other, but it is not recorded") || w.left(t) != earlier+" safepoint" {
 		t.Errorf("%v, left are %q", err, w.left(t))

@@ -1,11 +1,9 @@
 package backup
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -19,53 +17,20 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
 )
 
-const (
-	// hopeless is how long a pod may wait for an image or a Secret that is not there, or to be made against a policy.
-	hopeless = 2 * time.Minute
-	// cleaning bounds what is done after the end of a backup. A pod gets half a minute to end.
-	cleaning = 2 * time.Minute
-)
-
-// stuckError says that BR cannot start.
-type stuckError struct {
-	text  string
-	cause backup.Cause
-}
-
-func (e *stuckError) Error() string { return "its pod cannot start: " + e.text }
-
 // follow follows a Job to its end, and concludes it.
 func (r *run) follow(ctx context.Context, job *batchv1.Job, request backup.Request) error {
-	on, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	screen := open(r.f)
-	var seen edge.View
-	var stuck time.Time
-	view, err := r.jobs.Follow(on, job, func(v edge.View) {
-		seen = v
-		text, cause := backup.Waits(v.Pod, v.Refusal)
-		switch {
-		case !cause.NeedsPerson():
-			stuck = time.Time{}
-		case stuck.IsZero():
-			stuck = r.session.Now()
-		case r.session.Now().Sub(stuck) > hopeless:
-			stop(&stuckError{text, cause})
-		}
-		r.show(screen, v, text)
-	})
-	screen.close()
+	view, err := r.watch(ctx, job)
 	_, cannotStart := errors.AsType[*stuckError](err)
 	_, gone := errors.AsType[*edge.GoneError](err)
 	switch {
 	case err == nil, isUnread(err):
 		return r.end(ctx, view, request, err)
 	case cannotStart:
-		return r.giveUp(ctx, job, seen, request, err)
+		return r.giveUp(ctx, job, view, request, err)
 	case gone:
-		return r.deleted(ctx, job, seen, request)
+		return r.deleted(ctx, job, view, request)
 	case errors.Is(err, exit.ErrInterrupted):
-		return r.interrupted(ctx, job, seen, request)
+		return r.interrupted(ctx, job, view, request)
 	}
 	return remedy.For(exit.Ended(ctx, err), remedy.Run("the backup goes on; follow it", request.Command(r.cluster)))
 }
@@ -92,18 +57,6 @@ func (r *run) end(ctx context.Context, v edge.View, request backup.Request, unre
 	}
 	return remedy.For(fmt.Errorf("backup %s has ended at %s, but its result cannot be read and is not recorded: %w", request.Name, request.Path(), unread),
 		append(help, remedy.Run("give it up; what it has written stays", r.cluster.Kubectl("delete", "job", v.Job.Name)))...)
-}
-
-// show shows how far a backup is.
-func (r *run) show(s *screen, v edge.View, waits string) {
-	if id := v.Log.SafePoint; id != "" {
-		s.once(fmt.Sprintf("it has the data of %s; PD keeps it from garbage collection by service safepoint %s", v.Log.Time().Format(time.RFC3339), id))
-	}
-	line := v.Log.Line()
-	if v.Log.Progress.Percent == "" && !s.terminal {
-		line = "" // a log would get a line for each range
-	}
-	s.now(cmp.Or(line, waits, "BR runs"))
 }
 
 // interrupted asks whether the backup is to be cancelled. Where nobody can be asked, it goes on.
@@ -192,22 +145,4 @@ func (r *run) givenUp(ctx context.Context, job *batchv1.Job, seen edge.View, req
 	}
 	return errors.Join(exit.With(exit.Aborted, fmt.Errorf("backup %s of %s was cancelled, or another command has seen that it failed; what it has written stays at %s",
 		request.Name, target.Title(r.cluster), request.Path())), err)
-}
-
-// endSafePoint deletes the safepoint of BR, which has ended.
-func (r *run) endSafePoint(ctx context.Context, log backup.Log) error {
-	if log.SafePoint == "" {
-		return nil
-	}
-	client, err := r.pd(ctx)
-	if err == nil {
-		var had bool
-		if had, err = edge.EndSafePoint(ctx, client, log.SafePoint); had && err == nil {
-			fmt.Fprintf(r.f.Streams.ErrOut, "service safepoint %s is deleted in PD\n", log.SafePoint)
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("service safepoint %s may be left in PD, which deletes it within five minutes by itself: %w", log.SafePoint, err)
-	}
-	return nil
 }

@@ -10,58 +10,37 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/dynamic"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/backup"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	edge "github.com/kubectl-tidb/kubectl-tidb/pkg/edge/backup"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 )
-
-// again is the pause between two looks at the Job.
-const again = time.Second
 
 // run is one run of "backup create".
 type run struct {
 	options
-	f       *factory.Factory
-	session *target.Session
-	cluster topology.Cluster
-	dyn     dynamic.Interface
-	jobs    edge.Jobs
-	pd      func(context.Context) (pd.Client, error) // fails where PD does not answer
-	values  []string                                 // of the Secret, which are shown nowhere
+	work
 }
 
 func (o options) run(ctx context.Context, f *factory.Factory) error {
 	ctx, cancel := exit.Within(ctx, o.timeout)
 	defer cancel()
-	s, c, err := target.Cluster(ctx, f, o.name)
+	on, err := connect(ctx, f, o.name)
 	if err != nil {
 		return err
 	}
-	defer s.Close()
-	dyn, err := f.Dynamic()
-	if err != nil {
-		return err
-	}
-	r := &run{
-		options: o, f: f, session: s, cluster: c, dyn: dyn,
-		jobs: edge.Jobs{Kube: s.Kube, Namespace: c.Namespace, Pause: again, Outage: drive.Outage},
-	}
-	r.pd = r.observePD
+	defer on.session.Close()
+	r := &run{options: o, work: on}
 	return r.make(ctx)
 }
 
 // make makes the backup, or goes on with one that is the same.
 func (r *run) make(ctx context.Context) error {
-	job, err := r.jobs.Find(ctx, backup.JobName(r.cluster))
+	job, err := r.jobs.Find(ctx, r.asked.JobName(r.cluster))
 	if err != nil {
 		return err
 	}
@@ -78,14 +57,14 @@ func (r *run) make(ctx context.Context) error {
 		}
 		fmt.Fprintf(r.f.Streams.ErrOut, "backup %s is under way already, and is followed\n", backup.NameOf(job))
 		r.hide(ctx, r.asked.Secret)
-		request, err := r.requestOf(job, r.asked)
+		request, err := r.requestOf(job)
 		if err != nil {
 			return err
 		}
 		return r.follow(ctx, job, request)
 	}
 	request := backup.Request{
-		Cluster: r.cluster, Asked: r.asked, Destination: r.destination, Name: backup.Name(r.cluster, r.session.Now()), Tool: r.asked.Image,
+		Cluster: r.cluster, Asked: r.asked, Destination: r.destination, Name: r.asked.Name(r.cluster, r.session.Now()), Tool: r.asked.Image,
 	}
 	if request.Tool == "" {
 		request.Tool = backup.Image(r.cluster)
@@ -108,16 +87,6 @@ func (r *run) make(ctx context.Context) error {
 	return r.follow(ctx, job, request)
 }
 
-// requestOf returns what a Job was asked for.
-func (r *run) requestOf(job *batchv1.Job, asked backup.Asked) (backup.Request, error) {
-	d, err := backup.ParseDestination(asked.To)
-	if err != nil { // somebody has changed the Job, or another version has made it
-		return backup.Request{}, remedy.For(exit.Refusef("job %s has a destination that cannot be used: %w; nothing was changed", job.Name, err),
-			remedy.Run("see what it is", r.cluster.Kubectl("describe", "job", job.Name)))
-	}
-	return backup.Request{Cluster: r.cluster, Asked: asked, Destination: d, Name: backup.NameOf(job), Tool: backup.ToolOf(job)}, nil
-}
-
 // concludeOther concludes the Job of another backup, which has ended, and whose command was killed. It refuses while the
 // Job has not ended.
 func (r *run) concludeOther(ctx context.Context, job *batchv1.Job) error {
@@ -134,7 +103,7 @@ func (r *run) concludeOther(ctx context.Context, job *batchv1.Job) error {
 		r.dryRun = flags.ClientDryRun // for the API server the Job is in the way until then
 		return nil
 	}
-	request, err := r.requestOf(job, asked)
+	request, err := r.requestOf(job)
 	if err != nil {
 		return err
 	}
@@ -163,14 +132,14 @@ func (r *run) concludeOther(ctx context.Context, job *batchv1.Job) error {
 // underWay refuses a second backup.
 func (r *run) underWay(job *batchv1.Job, asked backup.Asked) error {
 	return remedy.For(exit.Refusef("%s has a backup under way already: %s of %s to %s, since %s; nothing was changed",
-		target.Title(r.cluster), backup.NameOf(job), asked.Scope(), strings.SplitN(asked.To, "?", 2)[0], job.CreationTimestamp.UTC().Format(time.RFC3339)),
+		target.Title(r.cluster), backup.NameOf(job), asked.Scope(), strings.SplitN(asked.URL, "?", 2)[0], job.CreationTimestamp.UTC().Format(time.RFC3339)),
 		remedy.Run("follow it", asked.Command(r.cluster)),
 		remedy.Run("give it up", r.cluster.Kubectl("delete", "job", job.Name)))
 }
 
 // overtaken is for a Job that another command has made a moment before.
 func (r *run) overtaken(ctx context.Context) error {
-	job, err := r.jobs.Find(ctx, backup.JobName(r.cluster))
+	job, err := r.jobs.Find(ctx, r.asked.JobName(r.cluster))
 	if err != nil {
 		return err
 	}
@@ -182,7 +151,7 @@ func (r *run) overtaken(ctx context.Context) error {
 		return r.underWay(job, asked)
 	}
 	fmt.Fprintf(r.f.Streams.ErrOut, "backup %s is under way already, and is followed\n", backup.NameOf(job))
-	request, err := r.requestOf(job, asked)
+	request, err := r.requestOf(job)
 	if err != nil {
 		return err
 	}
@@ -221,69 +190,22 @@ func (r *run) check(ctx context.Context, request backup.Request) error {
 	return nil
 }
 
-// readCredentials reads the Secret, and returns what is wrong with it.
-func (r *run) readCredentials(ctx context.Context, name string) error {
-	if name == "" {
-		return nil
-	}
-	values, lacks, err := edge.Credentials(ctx, r.session.Kube, r.cluster.Namespace, name)
-	if err != nil {
-		return err
-	}
-	r.values = values
-	if lacks == "" {
-		return nil
-	}
-	see := r.cluster.Kubectl("describe", "secret", name)
-	if strings.HasPrefix(lacks, "there is no") {
-		see = r.cluster.Kubectl("get", "secrets")
-	}
-	return remedy.For(exit.Refusef("%s, so there are no credentials for the bucket: they are the keys %s and %s; nothing was changed", lacks, backup.KeyAccess, backup.KeySecret),
-		remedy.Run("see what is there", see))
-}
-
-// hide has the values of a Secret shown nowhere. Without the Secret a backup that is under way goes on.
-func (r *run) hide(ctx context.Context, name string) {
-	if name != "" {
-		r.values, _, _ = edge.Credentials(ctx, r.session.Kube, r.cluster.Namespace, name)
-	}
-}
-
-// observePD returns a client of the cluster's PD.
-func (r *run) observePD(ctx context.Context) (pd.Client, error) {
-	seen, err := r.session.Observe(ctx, r.f)
-	switch {
-	case err != nil:
-		return nil, err
-	case seen.Snapshot.PD.Problem != "" || r.session.Observer.PD() == nil:
-		return nil, fmt.Errorf("PD of %s cannot be asked: %s", target.Title(r.cluster), seen.Snapshot.PD.Problem)
-	}
-	return r.session.Observer.PD(), nil
-}
-
 // otherPrefix is the same command with a prefix that is new.
 func (r *run) otherPrefix(request backup.Request) remedy.Action {
 	asked := request.Asked
 	d := request.Destination
-	d.Prefix += "/" + strings.TrimPrefix(backup.Name(r.cluster, r.session.Now()), r.cluster.Name+"-")
-	asked.To = d.URL()
+	d.Prefix += "/" + strings.TrimPrefix(r.asked.Name(r.cluster, r.session.Now()), r.cluster.Name+"-")
+	asked.URL = d.URL()
 	return remedy.Run("write to another prefix", asked.Command(r.cluster))
 }
 
 // preview says what would be done. With server the API server has checked the Job.
 func (r *run) preview(ctx context.Context, request backup.Request) error {
-	job := request.Job()
-	by := "client"
-	if r.dryRun == flags.ServerDryRun {
-		by = "server"
-		if _, err := r.jobs.Create(ctx, job, true); err != nil {
-			return err
-		}
-	}
 	out := r.f.Streams.Out
 	fmt.Fprintf(out, "backup of %s of %s to %s\n", r.asked.Scope(), target.Title(r.cluster), request.Path())
-	fmt.Fprintf(out, "job.batch/%s would be created (%s dry run)\n", job.Name, by)
-	fmt.Fprintf(out, "  image: %s\n  arguments of BR: %s\n", request.Tool, strings.Join(request.SaveArguments(), " "))
+	if err := r.previewJob(ctx, request, r.dryRun); err != nil {
+		return err
+	}
 	fmt.Fprintf(out, "backup.pingcap.com/%s would be created when it is complete\n", request.Name)
 	return nil
 }

@@ -83,7 +83,7 @@ func secret(keys ...string) *corev1.Secret {
 func newWorld(objects ...runtime.Object) *world {
 	w := &world{
 		kube: fake.NewClientset(objects...), pd: pd.NewFake(1, 1), log: whole, result: ts + "\n", read: make(chan any),
-		asked: backup.Asked{To: "s3://b/p", Secret: "s3"},
+		asked: backup.Asked{URL: "s3://b/p", Secret: "s3"},
 	}
 	w.pd.Update(func(s *pd.FakeState) {
 		s.SafePoints = []pd.ServiceSafePoint{{ID: point, TS: 1}, {ID: "gc_worker", TS: 1}}
@@ -124,15 +124,15 @@ func (w *world) start(job *batchv1.Job) {
 	default:
 		job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
 	}
-	p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: backup.Saves, State: saves}}
-	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: backup.Reads, State: reads}}
+	p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: backup.ContainerBR, State: saves}}
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: backup.ContainerResult, State: reads}}
 	_ = w.kube.Tracker().Add(p)
 }
 
 // begun adds the Job of an earlier command.
 func (w *world) begun(t *testing.T, asked backup.Asked) {
 	t.Helper()
-	d, err := backup.ParseDestination(asked.To)
+	d, err := backup.ParseDestination(asked.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func (w *world) logs(ctx context.Context, _ string, o *corev1.PodLogOptions) (io
 	switch {
 	case w.unread != nil:
 		return nil, w.unread
-	case o.Container == backup.Reads:
+	case o.Container == backup.ContainerResult:
 		return io.NopCloser(strings.NewReader(w.result)), nil
 	case !o.Follow:
 		return io.NopCloser(strings.NewReader(w.log)), nil
@@ -179,7 +179,7 @@ func (w *world) make(ctx context.Context, t *testing.T) error {
 		w.dyn = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{edge.Resource: "BackupList"}, w.backups...)
 	}
 	f := factory.New(genericiooptions.IOStreams{In: strings.NewReader(w.answer), Out: &w.out, ErrOut: &w.err}, func(string) string { return "" }, "")
-	d, err := backup.ParseDestination(w.asked.To)
+	d, err := backup.ParseDestination(w.asked.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,8 +188,8 @@ func (w *world) make(ctx context.Context, t *testing.T) error {
 		at = at.Add(w.later)
 		return at
 	}
-	r := &run{
-		options: options{asked: w.asked, destination: d, dryRun: w.dryRun}, f: f, cluster: topology.New(basic()), dyn: w.dyn,
+	r := &run{options: options{asked: w.asked, destination: d, dryRun: w.dryRun}, work: work{
+		f: f, cluster: topology.New(basic()), dyn: w.dyn,
 		session: &target.Session{Namespace: "db", Name: "basic", Connections: start.Connections{Kube: w.kube, Now: clock}},
 		jobs:    edge.Jobs{Kube: w.kube, Namespace: "db", Pause: time.Millisecond, Outage: time.Minute, Logs: w.logs},
 		pd: func(context.Context) (pd.Client, error) {
@@ -198,7 +198,7 @@ func (w *world) make(ctx context.Context, t *testing.T) error {
 			}
 			return w.pd, nil
 		},
-	}
+	}}
 	return r.make(ctx)
 }
 
@@ -356,8 +356,8 @@ func TestDryRun(t *testing.T) {
 // TestSecond: the same command follows a backup that is under way, and another one is refused. A Job that has ended is
 // concluded by either.
 func TestSecond(t *testing.T) {
-	mine := backup.Asked{To: "s3://b/p", Secret: "s3"}
-	other := backup.Asked{To: "s3://b/other", Secret: "s3"}
+	mine := backup.Asked{URL: "s3://b/p", Secret: "s3"}
+	other := backup.Asked{URL: "s3://b/other", Secret: "s3"}
 	w := newWorld(credentials())
 	w.runs = true
 	w.begun(t, other)

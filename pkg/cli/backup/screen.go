@@ -1,14 +1,17 @@
 package backup
 
 import (
+	"cmp"
 	"fmt"
+	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/spin"
+	edge "github.com/kubectl-tidb/kubectl-tidb/pkg/edge/backup"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
 )
 
-// screen shows the progress of a backup on stderr: in a terminal as one line that changes, elsewhere as a line for each
+// screen shows the progress of a Job on stderr: in a terminal as one line that changes, elsewhere as a line for each
 // change.
 type screen struct {
 	f        *factory.Factory
@@ -57,4 +60,16 @@ func (s *screen) close() {
 		s.spin.Stop()
 		s.spin, s.last = nil, ""
 	}
+}
+
+// progress shows how far BR is, or what its pod waits for.
+func (s *screen) progress(v edge.View, waits string) {
+	if id := v.Log.SafePoint; id != "" {
+		s.once(fmt.Sprintf("it has the data of %s; PD keeps it from garbage collection by service safepoint %s", v.Log.Time().Format(time.RFC3339), id))
+	}
+	line := v.Log.Line()
+	if v.Log.Progress.Percent == "" && !s.terminal {
+		line = "" // a log would get a line for each range
+	}
+	s.now(cmp.Or(line, waits, "BR runs"))
 }

@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -12,7 +13,9 @@ import (
 
 // Asked is what a user asks for. Its Job has it as an annotation, by which the same command finds the Job again.
 type Asked struct {
-	To        string `json:"to"` // Destination.URL
+	URL       string `json:"url"`                // Destination.URL
+	Restores  bool   `json:"restores,omitempty"` // the data goes from there into the cluster
+	Backup    string `json:"backup,omitempty"`   // the name of the Backup that a restore was asked for with
 	DB        string `json:"db,omitempty"`
 	Table     string `json:"table,omitempty"`
 	Secret    string `json:"secret,omitempty"`
@@ -31,7 +34,7 @@ func SplitTable(text string) (db, table string, err error) {
 	return db, table, nil
 }
 
-// Scope says what is saved, in a user's words.
+// Scope says what is saved or restored, in a user's words.
 func (a Asked) Scope() string {
 	switch {
 	case a.Table != "":
@@ -44,7 +47,10 @@ func (a Asked) Scope() string {
 
 // Command returns the command that asks for this.
 func (a Asked) Command(c topology.Cluster) remedy.Command {
-	words := []string{c.Name, "--to", a.To}
+	words := []string{"backup", "create", c.Name, "--to", a.URL}
+	if a.Restores {
+		words = []string{"restore", c.Name, "--from", cmp.Or(a.Backup, a.URL)}
+	}
 	switch {
 	case a.Table != "":
 		words = append(words, "--table", a.DB+"."+a.Table)
@@ -62,7 +68,7 @@ func (a Asked) Command(c topology.Cluster) remedy.Command {
 	if a.Checksum != nil {
 		words = append(words, "--checksum="+strconv.FormatBool(*a.Checksum))
 	}
-	return remedy.Plugin(c.Namespace, append([]string{"backup", "create"}, words...)...)
+	return remedy.Plugin(c.Namespace, words...)
 }
 
 // text is the annotation.
@@ -77,5 +83,5 @@ func (a Asked) text() string {
 // readAsked reads the annotation.
 func readAsked(text string) (a Asked, ok bool) {
 	err := json.Unmarshal([]byte(text), &a)
-	return a, err == nil && a.To != ""
+	return a, err == nil && a.URL != ""
 }

@@ -110,7 +110,7 @@ func Waits(pod *corev1.Pod, refusal Refusal) (text string, cause Cause) {
 		return refusal.words()
 	}
 	for _, s := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-		if s.State.Running != nil || s.State.Terminated != nil && s.Name == Saves {
+		if s.State.Running != nil || s.State.Terminated != nil && s.Name == ContainerBR {
 			return "", Unexplained
 		}
 		w := s.State.Waiting
@@ -160,13 +160,15 @@ func EndOf(pod *corev1.Pod, container string) *corev1.ContainerStateTerminated {
 
 // FailureOf returns why a Job has failed, in words and as a cause.
 func FailureOf(pod *corev1.Pod, log Log, result Log) (text string, cause Cause) {
-	saves, reads := EndOf(pod, Saves), EndOf(pod, Reads)
+	saves, reads := EndOf(pod, ContainerBR), EndOf(pod, ContainerResult)
 	for _, end := range []*corev1.ContainerStateTerminated{saves, reads} {
 		if end != nil && end.Reason == "OOMKilled" {
 			return "BR needed more memory than its node or the namespace gives", NoMemory
 		}
 	}
 	switch {
+	case saves == nil && reads != nil && reads.ExitCode != 0:
+		return "no complete backup can be read there: " + cmp.Or(result.Error, "BR gives no reason"), cmp.Or(CauseOf(result.Error), Unreadable)
 	case saves != nil && saves.ExitCode == 0:
 		return "BR has ended without an error, and no complete backup was found afterwards: " + cmp.Or(result.Error, log.Error, "it gives no reason"), Unreadable
 	case log.Error != "":

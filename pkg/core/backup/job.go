@@ -15,13 +15,14 @@ import (
 )
 
 const (
-	// Saves is the container in which BR writes the backup, and Reads the one after it that reads what was written. BR may
-	// end with success without a backup, as after SIGTERM, so that its exit code is no proof.
-	Saves = "br"
-	Reads = "result"
+	// ContainerBR is the container in which BR saves or restores. ContainerResult reads the backup: after BR has saved it,
+	// and before BR restores it. BR may end with success without a backup, as after SIGTERM, so that its exit code is no proof.
+	ContainerBR     = "br"
+	ContainerResult = "result"
 
-	// LabelBackup has the name of the Backup that a Job makes.
-	LabelBackup = "tidb.pingcap.com/backup"
+	// LabelBackup has the name of the Backup that a Job makes, and LabelRestore the name of a restore.
+	LabelBackup  = "tidb.pingcap.com/backup"
+	LabelRestore = "tidb.pingcap.com/restore"
 	// annAsked has what the Job was asked for.
 	annAsked = "kubectl-tidb/backup"
 
@@ -36,15 +37,39 @@ const (
 	writesLogOut     = "BR_LOG_TO_TERM" // BR looks only whether it is set
 	component        = "backup"
 	backedUpBy       = "kubectl-tidb"
-	inName           = "20060102-150405"
+	timeInName       = "20060102-150405"
 )
 
-// JobName returns the name of the Job of a cluster. All backups of a cluster have the same, so that the API server
-// refuses two at a time. The Jobs of tidb-operator begin with "backup-".
-func JobName(c topology.Cluster) string { return c.Name + "-br-backup" }
+// work is what a Job does: to save or to restore.
+type work struct {
+	verb      string // of BR
+	label     string // which label of the Job and its pod has the name
+	suffix    string // of the name of the Job
+	inName    string // of a backup or a restore, between the cluster and the time
+	readsLast bool   // the backup is read after BR, and not before
+}
 
-// Name returns the name of the Backup of a cluster that begins at a time.
-func Name(c topology.Cluster, at time.Time) string { return c.Name + "-" + at.UTC().Format(inName) }
+// The Jobs of tidb-operator begin with "backup-" and "restore-".
+var (
+	saves    = work{verb: "backup", label: LabelBackup, suffix: "-br-backup", readsLast: true}
+	restores = work{verb: "restore", label: LabelRestore, suffix: "-br-restore", inName: "restore-"}
+)
+
+func (a Asked) work() work {
+	if a.Restores {
+		return restores
+	}
+	return saves
+}
+
+// JobName returns the name of the Job that does what is asked for. All backups of a cluster have the same, and so have all
+// restores, so that the API server refuses two at a time.
+func (a Asked) JobName(c topology.Cluster) string { return c.Name + a.work().suffix }
+
+// Name returns the name of a backup or a restore of a cluster that begins at a time.
+func (a Asked) Name(c topology.Cluster, at time.Time) string {
+	return c.Name + "-" + a.work().inName + at.UTC().Format(timeInName)
+}
 
 // Image returns the image of BR that fits a cluster, "" where the version of its TiKV is not known.
 func Image(c topology.Cluster) string {
@@ -58,27 +83,27 @@ func Image(c topology.Cluster) string {
 	return repository + ":" + version
 }
 
-// Request is a backup that is to be made.
+// Request is a backup or a restore that is to be made.
 type Request struct {
 	Cluster topology.Cluster
 	Asked
 	Destination
-	Name string // of the Backup
+	Name string // of the Backup, or of the restore
 	Tool string // the image of BR
 }
 
-// Job returns the Job that makes the backup.
+// Job returns the Job that does it.
 func (r Request) Job() *batchv1.Job {
 	c := r.Cluster
 	labels := map[string]string{
 		topology.LabelName: component, topology.LabelManagedBy: backedUpBy, topology.LabelInstance: c.Instance,
-		topology.LabelComponent: component, LabelBackup: r.Name,
+		topology.LabelComponent: component, r.work().label: r.Name,
 	}
 	none := int32(0)
 	return &batchv1.Job{
 		TypeMeta: metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"},
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: c.Namespace, Name: JobName(c), Labels: labels, Annotations: map[string]string{annAsked: r.text()},
+			Namespace: c.Namespace, Name: r.JobName(c), Labels: labels, Annotations: map[string]string{annAsked: r.text()},
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(c.Source, v1alpha1.SchemeGroupVersion.WithKind(v1alpha1.TiDBClusterKind))},
 		},
 		Spec: batchv1.JobSpec{
@@ -91,10 +116,14 @@ func (r Request) Job() *batchv1.Job {
 func (r Request) pod() corev1.PodSpec {
 	spec := r.Cluster.Source.Spec
 	usesAccount := r.Account != ""
+	first, last := r.container(ContainerBR, r.Arguments()), r.container(ContainerResult, r.readArguments())
+	if !r.work().readsLast {
+		first, last = last, first
+	}
 	pod := corev1.PodSpec{
 		RestartPolicy:                corev1.RestartPolicyNever,
-		InitContainers:               []corev1.Container{r.container(Saves, r.SaveArguments())},
-		Containers:                   []corev1.Container{r.container(Reads, r.readArguments())},
+		InitContainers:               []corev1.Container{first},
+		Containers:                   []corev1.Container{last},
 		ServiceAccountName:           r.Account,
 		AutomountServiceAccountToken: &usesAccount, // BR needs no API server, but some clouds give an identity by it
 		ImagePullSecrets:             spec.ImagePullSecrets,
@@ -131,8 +160,8 @@ func (r Request) container(name string, arguments []string) corev1.Container {
 	return c
 }
 
-// SaveArguments are the arguments with which BR saves. Only flags are used that releases of 2020 know as well.
-func (r Request) SaveArguments() []string {
+// Arguments are the arguments with which BR saves or restores. Only flags are used that releases of 2020 know as well.
+func (r Request) Arguments() []string {
 	what := "full"
 	switch {
 	case r.Table != "":
@@ -140,7 +169,7 @@ func (r Request) SaveArguments() []string {
 	case r.DB != "":
 		what = "db"
 	}
-	all := append([]string{"backup", what, "--pd=" + r.Cluster.PDEndpoints()}, r.flags()...)
+	all := append([]string{r.work().verb, what, "--pd=" + r.Cluster.PDEndpoints()}, r.flags()...)
 	if r.DB != "" {
 		all = append(all, "--db="+r.DB)
 	}
@@ -171,12 +200,22 @@ func (r Request) readArguments() []string {
 // AskedOf returns what a Job was asked for; not ok for a Job that no version of this plugin has made.
 func AskedOf(job *batchv1.Job) (Asked, bool) { return readAsked(job.Annotations[annAsked]) }
 
-// NameOf returns the name of the Backup that a Job makes.
-func NameOf(job *batchv1.Job) string { return cmp.Or(job.Labels[LabelBackup], job.Name) }
+// NameOf returns the name of the Backup that a Job makes, or of its restore.
+func NameOf(job *batchv1.Job) string {
+	return cmp.Or(job.Labels[LabelBackup], job.Labels[LabelRestore], job.Name)
+}
+
+// PodsOf returns the selector of the pods of a Job.
+func PodsOf(job *batchv1.Job) string {
+	if name := job.Labels[LabelRestore]; name != "" {
+		return LabelRestore + "=" + name
+	}
+	return LabelBackup + "=" + NameOf(job)
+}
 
 // ToolOf returns the image of BR that a Job has.
 func ToolOf(job *batchv1.Job) string {
-	if all := job.Spec.Template.Spec.Containers; len(all) > 0 {
+	if all := job.Spec.Template.Spec.Containers; len(all) > 0 { // all have the same
 		return all[0].Image
 	}
 	return ""

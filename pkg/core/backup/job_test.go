@@ -31,12 +31,12 @@ func cluster(changes ...func(*v1alpha1.TidbCluster)) *v1alpha1.TidbCluster {
 
 func request(t *testing.T, asked backup.Asked, tc *v1alpha1.TidbCluster) backup.Request {
 	t.Helper()
-	d, err := backup.ParseDestination(asked.To)
+	d, err := backup.ParseDestination(asked.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := topology.New(tc)
-	return backup.Request{Cluster: c, Asked: asked, Destination: d, Name: backup.Name(c, now), Tool: backup.Image(c)}
+	return backup.Request{Cluster: c, Asked: asked, Destination: d, Name: asked.Name(c, now), Tool: backup.Image(c)}
 }
 
 // TestJob: the Job has BR's image alone, and no credentials in its arguments.
@@ -47,12 +47,12 @@ func TestJob(t *testing.T) {
 		tls   bool
 		args  string
 	}{
-		"full": {backup.Asked{To: "s3://b/p", Secret: "s3"}, false, "backup full --pd=basic-pd:2379 --storage=s3://b/p"},
-		"database": {backup.Asked{To: "s3://b/p", Secret: "s3", DB: "app", RateLimit: 64, Checksum: &yes}, false,
+		"full": {backup.Asked{URL: "s3://b/p", Secret: "s3"}, false, "backup full --pd=basic-pd:2379 --storage=s3://b/p"},
+		"database": {backup.Asked{URL: "s3://b/p", Secret: "s3", DB: "app", RateLimit: 64, Checksum: &yes}, false,
 			"backup db --pd=basic-pd:2379 --storage=s3://b/p --db=app --ratelimit=64 --checksum=true"},
-		"table": {backup.Asked{To: "s3://b/p?endpoint=http://h:9&force-path-style=true&region=eu", Account: "writer", DB: "app", Table: "users"}, false,
+		"table": {backup.Asked{URL: "s3://b/p?endpoint=http://h:9&force-path-style=true&region=eu", Account: "writer", DB: "app", Table: "users"}, false,
 			"backup table --pd=basic-pd:2379 --storage=s3://b/p?force-path-style=true --s3.region=eu --s3.endpoint=http://h:9 --db=app --table=users"},
-		"TLS": {backup.Asked{To: "s3://b/p", Secret: "s3"}, true,
+		"TLS": {backup.Asked{URL: "s3://b/p", Secret: "s3"}, true,
 			"backup full --pd=basic-pd:2379 --storage=s3://b/p --ca=/var/lib/cluster-client-tls/ca.crt --cert=/var/lib/cluster-client-tls/tls.crt --key=/var/lib/cluster-client-tls/tls.key"},
 	} {
 		job := request(t, c.asked, cluster(func(tc *v1alpha1.TidbCluster) {
@@ -90,7 +90,7 @@ func TestJob(t *testing.T) {
 		if labels := job.Spec.Template.Labels; labels[topology.LabelName] == "tidb-cluster" || labels[backup.LabelBackup] != "basic-20260310-120000" {
 			t.Errorf("%s: %v", name, labels)
 		}
-		if asked, ok := backup.AskedOf(job); !ok || !backup.IsSame(job, c.asked) || asked.To != c.asked.To || backup.ToolOf(job) != "pingcap/br:v8.1.0" {
+		if asked, ok := backup.AskedOf(job); !ok || !backup.IsSame(job, c.asked) || asked.URL != c.asked.URL || backup.ToolOf(job) != "pingcap/br:v8.1.0" {
 			t.Errorf("%s: %+v", name, asked)
 		}
 		if other := c.asked; backup.IsSame(job, func() backup.Asked { other.DB = "other"; return other }()) {
@@ -105,7 +105,7 @@ func TestJob(t *testing.T) {
 // TestCommand: the command that follows a backup asks for the same.
 func TestCommand(t *testing.T) {
 	no := false
-	a := backup.Asked{To: "s3://b/p?endpoint=http%3A%2F%2Fh", DB: "app", Table: "users", Secret: "s3", Account: "w", RateLimit: 3, Checksum: &no, Image: "i"}
+	a := backup.Asked{URL: "s3://b/p?endpoint=http%3A%2F%2Fh", DB: "app", Table: "users", Secret: "s3", Account: "w", RateLimit: 3, Checksum: &no, Image: "i"}
 	want := "kubectl tidb backup create basic --to 's3://b/p?endpoint=http%3A%2F%2Fh' --table app.users --from-secret s3 --service-account w --image i " +
 		"--rate-limit 3 --checksum=false -n db"
 	if got := a.Command(topology.New(cluster())).Line(""); got != want {
@@ -116,7 +116,7 @@ func TestCommand(t *testing.T) {
 // TestRecord: the Backup counts where a backup is required, unless it has one database only.
 func TestRecord(t *testing.T) {
 	out := backup.Outcome{TS: uint64(ago(2).UnixMilli()) << 18, Size: 7235, Started: ago(2), Completed: ago(2).Add(90 * time.Second)} //nolint:gosec // a time after 1970
-	b := request(t, backup.Asked{To: "s3://b/p?endpoint=http://h", Secret: "s3", RateLimit: 64}, cluster()).Record(out)
+	b := request(t, backup.Asked{URL: "s3://b/p?endpoint=http://h", Secret: "s3", RateLimit: 64}, cluster()).Record(out)
 	if s := b.Status; s.BackupPath != "s3://b/p" || s.BackupSize != 7235 || s.BackupSizeReadable != "7.2 kB" || s.TimeTaken != "1m30s" || s.Phase != v1alpha1.BackupComplete {
 		t.Errorf("%+v", s)
 	}
@@ -126,14 +126,14 @@ func TestRecord(t *testing.T) {
 	if found := backup.Of(cluster(), []v1alpha1.Backup{*b}); found.Newest != "db/basic-20260310-120000" || found.Lacks(now, 3*time.Hour) != "" {
 		t.Errorf("%+v", found)
 	}
-	r := request(t, backup.Asked{To: "s3://b/p?endpoint=http://h", DB: "app"}, cluster())
+	r := request(t, backup.Asked{URL: "s3://b/p?endpoint=http://h", DB: "app"}, cluster())
 	if found := backup.Of(cluster(), []v1alpha1.Backup{*r.Record(out)}); found.Newest != "" || backup.ScopeOf(r.Record(out)) != "database app" {
 		t.Errorf("one database counts as the whole cluster: %+v", found)
 	}
 	if got := r.Holder([]v1alpha1.Backup{*b}); got != "db/basic-20260310-120000" {
 		t.Errorf("%q holds the path", got)
 	}
-	if got := request(t, backup.Asked{To: "s3://b/p?endpoint=http://other"}, cluster()).Holder([]v1alpha1.Backup{*b}); got != "" {
+	if got := request(t, backup.Asked{URL: "s3://b/p?endpoint=http://other"}, cluster()).Holder([]v1alpha1.Backup{*b}); got != "" {
 		t.Errorf("%q of another storage holds the path", got)
 	}
 	if at := backup.DataOf(&v1alpha1.Backup{}); !at.IsZero() {

@@ -15,13 +15,16 @@ type Log struct {
 	Progress Progress
 	// Ranges is how many ranges of keys are saved.
 	Ranges int
-	// SafePoint is the service safepoint by which BR keeps PD from garbage collection, "" before BR has made it.
+	// SafePoint is the service safepoint by which BR keeps PD from garbage collection, "" before BR has made it. BR does not
+	// name that of a restore.
 	SafePoint string
 	// TS is the timestamp of TiDB whose data is saved.
 	TS uint64
 	// Size is how many bytes were written, and Sized whether BR says so. It does not where there was nothing to save.
 	Size  int64
 	Sized bool
+	// Succeeded: BR says so itself at its end. It does not after a signal, although its exit code is 0 then.
+	Succeeded bool
 	// Error is the last error. It is in the words of BR.
 	Error string
 }
@@ -97,8 +100,11 @@ func (l *Log) Add(line string) {
 	}
 }
 
-// summary reads the last entry of BR. The words differ between releases, the two fields do not.
+// summary reads the last entry of BR. The words differ between releases, their fields and the word "success" do not.
 func (l *Log) summary(e entry) {
+	if strings.Contains(strings.ToLower(e.message), "success summary") {
+		l.Succeeded = true
+	}
 	if size, err := strconv.ParseInt(e.fields["Size"], 10, 64); err == nil {
 		l.Size, l.Sized = size, true
 	}

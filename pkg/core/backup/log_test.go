@@ -129,7 +129,7 @@ func pod(name string, state corev1.ContainerState) *corev1.Pod {
 // TestWaits: what a pod waits for is said, and what no waiting helps against has a cause.
 func TestWaits(t *testing.T) {
 	waiting := func(reason, message string) *corev1.Pod {
-		return pod(backup.Saves, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}})
+		return pod(backup.ContainerBR, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}})
 	}
 	unplaced := &corev1.Pod{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "no memory"}}}}
 	for _, c := range []struct {
@@ -145,8 +145,8 @@ func TestWaits(t *testing.T) {
 		{waiting("ImagePullBackOff", "back-off"), backup.Refusal{}, "ImagePullBackOff: back-off", backup.NoImage},
 		{waiting("CreateContainerConfigError", `secret "s3" not found`), backup.Refusal{}, `CreateContainerConfigError: secret "s3" not found`, backup.NoSecret},
 		{waiting("ContainerCreating", ""), backup.Refusal{}, "the pod starts", backup.Unexplained},
-		{pod(backup.Saves, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}), backup.Refusal{}, "", backup.Unexplained},
-		{pod(backup.Saves, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}), backup.Refusal{}, "", backup.Unexplained},
+		{pod(backup.ContainerBR, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}), backup.Refusal{}, "", backup.Unexplained},
+		{pod(backup.ContainerBR, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}), backup.Refusal{}, "", backup.Unexplained},
 	} {
 		if text, cause := backup.Waits(c.pod, c.refusal); text != c.text || cause != c.cause {
 			t.Errorf("%q, %q, want %q, %q", text, cause, c.text, c.cause)
@@ -157,7 +157,7 @@ func TestWaits(t *testing.T) {
 // TestFailureOf: the reason of a failure is that of BR, or of Kubernetes where BR gives none.
 func TestFailureOf(t *testing.T) {
 	ended := func(code int32, reason string) *corev1.Pod {
-		return pod(backup.Saves, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason}})
+		return pod(backup.ContainerBR, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason}})
 	}
 	evicted := ended(137, "Error")
 	evicted.Status.Reason, evicted.Status.Message = "Evicted", "low on disk"

@@ -188,6 +188,11 @@ func leftExamples() []example {
 	}
 	ddl := func(s *sick) { s.look.DDLPaused = "t-tidb-1" }
 	recorded := func(s *sick) { ddl(s); s.Wanted.Cluster.DDLPause.Recorded = true }
+	restores := func(annotation string) func(*sick) {
+		return func(s *sick) {
+			s.Wanted.Cluster.Source = &v1alpha1.TidbCluster{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{annotation: `{"since":"2026-03-10T02:00:00Z"}`}}}
+		}
+	}
 	logs := func(b state.LogBackup) func(*sick) {
 		return func(s *sick) { s.look.Plan.Notices = finding.LogBackups([]state.LogBackup{b}) }
 	}
@@ -207,6 +212,7 @@ func leftExamples() []example {
 			both(evicted, func(s *sick) { s.Seen.Evictions[0].Foreign = true })},
 		{"ddl-paused", recorded, "by the record in the TidbCluster", "", both(recorded, func(s *sick) { s.Roll(topology.TiDB) })},
 		{"ddl-paused", ddl, "DDL is paused by /upgrade/start of TiDB", "", both(ddl, func(s *sick) { s.Roll(topology.TiDB) })},
+		{"restore-settings", restores(topology.AnnotationRestore), "a restore that began at 2026-03-10T02:00:00Z has not put PD's settings back", "", restores("other")},
 		{"removal-record-left", func(s *sick) {
 			s.Seen.Removals = []state.Removal{{StoreID: 99, Member: "t-tikv-9"}}
 		}, "ConfigMap t-ledger has a record of what was done with store 99", "conclude the removal of store 99 of t-tikv-9", func(s *sick) { s.Removing("t-tikv-1", minute) }},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/backup"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/claim"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/event"
@@ -87,6 +88,26 @@ func ddlPaused(l Look) []Finding {
 		Component: topology.TiDB,
 		Seen:      "DDL is paused by /upgrade/start of TiDB, and no TiDB server is still to be restarted",
 		Remedy:    remedy.Remedy{remedy.Run("if no upgrade is under way, end the pause", c.Kubectl(finish...))},
+	}}
+}
+
+// restoreSettings are settings of PD that BR changes for a restore. The restore runs, or it was killed.
+func restoreSettings(l Look) []Finding {
+	c := l.Wanted.Cluster
+	if c.Source == nil {
+		return nil
+	}
+	was, recorded, err := backup.SettingsOf(c.Source)
+	if !recorded && err == nil {
+		return nil
+	}
+	seen := "a restore that began at " + was.Since.UTC().Format(time.RFC3339) + " has not put PD's settings back"
+	if err != nil {
+		seen = err.Error()
+	}
+	return []Finding{{
+		Seen:   seen,
+		Remedy: remedy.Remedy{remedy.Run("if it does not run, put them back", c.Plugin("restore", "--cancel"))},
 	}}
 }
 

@@ -73,6 +73,7 @@ var leftOver = []rule{
 	{"log-backup-paused", Warning, "The cluster cannot be restored to a time after that, and after gc-ttl, a day by default, the backup cannot go on.", byPerson, reported(event.LogBackupPaused)},
 	{"log-backup-behind", Warning, "The cluster cannot be restored to a time after that.", byPerson, reported(event.LogBackupBehind)},
 	{"ddl-paused", Warning, "DDL statements of users wait until the pause ends.", byOther, ddlPaused},
+	{"restore-settings", Warning, "PD does not balance the stores, and merges no regions, until the settings are put back.", byOther, restoreSettings},
 	{"removal-record-left", Info, "The record is of no use any more.", notNow, undriven(removalsLeft)},
 	{"drain-record-left", Info, "The record is of no use any more.", notNow, undriven(drainsLeft)},
 	{"operator-mark-left", Warning, "A tidb-operator that drives the cluster later takes its old mark for a drain or an eviction that has just begun.", byOther, undriven(marksLeft)},

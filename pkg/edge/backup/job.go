@@ -81,8 +81,7 @@ func (j Jobs) Pod(ctx context.Context, job *batchv1.Job) (*corev1.Pod, error) {
 
 // pods returns the pods of a Job, also those that somebody has made orphans.
 func (j Jobs) pods(ctx context.Context, job *batchv1.Job) ([]corev1.Pod, error) {
-	selector := backup.LabelBackup + "=" + backup.NameOf(job)
-	list, err := j.Kube.CoreV1().Pods(j.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
+	list, err := j.Kube.CoreV1().Pods(j.Namespace).List(ctx, metav1.ListOptions{LabelSelector: backup.PodsOf(job)})
 	if err != nil {
 		return nil, fmt.Errorf("list pods in namespace %s: %w", j.Namespace, err)
 	}
@@ -208,34 +207,42 @@ func (j Jobs) refusal(ctx context.Context, job *batchv1.Job, before backup.Refus
 	return backup.Refusal{Text: text, Final: meaning == denial.Denied || meaning == denial.NamespaceEnds}
 }
 
-// read reads the logs from their beginning.
+// read reads the logs from their beginning. While BR runs, it reads the log of BR as it is written.
 func (j Jobs) read(ctx context.Context, v *View, follow bool, tell func(View)) error {
+	ran := backup.HasRun(v.Pod, backup.ContainerBR) // else there is no log, also if the pod was evicted before
 	switch {
-	case !backup.HasRun(v.Pod, backup.Saves):
-		return nil // there is no log, also if the pod was evicted before
-	case follow && backup.EndOf(v.Pod, backup.Saves) != nil:
+	case follow && (!ran || backup.EndOf(v.Pod, backup.ContainerBR) != nil):
 		return nil // read when the Job has ended, which is soon
+	case ran:
+		if err := j.readBR(ctx, v, follow, tell); err != nil || follow {
+			return err
+		}
 	}
+	if backup.EndOf(v.Pod, backup.ContainerResult) == nil {
+		return nil
+	}
+	var result []string
+	err := j.lines(ctx, v.Pod.Name, backup.ContainerResult, false, func(line string) { result = append(result, line) })
+	v.Result, v.TS = backup.Log{}, backup.EndVersion(result)
+	for _, line := range result {
+		v.Result.Add(line)
+	}
+	return err
+}
+
+// readBR reads the log of BR. It succeeds where the stream was cut while BR runs, because the next look opens another one.
+func (j Jobs) readBR(ctx context.Context, v *View, follow bool, tell func(View)) error {
 	// The first lines, which have these, are gone once the kubelet has rotated the log.
 	log := backup.Log{SafePoint: v.Log.SafePoint, TS: v.Log.TS}
-	err := j.lines(ctx, v.Pod.Name, backup.Saves, follow, func(line string) {
+	err := j.lines(ctx, v.Pod.Name, backup.ContainerBR, follow, func(line string) {
 		log.Add(line)
 		v.Log = log
 		if follow {
 			tell(*v)
 		}
 	})
-	switch {
-	case follow && err != nil && !denial.Of(err).Final():
-		return nil // the stream was cut, and the next look opens another one
-	case err != nil || follow || backup.EndOf(v.Pod, backup.Reads) == nil:
-		return err
-	}
-	var result []string
-	err = j.lines(ctx, v.Pod.Name, backup.Reads, false, func(line string) { result = append(result, line) })
-	v.Result, v.TS = backup.Log{}, backup.EndVersion(result)
-	for _, line := range result {
-		v.Result.Add(line)
+	if follow && err != nil && !denial.Of(err).Final() {
+		return nil
 	}
 	return err
 }

@@ -33,8 +33,8 @@ func ended() (*batchv1.Job, *corev1.Pod) {
 			*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job")),
 		}},
 		Status: corev1.PodStatus{
-			InitContainerStatuses: []corev1.ContainerStatus{{Name: backup.Saves, State: over}},
-			ContainerStatuses:     []corev1.ContainerStatus{{Name: backup.Reads, State: over}},
+			InitContainerStatuses: []corev1.ContainerStatus{{Name: backup.ContainerBR, State: over}},
+			ContainerStatuses:     []corev1.ContainerStatus{{Name: backup.ContainerResult, State: over}},
 		},
 	}
 	return job, pod
@@ -77,7 +77,7 @@ func TestFollow(t *testing.T) {
 			seen.UID = "another"
 		}
 		j := Jobs{Kube: kube, Namespace: "db", Pause: time.Millisecond, Outage: time.Minute, Logs: text(map[string]string{
-			backup.Saves: strings.Repeat("x", 3*longest) + "\n[t] [INFO] [f] [\"Full backup success summary\"] [Size=7] [BackupTS=5]\n", backup.Reads: "log\n5\n",
+			backup.ContainerBR: strings.Repeat("x", 3*longest) + "\n[t] [INFO] [f] [\"Full backup success summary\"] [Size=7] [BackupTS=5]\n", backup.ContainerResult: "log\n5\n",
 		})}
 		v, err := j.Follow(t.Context(), seen, func(View) {})
 		if !c.check(err) || err == nil && (v.TS != 5 || v.Log.Size != 7) {

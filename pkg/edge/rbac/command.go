@@ -99,6 +99,11 @@ var commands = []Command{
 		"/namespaces list", readsLogs, readsBackups, makesBackups, makesJobs, "batch/jobs get", "batch/jobs delete",
 		"pingcap.com/tidbclusters/finalizers update",
 	})},
+	// It also records PD's settings in the TidbCluster.
+	{Name: "restore", Role: Editor, only: slices.Concat(observes, []string{
+		"/namespaces list", readsLogs, readsBackups, makesJobs, "batch/jobs get", "batch/jobs delete",
+		"pingcap.com/tidbclusters patch", "pingcap.com/tidbclusters/finalizers update",
+	})},
 	{Name: "backup list", Role: Editor, only: []string{readsBackups, "pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "/namespaces list"}},
 	{Name: "backup show", Role: Editor, only: []string{readsBackups, "/namespaces list"}},
 	{Name: "init", Role: Installer},

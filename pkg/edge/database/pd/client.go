@@ -44,6 +44,13 @@ type Client interface {
 	Scheduling(ctx context.Context) (*Scheduling, error)
 	// PausedSchedulers lists the schedulers that are paused for a time.
 	PausedSchedulers(ctx context.Context) ([]string, error)
+	// ScheduleSettings returns the running schedulers and numbers of the schedule configuration, such as
+	// "region-schedule-limit".
+	ScheduleSettings(ctx context.Context, keys ...string) (*ScheduleSettings, error)
+	// AddScheduler has PD run a scheduler that needs no arguments. It succeeds if the scheduler runs already.
+	AddScheduler(ctx context.Context, name string) error
+	// SetScheduleNumbers changes the given numbers of the schedule configuration.
+	SetScheduleNumbers(ctx context.Context, numbers map[string]float64) error
 	// DeniedRanges lists the region labels that keep leaders in some ranges of keys where they are.
 	DeniedRanges(ctx context.Context) ([]string, error)
 	// SetEvictBatch has the evict-leader scheduler, which has the store already, move as many leaders at a time as PD

@@ -62,6 +62,8 @@ type FakeState struct {
 	LogBackups []LogBackup
 	// SafePoints are the service safepoints.
 	SafePoints []ServiceSafePoint
+	// Settings are the schedulers without arguments and the numbers of the schedule configuration.
+	Settings ScheduleSettings
 	// Lock is the lock of parts, nil for none.
 	Lock *Lock
 	// MaxStoreDown is schedule.max-store-down-time.
@@ -81,6 +83,7 @@ func NewFake(members, stores int) *Fake {
 		Unhealthy:      map[string]bool{},
 		Evicting:       map[uint64]bool{},
 		Scheduling:     Scheduling{Batch: evictBatch, LeaderLimit: 4, ReplicaLimit: 64, RegionLimit: 2048},
+		Settings:       ScheduleSettings{Numbers: map[string]float64{}},
 		Replication:    ReplicationConfig{MaxReplicas: 3, EnablePlacementRules: true},
 		MaxStoreDown:   30 * time.Minute,
 	}}

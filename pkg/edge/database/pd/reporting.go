@@ -88,6 +88,18 @@ func (t reportingClient) DeniedRanges(ctx context.Context) ([]string, error) {
 	return timed(t, "DeniedRanges", func() ([]string, error) { return t.to.DeniedRanges(ctx) })
 }
 
+func (t reportingClient) ScheduleSettings(ctx context.Context, keys ...string) (*ScheduleSettings, error) {
+	return timed(t, "ScheduleSettings", func() (*ScheduleSettings, error) { return t.to.ScheduleSettings(ctx, keys...) })
+}
+
+func (t reportingClient) AddScheduler(ctx context.Context, name string) error {
+	return t.do("AddScheduler", func() error { return t.to.AddScheduler(ctx, name) })
+}
+
+func (t reportingClient) SetScheduleNumbers(ctx context.Context, numbers map[string]float64) error {
+	return t.do("SetScheduleNumbers", func() error { return t.to.SetScheduleNumbers(ctx, numbers) })
+}
+
 func (t reportingClient) SetEvictBatch(ctx context.Context, storeID uint64) error {
 	return t.do("SetEvictBatch", func() error { return t.to.SetEvictBatch(ctx, storeID) })
 }

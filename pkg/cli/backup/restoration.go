@@ -1,0 +1,208 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/backup"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	edge "github.com/kubectl-tidb/kubectl-tidb/pkg/edge/backup"
+)
+
+// restoration is one run of "restore".
+type restoration struct {
+	restoreOptions
+	work
+	tidbcluster interface {
+		Load(ctx context.Context, namespace, name string) (*v1alpha1.TidbCluster, error)
+		RecordRestore(ctx context.Context, tc *v1alpha1.TidbCluster, settings string) error
+		ForgetRestore(ctx context.Context, tc *v1alpha1.TidbCluster) error
+	}
+	// holds returns what the cluster has of a table, of a database, or of all databases.
+	holds  func(ctx context.Context, db, table string) (string, error)
+	source backup.Source // what is restored
+}
+
+// make restores the backup, or goes on with a restore that is the same.
+func (r *restoration) make(ctx context.Context) error {
+	if err := r.resolve(ctx); err != nil {
+		return err
+	}
+	job, err := r.jobs.Find(ctx, r.asked.JobName(r.cluster))
+	switch {
+	case err != nil:
+		return err
+	case job != nil:
+		return r.join(ctx, job)
+	}
+	request := backup.Request{
+		Cluster: r.cluster, Asked: r.asked, Destination: r.source.Destination, Name: r.asked.Name(r.cluster, r.session.Now()), Tool: r.asked.Image,
+	}
+	if request.Tool == "" {
+		request.Tool = backup.Image(r.cluster)
+	}
+	if err := r.check(ctx, request); err != nil {
+		return err
+	}
+	if r.dryRun != flags.NoDryRun {
+		return r.preview(ctx, request)
+	}
+	if err := r.record(ctx); err != nil {
+		return err
+	}
+	job, err = r.jobs.Create(ctx, request.Job(), false)
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return exit.Refusef("another command has begun a restore of %s at the same time; run the same command again", target.Title(r.cluster))
+	case err != nil:
+		return errors.Join(err, r.putBack(ctx))
+	}
+	fmt.Fprintf(r.f.Streams.ErrOut, "restore %s of %s from %s into %s: job %s is made\n",
+		request.Name, r.asked.Scope(), request.Path(), target.Title(r.cluster), job.Name)
+	return r.follow(ctx, job, request)
+}
+
+// resolve reads the Backup that --from names.
+func (r *restoration) resolve(ctx context.Context) error {
+	r.source = backup.Source{Destination: r.url}
+	if r.asked.Backup == "" {
+		return nil
+	}
+	all, err := edge.Of(ctx, r.dyn, r.cluster.Namespace)
+	if err != nil {
+		return err
+	}
+	for i := range all.Items {
+		b := &all.Items[i]
+		if b.Name != r.asked.Backup {
+			continue
+		}
+		r.asked = r.asked.ScopedBy(b)
+		from, flaw := backup.SourceOf(b, r.asked)
+		if flaw != "" {
+			return remedy.For(exit.Refusef("backup %s cannot be restored: it %s; nothing was changed", b.Name, flaw),
+				remedy.Run("see the backups", remedy.Plugin(r.cluster.Namespace, "backup", "list")))
+		}
+		r.source, r.asked.URL = from, from.URL()
+		if r.asked.Secret == "" && r.asked.Account == "" {
+			r.asked.Secret, r.asked.Account = from.Secret, from.Account
+		}
+		return nil
+	}
+	return remedy.For(exit.Usagef("there is no backup %s in namespace %s", r.asked.Backup, r.cluster.Namespace),
+		remedy.Run("see those that are there", remedy.Plugin(r.cluster.Namespace, "backup", "list")))
+}
+
+// join follows a restore that is under way and was asked for in the same way. Another one is refused.
+func (r *restoration) join(ctx context.Context, job *batchv1.Job) error {
+	asked, ours := backup.AskedOf(job)
+	switch {
+	case !ours:
+		return remedy.For(exit.Refusef("job %s of namespace %s is in the way: no restore of this plugin has made it; nothing was changed", job.Name, job.Namespace),
+			remedy.Run("see what it is", r.cluster.Kubectl("describe", "job", job.Name)))
+	case !backup.IsSame(job, r.asked):
+		return remedy.For(exit.Refusef("%s has a restore under way already: %s of %s from %s, since %s; nothing was changed",
+			target.Title(r.cluster), backup.NameOf(job), asked.Scope(), strings.SplitN(asked.URL, "?", 2)[0], job.CreationTimestamp.UTC().Format(time.RFC3339)),
+			remedy.Run("follow it", asked.Command(r.cluster)), remedy.Run("end it", r.cancellation()))
+	case r.dryRun != flags.NoDryRun:
+		fmt.Fprintf(r.f.Streams.Out, "restore %s is under way already; it would be followed\n", backup.NameOf(job))
+		return nil
+	}
+	request, err := r.requestOf(job)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(r.f.Streams.ErrOut, "restore %s is under way already, and is followed\n", request.Name)
+	r.hide(ctx, r.asked.Secret)
+	return r.follow(ctx, job, request)
+}
+
+// cancellation is the command that ends a restore.
+func (r *restoration) cancellation() remedy.Command { return r.cluster.Plugin("restore", "--cancel") }
+
+// check refuses a restore that could not succeed or would overwrite something, before anything is made.
+func (r *restoration) check(ctx context.Context, request backup.Request) error {
+	c := r.cluster
+	switch {
+	case c.Deleting:
+		return exit.Refusef("%s is being deleted, so nothing was changed", target.Title(c))
+	case request.Tool == "":
+		return exit.Refusef("the version of TiKV of %s is not known, as its image has no tag: give the image of BR with --image; nothing was changed", target.Title(c))
+	case r.asked.Secret == "" && r.asked.Account == "":
+		return remedy.For(exit.Usagef("there are no credentials for %s: give a Secret with --from-secret, or a ServiceAccount with --service-account; nothing was changed", request.Path()),
+			remedy.Run("see the secrets of the namespace", c.Kubectl("get", "secrets")))
+	}
+	if old := r.source.TooOld(c); old != "" {
+		return remedy.For(exit.Refusef("%s, and BR restores into the same release or a newer one; nothing was changed", old),
+			remedy.Run("upgrade the cluster first", c.Plugin("upgrade", r.source.Version)))
+	}
+	if lacks := r.readCredentials(ctx, r.asked.Secret); lacks != nil {
+		return lacks
+	}
+	if err := r.hasRoom(ctx); err != nil {
+		return err
+	}
+	found, err := r.holds(ctx, r.asked.DB, r.asked.Table)
+	switch {
+	case err != nil:
+		return fmt.Errorf("whether %s has the data already is not known: %w; nothing was changed", target.Title(c), err)
+	case found != "":
+		return remedy.For(exit.Refusef("%s has %s already, and a restore would write into it; nothing was changed", target.Title(c), found),
+			remedy.Run("see what is there", c.Plugin("sql", "-e", "SHOW DATABASES")),
+			remedy.Say("restore into a new cluster, or only a database or a table that is not there, with --db or --table"))
+	}
+	return nil
+}
+
+// hasRoom refuses a backup that is larger than what the stores have left. Each region has several copies.
+func (r *restoration) hasRoom(ctx context.Context) error {
+	client, err := r.pd(ctx)
+	if err != nil {
+		return fmt.Errorf("%w, and BR would wait for it without an end; nothing was changed", err)
+	}
+	stores, err := client.Stores(ctx)
+	if err != nil {
+		return fmt.Errorf("whether the stores have room is not known: %w; nothing was changed", err)
+	}
+	replication, err := client.ReplicationConfig(ctx)
+	if err != nil {
+		return fmt.Errorf("whether the stores have room is not known: %w; nothing was changed", err)
+	}
+	var room int64
+	for i := range stores {
+		if stores[i].Healthy() && !stores[i].Columnar() {
+			room += stores[i].Available
+		}
+	}
+	if needs := r.source.Size * int64(replication.MaxReplicas); needs > room {
+		return exit.Refusef("the backup has %s, which is %s with %d copies, and the stores of %s have %s left; nothing was changed",
+			backup.Readable(r.source.Size), backup.Readable(needs), replication.MaxReplicas, target.Title(r.cluster), backup.Readable(room))
+	}
+	return nil
+}
+
+// observeHolds asks a TiDB server that was observed to serve.
+func (r *restoration) observeHolds(ctx context.Context, db, table string) (string, error) {
+	seen, err := r.session.Observe(ctx, r.f)
+	if err != nil {
+		return "", err
+	}
+	return r.session.Observer.Holds(ctx, r.cluster, seen.Snapshot, db, table)
+}
+
+// preview says what would be done. With server the API server has checked the Job.
+func (r *restoration) preview(ctx context.Context, request backup.Request) error {
+	out := r.f.Streams.Out
+	fmt.Fprintf(out, "restore of %s from %s into %s\n", r.asked.Scope(), request.Path(), target.Title(r.cluster))
+	return r.previewJob(ctx, request, r.dryRun)
+}

@@ -1,0 +1,359 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/backup"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	edge "github.com/kubectl-tidb/kubectl-tidb/pkg/edge/backup"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/start"
+)
+
+const restored = `[2026/03/10 02:04:00.000 +00:00] [INFO] [collector.go:158] ["Full restore Success summary: total restore files: 3"] ["total kv"=9]` + "\n"
+
+// intact is what PD has while nothing restores.
+var intact = pd.ScheduleSettings{
+	Schedulers: []string{"balance-hot-region-scheduler", "balance-leader-scheduler", "balance-region-scheduler", "evict-leader-scheduler"},
+	Numbers:    map[string]float64{"region-schedule-limit": 2048, "max-merge-region-size": 20, "max-snapshot-count": 64},
+}
+
+// records is a TidbCluster that records settings.
+type records struct {
+	tc      *v1alpha1.TidbCluster
+	refused error
+}
+
+func (r *records) Load(context.Context, string, string) (*v1alpha1.TidbCluster, error) {
+	return r.tc.DeepCopy(), nil
+}
+
+func (r *records) RecordRestore(_ context.Context, _ *v1alpha1.TidbCluster, text string) error {
+	if r.refused != nil {
+		return r.refused
+	}
+	metav1.SetMetaDataAnnotation(&r.tc.ObjectMeta, topology.AnnotationRestore, text)
+	return nil
+}
+
+func (r *records) ForgetRestore(context.Context, *v1alpha1.TidbCluster) error {
+	delete(r.tc.Annotations, topology.AnnotationRestore)
+	return r.refused
+}
+
+// restoring is a world in which a backup is restored.
+type restoring struct {
+	*world
+	records *records
+	has     []string // what the cluster has: before, and after BR has ended
+	cancel  bool
+}
+
+func newRestoring(objects ...runtime.Object) *restoring {
+	r := &restoring{world: newWorld(objects...), records: &records{tc: basic()}, has: []string{"", "table app.users"}}
+	r.log, r.asked = restored, backup.Asked{URL: "s3://b/p", Secret: "s3", Restores: true}
+	r.pd.Update(func(s *pd.FakeState) {
+		s.Settings = pd.ScheduleSettings{Schedulers: slices.Clone(intact.Schedulers), Numbers: map[string]float64{}}
+		for key, n := range intact.Numbers {
+			s.Settings.Numbers[key] = n
+		}
+	})
+	r.kube.PrependReactor("create", "jobs", func(clienttesting.Action) (bool, runtime.Object, error) {
+		r.damage()
+		return false, nil, nil
+	})
+	return r
+}
+
+// damage changes PD as a BR that is killed leaves it.
+func (r *restoring) damage() {
+	r.pd.Update(func(s *pd.FakeState) {
+		s.Settings.Schedulers = []string{"balance-hot-region-scheduler", "evict-leader-scheduler"}
+		for key, n := range map[string]float64{"region-schedule-limit": 40, "max-merge-region-size": 0, "max-snapshot-count": 80} {
+			s.Settings.Numbers[key] = n
+		}
+	})
+}
+
+func (r *restoring) run(ctx context.Context, t *testing.T) error {
+	t.Helper()
+	r.dyn = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{edge.Resource: "BackupList"}, r.backups...)
+	f := factory.New(genericiooptions.IOStreams{In: strings.NewReader(r.answer), Out: &r.out, ErrOut: &r.err}, func(string) string { return "" }, "")
+	o := restoreOptions{asked: r.asked, dryRun: r.dryRun, cancel: r.cancel}
+	if r.asked.Backup == "" {
+		d, err := backup.ParseDestination(r.asked.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.url = d
+	}
+	at := now
+	run := &restoration{restoreOptions: o, tidbcluster: r.records, work: work{
+		f: f, cluster: topology.New(basic()), dyn: r.dyn,
+		session: &target.Session{Namespace: "db", Name: "basic", Connections: start.Connections{Kube: r.kube, Now: func() time.Time {
+			at = at.Add(r.later)
+			return at
+		}}},
+		jobs: edge.Jobs{Kube: r.kube, Namespace: "db", Pause: time.Millisecond, Outage: time.Minute, Logs: r.logs},
+		pd: func(context.Context) (pd.Client, error) {
+			if r.silent {
+				return nil, errors.New("PD of cluster db/basic cannot be asked: silent")
+			}
+			return r.pd, nil
+		},
+	}, holds: func(context.Context, string, string) (string, error) {
+		what := r.has[0]
+		r.has = r.has[1:]
+		if what == "?" {
+			return "", errors.New("no TiDB server can be asked for its tables")
+		}
+		return what, nil
+	}}
+	if r.cancel {
+		return run.cancelled(ctx)
+	}
+	return run.make(ctx)
+}
+
+// wantIntact asserts that PD has its settings from before, and the number that somebody has raised meanwhile.
+func (r *restoring) wantIntact(t *testing.T) {
+	t.Helper()
+	is, err := r.pd.ScheduleSettings(t.Context(), backup.Lowered...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(is.Schedulers)
+	if !slices.Equal(is.Schedulers, intact.Schedulers) || is.Numbers["region-schedule-limit"] != 2048 || is.Numbers["max-merge-region-size"] != 20 || is.Numbers["max-snapshot-count"] < 64 {
+		t.Errorf("PD has %+v", is)
+	}
+	if text := r.records.tc.Annotations[topology.AnnotationRestore]; text != "" {
+		t.Errorf("the record %s is left", text)
+	}
+}
+
+// TestRestore: whatever the end, PD has its settings from before, and no Job is left.
+func TestRestore(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*restoring)
+		code   exit.Code
+		says   string
+	}{
+		"complete":      {func(*restoring) {}, exit.OK, ""},
+		"nothing in it": {func(r *restoring) { r.has[1] = "" }, exit.Refused, "nothing was restored: the backup does not have all data"},
+		"ended by TERM": {func(r *restoring) { r.log = "" }, exit.Failure, "BR has ended without saying that it has succeeded; see what is in the cluster"},
+		"not readable": {func(r *restoring) {
+			r.unread = apierrors.NewForbidden(schema.GroupResource{Resource: "pods/log"}, "pod", errors.New("no"))
+		}, exit.Failure, "its log cannot be read, so that its result is not known: "},
+		"BR fails":         {func(r *restoring) { r.fails, r.log = true, "Error: failed to validate checksum\n" }, exit.Refused, "BR says: failed to validate checksum"},
+		"TiDB is silent":   {func(r *restoring) { r.has[1] = "?" }, exit.Failure, "whether the cluster has it is not known: no TiDB server"},
+		"earlier settings": {func(r *restoring) { r.recordEarlier(); r.damage() }, exit.OK, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRestoring(credentials())
+			c.change(r)
+			err := r.run(t.Context(), t)
+			if exit.Of(err) != c.code || err != nil && !strings.Contains(err.Error(), c.says) {
+				t.Errorf("exit code %d, %v; want %d, %q", exit.Of(err), err, c.code, c.says)
+			}
+			r.wantIntact(t)
+			if jobs := strings.ReplaceAll(r.left(t), "safepoint", ""); jobs != "" {
+				t.Errorf("left are %q", jobs)
+			}
+			if !strings.Contains(r.err.String(), "put back in PD, where BR has changed it: balance-leader-scheduler, balance-region-scheduler, max-merge-region-size=20, region-schedule-limit=2048") {
+				t.Errorf("stderr %q", r.err.String())
+			}
+			if err == nil && !strings.HasPrefix(r.out.String(), "cluster db/basic has all data as of 20") {
+				t.Errorf("stdout %q", r.out.String())
+			}
+		})
+	}
+}
+
+// recordEarlier records the settings from before an earlier restore.
+func (r *restoring) recordEarlier() {
+	text, _ := backup.Settings{Since: now, Cluster: 7000000000000000001, Schedulers: intact.Schedulers, Numbers: intact.Numbers}.Text()
+	metav1.SetMetaDataAnnotation(&r.records.tc.ObjectMeta, topology.AnnotationRestore, text)
+}
+
+// saved is a Backup of a release and a size.
+func saved(name, image string, size int64) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "pingcap.com/v1alpha1", "kind": "Backup", "metadata": map[string]any{"namespace": "db", "name": name},
+		"spec": map[string]any{
+			"s3": map[string]any{"bucket": "b", "prefix": "p", "provider": "", "secretName": "s3"}, "toolImage": image,
+			"br": map[string]any{"cluster": "basic", "db": "app"},
+		},
+		"status": map[string]any{
+			"phase": "Complete", "backupPath": "s3://b/p", "backupSize": size,
+			"conditions": []any{map[string]any{"type": "Complete", "status": "True", "lastTransitionTime": nil}},
+		},
+	}}
+}
+
+// TestRestoreRefused: what would overwrite something or cannot succeed is refused before anything is made or recorded.
+func TestRestoreRefused(t *testing.T) {
+	from := func(b *unstructured.Unstructured) func(*restoring) {
+		return func(r *restoring) {
+			r.backups, r.asked = []runtime.Object{b}, backup.Asked{Backup: b.GetName(), Restores: true}
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(*restoring)
+		code   exit.Code
+		says   string
+	}{
+		"data is there":  {func(r *restoring) { r.has[0] = "table app.users" }, exit.Refused, "cluster db/basic has table app.users already, and a restore would write into it; nothing was changed"},
+		"TiDB is silent": {func(r *restoring) { r.has[0] = "?" }, exit.Failure, "whether cluster db/basic has the data already is not known"},
+		"PD is silent":   {func(r *restoring) { r.silent = true }, exit.Failure, "BR would wait for it without an end; nothing was changed"},
+		"no credentials": {func(r *restoring) { r.asked.Secret = "" }, exit.Usage, "give a Secret with --from-secret, or a ServiceAccount"},
+		"no Secret":      {func(r *restoring) { r.asked.Secret = "none" }, exit.Refused, "there is no secret none in namespace db"},
+		"no Backup":      {func(r *restoring) { r.asked.Backup = "none" }, exit.Usage, "there is no backup none in namespace db; see those that are there: kubectl tidb backup list -n db"},
+		"a newer Backup": {from(saved("new", "pingcap/br:v8.5.0", 1)), exit.Refused, "the backup is of v8.5.0, and the cluster has v8.1.0"},
+		"too large":      {from(saved("large", "pingcap/br:v8.1.0", 1<<40)), exit.Refused, "the backup has 1.1 TB, which is 3.3 TB with 3 copies, and the stores of cluster db/basic have 0 B left"},
+		"not recorded":   {func(r *restoring) { r.records.refused = errors.New("no") }, exit.Failure, "no"},
+		"unknown record": {func(r *restoring) {
+			metav1.SetMetaDataAnnotation(&r.records.tc.ObjectMeta, topology.AnnotationRestore, "later")
+		}, exit.Refused, "see the annotation, which a later version may have written: kubectl get tidbcluster basic -o yaml -n db"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRestoring(credentials())
+			c.change(r)
+			recorded := r.records.tc.Annotations[topology.AnnotationRestore]
+			err := r.run(t.Context(), t)
+			if exit.Of(err) != c.code || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("exit code %d, %v; want %d, %q", exit.Of(err), err, c.code, c.says)
+			}
+			if strings.Contains(r.left(t), "job") || len(r.pd.Writes()) > 0 || r.records.tc.Annotations[topology.AnnotationRestore] != recorded {
+				t.Errorf("left are %q, written was %v, recorded is %v", r.left(t), r.pd.Writes(), r.records.tc.Annotations)
+			}
+		})
+	}
+}
+
+// TestRestoreFromBackup: the Backup says where the data is, whose it is, and which Secret has the credentials.
+func TestRestoreFromBackup(t *testing.T) {
+	r := newRestoring(credentials())
+	r.backups, r.asked, r.dryRun = []runtime.Object{saved("monday", "pingcap/br:v8.1.0", 0)}, backup.Asked{Backup: "monday", Restores: true}, flags.ClientDryRun
+	if err := r.run(t.Context(), t); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(r.out.String(), "restore of database app from s3://b/p into cluster db/basic\njob.batch/basic-br-restore would be created (client dry run)\n") ||
+		!strings.Contains(r.out.String(), "arguments of BR: restore db --pd=basic-pd:2379 --storage=s3://b/p --db=app") || strings.Contains(r.left(t), "job") {
+		t.Errorf("%s, left are %q", r.out.String(), r.left(t))
+	}
+}
+
+// TestRestoreUnderWay: the same command follows a restore, another one is refused, and --cancel ends it.
+func TestRestoreUnderWay(t *testing.T) {
+	begun := func(t *testing.T, runs bool) *restoring {
+		r := newRestoring(credentials())
+		r.runs, r.has = runs, []string{"table app.users"}
+		r.begun(t, r.asked)
+		r.recordEarlier()
+		r.damage()
+		return r
+	}
+	r := begun(t, false)
+	if err := r.run(t.Context(), t); err != nil || !strings.Contains(r.err.String(), "restore basic-earlier is under way already, and is followed") {
+		t.Errorf("%v, %q", err, r.err.String())
+	}
+	r.wantIntact(t)
+
+	r = begun(t, true)
+	r.asked.DB = "app"
+	err := r.run(t.Context(), t)
+	if exit.Of(err) != exit.Refused || !strings.Contains(err.Error(), "follow it: kubectl tidb restore basic --from s3://b/p --from-secret s3 -n db; or end it: kubectl tidb restore basic --cancel -n db") || r.left(t) != earlier+" safepoint" {
+		t.Errorf("%v, left are %q", err, r.left(t))
+	}
+
+	r = begun(t, true)
+	r.cancel = true
+	if err := r.run(t.Context(), t); err != nil || r.left(t) != "safepoint" || !strings.Contains(r.out.String(), "restore basic-earlier is cancelled") {
+		t.Errorf("%v, left are %q, %q", err, r.left(t), r.out.String())
+	}
+	r.wantIntact(t)
+}
+
+// TestCancelAlone: the settings are put back also where the Job is gone. Those of another database are not.
+func TestCancelAlone(t *testing.T) {
+	r := newRestoring(credentials())
+	r.cancel = true
+	if err := r.run(t.Context(), t); exit.Of(err) != exit.Refused || !strings.Contains(err.Error(), "has no restore to cancel; nothing was changed") {
+		t.Errorf("%v", err)
+	}
+	r.recordEarlier()
+	r.damage()
+	if err := r.run(t.Context(), t); err != nil || !strings.Contains(r.out.String(), "has the settings of PD again that it had before the restore") {
+		t.Errorf("%v, %q", err, r.out.String())
+	}
+	r.wantIntact(t)
+	r.recordEarlier()
+	r.damage()
+	r.pd.Update(func(s *pd.FakeState) { s.ClusterID++ })
+	before := len(r.pd.Writes())
+	if err := r.run(t.Context(), t); err != nil || len(r.pd.Writes()) != before || len(r.records.tc.Annotations) > 0 {
+		t.Errorf("%v, %v, %v", err, r.pd.Writes(), r.records.tc.Annotations)
+	}
+	r.recordEarlier()
+	r.silent = true
+	err := r.run(t.Context(), t)
+	if err == nil || !strings.Contains(err.Error(), "PD's settings of before the restore are not put back: PD of cluster db/basic cannot be asked: silent; try again: kubectl tidb restore basic --cancel -n db") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestRestoreMayRun: while BR may run on a node that is lost, its settings are not put back, because it would change them again.
+func TestRestoreMayRun(t *testing.T) {
+	r := newRestoring(credentials())
+	r.runs = true
+	r.kube.PrependReactor("create", "jobs", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		job := a.(clienttesting.CreateAction).GetObject().(*batchv1.Job)
+		job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
+		return false, nil, nil
+	})
+	err := r.run(t.Context(), t)
+	if err == nil || !strings.Contains(err.Error(), "may still run, so that PD's settings are not put back yet") || r.records.tc.Annotations[topology.AnnotationRestore] == "" {
+		t.Errorf("%v, %v", err, r.records.tc.Annotations)
+	}
+	if writes := r.pd.Writes(); len(writes) > 0 {
+		t.Errorf("%v", writes)
+	}
+}
+
+// TestRestoreInterrupted: after Ctrl-C a restore goes on, or is cancelled if the user says so.
+func TestRestoreInterrupted(t *testing.T) {
+	r := newRestoring(credentials())
+	r.runs = true
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() {
+		<-r.read
+		cancel(exit.ErrInterrupted)
+	}()
+	if err := r.run(ctx, t); !errors.Is(err, exit.ErrInterrupted) || !strings.Contains(r.err.String(), "goes on; follow it: kubectl tidb restore basic --from s3://b/p --from-secret s3 -n db") {
+		t.Errorf("%v, %q", err, r.err.String())
+	}
+	if r.records.tc.Annotations[topology.AnnotationRestore] == "" {
+		t.Error("the record is gone")
+	}
+}

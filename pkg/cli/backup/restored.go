@@ -1,0 +1,203 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/consent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/backup"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	edge "github.com/kubectl-tidb/kubectl-tidb/pkg/edge/backup"
+)
+
+// follow follows a Job to its end, and concludes the restore.
+func (r *restoration) follow(ctx context.Context, job *batchv1.Job, request backup.Request) error {
+	view, err := r.watch(ctx, job)
+	stuck, cannotStart := errors.AsType[*stuckError](err)
+	_, gone := errors.AsType[*edge.GoneError](err)
+	switch {
+	case err == nil, isUnread(err):
+		return r.conclude(ctx, view, request, err)
+	case cannotStart:
+		return errors.Join(r.failure(request, stuck.Error(), stuck.cause), r.end(ctx, job))
+	case gone:
+		return r.afterDeletion(ctx, job, request)
+	case errors.Is(err, exit.ErrInterrupted):
+		return r.interrupted(ctx, job, request)
+	}
+	return remedy.For(exit.Ended(ctx, err), remedy.Run("the restore goes on; follow it", request.Command(r.cluster)))
+}
+
+// conclude says how a restore has ended, after PD has its settings of before again.
+func (r *restoration) conclude(ctx context.Context, v edge.View, request backup.Request, unread error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleaning)
+	defer cancel()
+	if backup.HasRun(v.Pod, backup.ContainerBR) && backup.EndOf(v.Pod, backup.ContainerBR) == nil {
+		// Kubernetes has given up a pod on a node that is lost. BR may run there, and would change the settings again.
+		return remedy.For(fmt.Errorf("restore %s has failed, and its pod %s may still run, so that PD's settings are not put back yet", request.Name, v.Pod.Name),
+			remedy.Run("when the node of the pod is back, or gone for good, put them back", r.cancellation()))
+	}
+	result := r.failed(v, request, unread)
+	if result == nil {
+		result = r.readBack(ctx, request)
+	}
+	if err := r.putBack(ctx); err != nil {
+		return errors.Join(result, err) // the Job stays, so that the same command tries again
+	}
+	err := r.jobs.Delete(ctx, v.Job)
+	if result != nil {
+		return errors.Join(result, err)
+	}
+	return errors.Join(err, r.print(v, request))
+}
+
+// failed returns why a restore whose Job has ended has failed, nil where BR says that it has succeeded.
+func (r *restoration) failed(v edge.View, request backup.Request, unread error) error {
+	_, succeeded := backup.Ended(v.Job)
+	switch {
+	case !succeeded:
+		text, cause := backup.FailureOf(v.Pod, v.Log, v.Result)
+		return r.failure(request, text, cause)
+	case unread != nil:
+		return r.failure(request, "its log cannot be read, so that its result is not known: "+unread.Error(), backup.Unexplained)
+	case !v.Log.Succeeded:
+		return r.failure(request, "BR has ended without saying that it has succeeded", backup.Unexplained)
+	}
+	return nil
+}
+
+// readBack fails where the cluster has nothing of what was asked for. BR succeeds with a database that the backup does not
+// have.
+func (r *restoration) readBack(ctx context.Context, request backup.Request) error {
+	found, err := r.holds(ctx, request.DB, request.Table)
+	switch {
+	case err != nil:
+		return fmt.Errorf("BR has restored %s, and whether the cluster has it is not known: %w", request.Scope(), err)
+	case found == "":
+		return r.failure(request, "nothing was restored: the backup does not have "+request.Scope()+", or no table of it", backup.Empty)
+	}
+	return nil
+}
+
+// failure returns the error of a restore that has failed, with what can be done.
+func (r *restoration) failure(request backup.Request, text string, cause backup.Cause) error {
+	code := exit.Refused
+	if cause == backup.Unexplained {
+		code = exit.Failure
+	}
+	err := exit.With(code, fmt.Errorf("restore of %s from %s into %s has failed: %s",
+		request.Scope(), request.Path(), target.Title(r.cluster), backup.Spoken(text, r.values...)))
+	actions := r.advice(request, text, cause)
+	if !cause.NeedsPerson() { // BR may have written something
+		actions = append(actions, remedy.Run("see what is in the cluster, and drop it before you try again", r.cluster.Plugin("sql", "-e", "SHOW DATABASES")))
+	}
+	return remedy.For(err, actions...)
+}
+
+// interrupted asks whether the restore is to be cancelled. Where nobody can be asked, it goes on.
+func (r *restoration) interrupted(ctx context.Context, job *batchv1.Job, request backup.Request) error {
+	if r.f.CanAsk() {
+		question := fmt.Sprintf("\nRestore %s goes on without this command. Cancel it, and leave what it has restored?", request.Name)
+		if consent.Whether(context.WithoutCancel(ctx), r.f, question) {
+			if err := r.end(ctx, job); err != nil {
+				return err
+			}
+			return r.aborted(request.Name)
+		}
+	}
+	fmt.Fprintf(r.f.Streams.ErrOut, "restore %s goes on; follow it: %s\n", request.Name, request.Command(r.cluster).Line(r.f.Context()))
+	return exit.ErrInterrupted
+}
+
+func (r *restoration) aborted(name string) error {
+	return exit.With(exit.Aborted, fmt.Errorf("restore %s into %s was cancelled; what it has restored stays there", name, target.Title(r.cluster)))
+}
+
+// afterDeletion is for a Job that somebody has deleted, or another command after its end.
+func (r *restoration) afterDeletion(ctx context.Context, job *batchv1.Job, request backup.Request) error {
+	if err := r.end(ctx, job); err != nil {
+		return err
+	}
+	return remedy.For(exit.With(exit.Aborted, fmt.Errorf("job %s was deleted, by another command after its end or by somebody before; whether %s has all of %s is not known",
+		job.Name, target.Title(r.cluster), request.Scope())),
+		remedy.Run("see what is there", r.cluster.Plugin("sql", "-e", "SHOW DATABASES")))
+}
+
+// end deletes the Job of a restore, waits until BR has ended, and puts PD's settings back.
+func (r *restoration) end(ctx context.Context, job *batchv1.Job) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleaning)
+	defer cancel()
+	if err := r.jobs.Delete(ctx, job); err != nil {
+		return fmt.Errorf("the restore is not cancelled: %w", err)
+	}
+	fmt.Fprintf(r.f.Streams.ErrOut, "job %s is deleted; waiting until BR has ended\n", job.Name)
+	if left, err := r.jobs.AwaitEnd(ctx, job); err != nil {
+		name := ""
+		if left != nil {
+			name = left.Name
+		}
+		return remedy.For(fmt.Errorf("the restore is cancelled, but its pod %s is not gone yet, so that PD's settings are not put back: %w", name, err),
+			remedy.Run("see why", r.cluster.Kubectl("describe", "pod", name)), remedy.Run("put them back afterwards", r.cancellation()))
+	}
+	return r.putBack(ctx)
+}
+
+// cancelled ends the restore that runs. Without one it puts back what a restore has left in PD.
+func (r *restoration) cancelled(ctx context.Context) error {
+	r.asked.Restores = true
+	job, err := r.jobs.Find(ctx, r.asked.JobName(r.cluster))
+	if err != nil {
+		return err
+	}
+	if job == nil {
+		return r.putBackAlone(ctx)
+	}
+	asked, ours := backup.AskedOf(job)
+	if !ours {
+		return r.join(ctx, job)
+	}
+	if r.dryRun != flags.NoDryRun {
+		fmt.Fprintf(r.f.Streams.Out, "restore %s would be cancelled, and PD's settings put back\n", backup.NameOf(job))
+		return nil
+	}
+	r.hide(ctx, asked.Secret)
+	if err := r.end(ctx, job); err != nil {
+		return err
+	}
+	fmt.Fprintf(r.f.Streams.Out, "restore %s is cancelled; what it has restored stays in %s\n", backup.NameOf(job), target.Title(r.cluster))
+	return nil
+}
+
+// print prints a restore that has succeeded.
+func (r *restoration) print(v edge.View, request backup.Request) error {
+	data := backup.Log{TS: v.TS}.Time()
+	end := backup.EndOf(v.Pod, backup.ContainerBR)
+	took := end.FinishedAt.Sub(end.StartedAt.Time)
+	if r.output.JSON() {
+		return output.Write(r.f.Streams.Out, map[string]any{
+			"name": request.Name, "namespace": r.cluster.Namespace, "cluster": r.cluster.Name, "path": request.Path(), "scope": request.Scope(),
+			"dataTime": data, "taken": took.String(),
+		})
+	}
+	fmt.Fprintf(r.f.Streams.Out, "%s has %s as of %s, from %s, in %s\n", target.Title(r.cluster), request.Scope(), data.Format("2006-01-02T15:04:05Z07:00"), request.Path(), took)
+	return nil
+}
+
+// named lists what is put back in PD.
+func named(schedulers []string, numbers map[string]float64) string {
+	all := slices.Clone(schedulers)
+	for _, key := range slices.Sorted(maps.Keys(numbers)) {
+		all = append(all, fmt.Sprintf("%s=%v", key, numbers[key]))
+	}
+	return strings.Join(all, ", ")
+}

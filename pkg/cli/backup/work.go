@@ -1,0 +1,198 @@
+package backup
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/backup"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	edge "github.com/kubectl-tidb/kubectl-tidb/pkg/edge/backup"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
+)
+
+const (
+	// again is the pause between two looks at a Job.
+	again = time.Second
+	// hopeless is how long a pod may wait for an image or a Secret that is not there, or to be made against a policy.
+	hopeless = 2 * time.Minute
+	// cleaning bounds what is done after the end of a Job. A pod gets half a minute to end.
+	cleaning = 2 * time.Minute
+)
+
+// work is what a verb needs that has BR work in a Job.
+type work struct {
+	f       *factory.Factory
+	session *target.Session
+	cluster topology.Cluster
+	dyn     dynamic.Interface
+	jobs    edge.Jobs
+	pd      func(context.Context) (pd.Client, error) // fails where PD does not answer
+	values  []string                                 // of the Secret, which are shown nowhere
+}
+
+// connect connects to a cluster. The caller closes the session.
+func connect(ctx context.Context, f *factory.Factory, name []string) (work, error) {
+	s, c, err := target.Cluster(ctx, f, name)
+	if err != nil {
+		return work{}, err
+	}
+	dyn, err := f.Dynamic()
+	if err != nil {
+		s.Close()
+		return work{}, err
+	}
+	w := work{
+		f: f, session: s, cluster: c, dyn: dyn,
+		jobs: edge.Jobs{Kube: s.Kube, Namespace: c.Namespace, Pause: again, Outage: drive.Outage},
+	}
+	w.pd = w.observePD
+	return w, nil
+}
+
+// stuckError says that BR cannot start.
+type stuckError struct {
+	text  string
+	cause backup.Cause
+}
+
+func (e *stuckError) Error() string { return "its pod cannot start: " + e.text }
+
+// watch follows a Job to its end, and shows how far BR is. It returns the last view. It fails with a *stuckError where BR
+// cannot start.
+func (w *work) watch(ctx context.Context, of *batchv1.Job) (edge.View, error) {
+	on, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	screen := open(w.f)
+	defer screen.close()
+	var stuck time.Time
+	return w.jobs.Follow(on, of, func(v edge.View) {
+		text, cause := backup.Waits(v.Pod, v.Refusal)
+		switch {
+		case !cause.NeedsPerson():
+			stuck = time.Time{}
+		case stuck.IsZero():
+			stuck = w.session.Now()
+		case w.session.Now().Sub(stuck) > hopeless:
+			stop(&stuckError{text, cause})
+		}
+		screen.progress(v, text)
+	})
+}
+
+// readCredentials reads the Secret, and returns what is wrong with it.
+func (w *work) readCredentials(ctx context.Context, name string) error {
+	if name == "" {
+		return nil
+	}
+	values, lacks, err := edge.Credentials(ctx, w.session.Kube, w.cluster.Namespace, name)
+	if err != nil {
+		return err
+	}
+	w.values = values
+	if lacks == "" {
+		return nil
+	}
+	see := w.cluster.Kubectl("describe", "secret", name)
+	if strings.HasPrefix(lacks, "there is no") {
+		see = w.cluster.Kubectl("get", "secrets")
+	}
+	return remedy.For(exit.Refusef("%s, so there are no credentials for the bucket: they are the keys %s and %s; nothing was changed", lacks, backup.KeyAccess, backup.KeySecret),
+		remedy.Run("see what is there", see))
+}
+
+// hide has the values of a Secret shown nowhere. Without the Secret a backup that is under way goes on.
+func (w *work) hide(ctx context.Context, name string) {
+	if name != "" {
+		w.values, _, _ = edge.Credentials(ctx, w.session.Kube, w.cluster.Namespace, name)
+	}
+}
+
+// observePD returns a client of the cluster's PD.
+func (w *work) observePD(ctx context.Context) (pd.Client, error) {
+	seen, err := w.session.Observe(ctx, w.f)
+	switch {
+	case err != nil:
+		return nil, err
+	case seen.Snapshot.PD.Problem != "" || w.session.Observer.PD() == nil:
+		return nil, fmt.Errorf("PD of %s cannot be asked: %s", target.Title(w.cluster), seen.Snapshot.PD.Problem)
+	}
+	return w.session.Observer.PD(), nil
+}
+
+// endSafePoint deletes the safepoint of BR, which has ended.
+func (w *work) endSafePoint(ctx context.Context, log backup.Log) error {
+	if log.SafePoint == "" {
+		return nil
+	}
+	client, err := w.pd(ctx)
+	if err == nil {
+		var had bool
+		if had, err = edge.EndSafePoint(ctx, client, log.SafePoint); had && err == nil {
+			fmt.Fprintf(w.f.Streams.ErrOut, "service safepoint %s is deleted in PD\n", log.SafePoint)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("service safepoint %s may be left in PD, which deletes it within five minutes by itself: %w", log.SafePoint, err)
+	}
+	return nil
+}
+
+// requestOf returns what a Job of ours was asked for.
+func (w *work) requestOf(job *batchv1.Job) (backup.Request, error) {
+	asked, _ := backup.AskedOf(job)
+	d, err := backup.ParseDestination(asked.URL)
+	if err != nil { // somebody has changed the Job, or another version has made it
+		return backup.Request{}, remedy.For(exit.Refusef("job %s has a place that cannot be used: %w; nothing was changed", job.Name, err),
+			remedy.Run("see what it is", w.cluster.Kubectl("describe", "job", job.Name)))
+	}
+	return backup.Request{Cluster: w.cluster, Asked: asked, Destination: d, Name: backup.NameOf(job), Tool: backup.ToolOf(job)}, nil
+}
+
+// previewJob says which Job would be made.
+func (w *work) previewJob(ctx context.Context, request backup.Request, dryRun flags.DryRun) error {
+	job := request.Job()
+	by := "client"
+	if dryRun == flags.ServerDryRun {
+		by = "server"
+		if _, err := w.jobs.Create(ctx, job, true); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(w.f.Streams.Out, "job.batch/%s would be created (%s dry run)\n  image: %s\n  arguments of BR: %s\n",
+		job.Name, by, request.Tool, strings.Join(request.Arguments(), " "))
+	return nil
+}
+
+// advice returns what a person can do about the cause of a failure.
+func (w *work) advice(request backup.Request, text string, cause backup.Cause) (actions []remedy.Action) {
+	c := w.cluster
+	switch cause {
+	case backup.Storage, backup.NoSecret:
+		if request.Secret != "" {
+			actions = append(actions, remedy.Run("see which keys the Secret has", c.Kubectl("describe", "secret", request.Secret)))
+		}
+		actions = append(actions, remedy.Say("check the bucket, the endpoint and the credentials"))
+	case backup.Version, backup.NoImage:
+		actions = append(actions, remedy.Say("give an image of BR that fits with --image"))
+	case backup.Empty:
+		actions = append(actions, remedy.Run("see the databases", c.Plugin("sql", "-e", "SHOW DATABASES")))
+	case backup.NoPod:
+		refused, _ := denial.OfText(text)
+		actions = append(actions, refused.Advice(c.Namespace)...)
+	case backup.NoMemory:
+		actions = append(actions, remedy.Run("see what the namespace allows", c.Kubectl("describe", "limitranges,resourcequotas")))
+	}
+	return actions
+}
