@@ -44,11 +44,10 @@ func (s environment) restores(t *testing.T) {
 		release := s.holdPods(t)
 		first := s.plugin.Start(t.Context(), "restore", cluster, "--from", s.at("first"), "--from-secret", "s3")
 		defer first.Close()
-		poll(t, patience, "the Job of the restore exists", func(ctx context.Context) bool { return s.backupJobs(ctx, t) == 1 })
+		poll(t, patience, "the settings of PD are recorded, and the Job exists", func(ctx context.Context) bool {
+			return strings.Contains(s.settingsRecorded(t), "balance-region-scheduler") && s.backupJobs(ctx, t) == 1
+		})
 		first.Close()
-		if !strings.Contains(s.settingsRecorded(t), "balance-region-scheduler") {
-			t.Fatalf("the settings of PD are not recorded: %q", s.settingsRecorded(t))
-		}
 		client := s.pdClient()
 		defer client.Close()
 		if err := client.SetScheduleNumbers(t.Context(), map[string]float64{"region-schedule-limit": 40, "max-merge-region-size": 0}); err != nil {
@@ -72,7 +71,7 @@ func (s environment) restores(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := s.tidb(t, 0, "restore", cluster, "--from", names)
-		if !strings.Contains(r.Stdout, "has all data as of ") {
+		if !strings.Contains(r.Stdout, "has all data of the backup as of ") {
 			t.Errorf("stdout %s, stderr %s", r.Stdout, r.Stderr)
 		}
 		s.wantUsers(t)
@@ -115,7 +114,7 @@ func (s environment) settingsOfPD(t *testing.T) *pd.ScheduleSettings {
 	t.Helper()
 	client := s.pdClient()
 	defer client.Close()
-	is, err := client.ScheduleSettings(t.Context(), backup.Lowered...)
+	is, err := client.ScheduleSettings(t.Context(), backup.Changed...)
 	if err != nil {
 		t.Fatal(err)
 	}

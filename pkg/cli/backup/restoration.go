@@ -35,8 +35,8 @@ type restoration struct {
 
 // make restores the backup, or goes on with a restore that is the same.
 func (r *restoration) make(ctx context.Context) error {
-	if err := r.resolve(ctx); err != nil {
-		return err
+	if r.cluster.UsesOtherPD() {
+		return exit.Refusef("%s has the PD of another cluster, so that a restore is one into that cluster; nothing was changed", target.Title(r.cluster))
 	}
 	job, err := r.jobs.Find(ctx, r.asked.JobName(r.cluster))
 	switch {
@@ -45,8 +45,11 @@ func (r *restoration) make(ctx context.Context) error {
 	case job != nil:
 		return r.join(ctx, job)
 	}
+	if err := r.resolve(ctx); err != nil {
+		return err
+	}
 	request := backup.Request{
-		Cluster: r.cluster, Asked: r.asked, Destination: r.source.Destination, Name: r.asked.Name(r.cluster, r.session.Now()), Tool: r.asked.Image,
+		Cluster: r.cluster, Asked: r.asked, Destination: r.source.Destination, Name: backup.Name(r.cluster, r.session.Now()), Tool: r.asked.Image,
 	}
 	if request.Tool == "" {
 		request.Tool = backup.Image(r.cluster)
@@ -57,19 +60,44 @@ func (r *restoration) make(ctx context.Context) error {
 	if r.dryRun != flags.NoDryRun {
 		return r.preview(ctx, request)
 	}
-	if err := r.record(ctx); err != nil {
-		return err
-	}
 	job, err = r.jobs.Create(ctx, request.Job(), false)
 	switch {
 	case apierrors.IsAlreadyExists(err):
 		return exit.Refusef("another command has begun a restore of %s at the same time; run the same command again", target.Title(r.cluster))
 	case err != nil:
-		return errors.Join(err, r.putBack(ctx))
+		return err
 	}
 	fmt.Fprintf(r.f.Streams.ErrOut, "restore %s of %s from %s into %s: job %s is made\n",
-		request.Name, r.asked.Scope(), request.Path(), target.Title(r.cluster), job.Name)
+		request.Name, request.Scope(), request.Path(), target.Title(r.cluster), job.Name)
+	return r.begin(ctx, job, request)
+}
+
+// begin records PD's settings, and then has Kubernetes make the pod. The Job is made suspended before, because only one
+// command at a time can make it. So no other restore changes PD while the settings are read.
+func (r *restoration) begin(ctx context.Context, job *batchv1.Job, request backup.Request) error {
+	err := r.alone(ctx)
+	if err == nil {
+		err = r.record(ctx, request.Name)
+	}
+	if err != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleaning)
+		defer cancel()
+		return errors.Join(err, r.jobs.Delete(ctx, job))
+	}
+	if job, err = r.jobs.Resume(ctx, job); err != nil {
+		return remedy.For(exit.Ended(ctx, err), remedy.Run("begin it", request.Command(r.cluster)), remedy.Run("give it up", r.cancellation()))
+	}
 	return r.follow(ctx, job, request)
+}
+
+// alone fails while BR may run for an earlier restore, whose Job is deleted.
+func (r *restoration) alone(ctx context.Context) error {
+	pod, err := r.jobs.Restoring(ctx, r.cluster.Instance)
+	if err != nil || pod == nil {
+		return err
+	}
+	return remedy.For(exit.Refusef("BR may still run in pod %s of an earlier restore", pod.Name),
+		remedy.Run("see why it does not end", r.cluster.Kubectl("describe", "pod", pod.Name)), remedy.Say("try again when the pod is gone"))
 }
 
 // resolve reads the Backup that --from names.
@@ -106,6 +134,9 @@ func (r *restoration) resolve(ctx context.Context) error {
 // join follows a restore that is under way and was asked for in the same way. Another one is refused.
 func (r *restoration) join(ctx context.Context, job *batchv1.Job) error {
 	asked, ours := backup.AskedOf(job)
+	if r.asked.Backup == asked.Backup {
+		r.asked = r.asked.As(asked) // the Backup may be gone meanwhile
+	}
 	switch {
 	case !ours:
 		return remedy.For(exit.Refusef("job %s of namespace %s is in the way: no restore of this plugin has made it; nothing was changed", job.Name, job.Namespace),
@@ -124,6 +155,9 @@ func (r *restoration) join(ctx context.Context, job *batchv1.Job) error {
 	}
 	fmt.Fprintf(r.f.Streams.ErrOut, "restore %s is under way already, and is followed\n", request.Name)
 	r.hide(ctx, r.asked.Secret)
+	if backup.IsSuspended(job) {
+		return r.begin(ctx, job, request)
+	}
 	return r.follow(ctx, job, request)
 }
 
@@ -148,6 +182,9 @@ func (r *restoration) check(ctx context.Context, request backup.Request) error {
 	}
 	if lacks := r.readCredentials(ctx, r.asked.Secret); lacks != nil {
 		return lacks
+	}
+	if err := r.alone(ctx); err != nil {
+		return fmt.Errorf("%w; nothing was changed", err)
 	}
 	if err := r.hasRoom(ctx); err != nil {
 		return err
@@ -203,6 +240,6 @@ func (r *restoration) observeHolds(ctx context.Context, db, table string) (strin
 // preview says what would be done. With server the API server has checked the Job.
 func (r *restoration) preview(ctx context.Context, request backup.Request) error {
 	out := r.f.Streams.Out
-	fmt.Fprintf(out, "restore of %s from %s into %s\n", r.asked.Scope(), request.Path(), target.Title(r.cluster))
+	fmt.Fprintf(out, "restore of %s from %s into %s\n", request.Scope(), request.Path(), target.Title(r.cluster))
 	return r.previewJob(ctx, request, r.dryRun)
 }

@@ -38,7 +38,8 @@ func NewRestore(f *factory.Factory) *cobra.Command {
 		Short: "Restore a backup into a cluster",
 		Long: `Restore a backup, or one database or table of it, into a cluster that runs. A Job with BR
 of the cluster's version does it. What is to be restored must not be in the cluster yet:
-for a whole backup, no database may have a table. So nothing is overwritten.
+for a whole backup, no database may have a table. So no table is overwritten. Accounts and
+privileges are: BR of v7.6 and later restores them with a whole backup.
 
 BACKUP is a Backup of the cluster's namespace, which says where the data is and which
 Secret has the credentials. URL is s3://BUCKET/PREFIX, with parameters as "backup" has
@@ -50,8 +51,9 @@ back at the end, also after a failure. Ctrl-C asks whether the restore is to be 
 If not, it goes on without this command, as it does after a kill, and the same command
 follows it again. --cancel ends a restore, and puts the settings back.
 
-BR's exit code is no proof. The restore has succeeded when BR says so, BR has compared the
-checksums of the tables, and the cluster has what was asked for.`,
+BR's exit code is no proof. The restore has succeeded when BR says so, and the cluster has a
+table of what was asked for. BR compares the checksums of the tables, where the backup has
+some.`,
 		Example: `  kubectl tidb restore basic --from basic-20260310-020000
 
   # Only one table, from a bucket that no Backup of this namespace names

@@ -36,7 +36,7 @@ const restored = `[2026/03/10 02:04:00.000 +00:00] [INFO] [collector.go:158] ["F
 // intact is what PD has while nothing restores.
 var intact = pd.ScheduleSettings{
 	Schedulers: []string{"balance-hot-region-scheduler", "balance-leader-scheduler", "balance-region-scheduler", "evict-leader-scheduler"},
-	Numbers:    map[string]float64{"region-schedule-limit": 2048, "max-merge-region-size": 20, "max-snapshot-count": 64},
+	Numbers:    map[string]float64{"region-schedule-limit": 2048, "max-merge-region-size": 20, "max-snapshot-count": 64, "leader-schedule-limit": 4},
 }
 
 // records is a TidbCluster that records settings.
@@ -79,9 +79,19 @@ func newRestoring(objects ...runtime.Object) *restoring {
 			s.Settings.Numbers[key] = n
 		}
 	})
-	r.kube.PrependReactor("create", "jobs", func(clienttesting.Action) (bool, runtime.Object, error) {
+	r.kube.PrependReactor("patch", "jobs", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		if r.records.tc.Annotations[topology.AnnotationRestore] == "" {
+			return true, nil, errors.New("BR would begin before the settings are recorded")
+		}
+		jobs := batchv1.SchemeGroupVersion.WithResource("jobs")
+		o, err := r.kube.Tracker().Get(jobs, "db", a.(clienttesting.PatchAction).GetName())
+		if err != nil {
+			return true, nil, err
+		}
+		job := o.(*batchv1.Job).DeepCopy()
+		r.start(job)
 		r.damage()
-		return false, nil, nil
+		return false, nil, r.kube.Tracker().Update(jobs, job, "db")
 	})
 	return r
 }
@@ -90,7 +100,7 @@ func newRestoring(objects ...runtime.Object) *restoring {
 func (r *restoring) damage() {
 	r.pd.Update(func(s *pd.FakeState) {
 		s.Settings.Schedulers = []string{"balance-hot-region-scheduler", "evict-leader-scheduler"}
-		for key, n := range map[string]float64{"region-schedule-limit": 40, "max-merge-region-size": 0, "max-snapshot-count": 80} {
+		for key, n := range map[string]float64{"region-schedule-limit": 40, "max-merge-region-size": 0, "leader-schedule-limit": 12, "max-snapshot-count": 80} {
 			s.Settings.Numbers[key] = n
 		}
 	})
@@ -139,12 +149,12 @@ func (r *restoring) run(ctx context.Context, t *testing.T) error {
 // wantIntact asserts that PD has its settings from before, and the number that somebody has raised meanwhile.
 func (r *restoring) wantIntact(t *testing.T) {
 	t.Helper()
-	is, err := r.pd.ScheduleSettings(t.Context(), backup.Lowered...)
+	is, err := r.pd.ScheduleSettings(t.Context(), backup.Changed...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	slices.Sort(is.Schedulers)
-	if !slices.Equal(is.Schedulers, intact.Schedulers) || is.Numbers["region-schedule-limit"] != 2048 || is.Numbers["max-merge-region-size"] != 20 || is.Numbers["max-snapshot-count"] < 64 {
+	if !slices.Equal(is.Schedulers, intact.Schedulers) || is.Numbers["region-schedule-limit"] != 2048 || is.Numbers["max-merge-region-size"] != 20 || is.Numbers["max-snapshot-count"] < 64 || is.Numbers["leader-schedule-limit"] != 4 {
 		t.Errorf("PD has %+v", is)
 	}
 	if text := r.records.tc.Annotations[topology.AnnotationRestore]; text != "" {
@@ -160,14 +170,14 @@ func TestRestore(t *testing.T) {
 		says   string
 	}{
 		"complete":      {func(*restoring) {}, exit.OK, ""},
-		"nothing in it": {func(r *restoring) { r.has[1] = "" }, exit.Refused, "nothing was restored: the backup does not have all data"},
-		"ended by TERM": {func(r *restoring) { r.log = "" }, exit.Failure, "BR has ended without saying that it has succeeded; see what is in the cluster"},
+		"nothing in it": {func(r *restoring) { r.has[1] = "" }, exit.Refused, "nothing was restored: the backup does not have any table"},
+		"ended by TERM": {func(r *restoring) { r.log = "" }, exit.Failure, "BR has ended without saying that it has succeeded; see what is there of all data of the backup, and drop that"},
 		"not readable": {func(r *restoring) {
 			r.unread = apierrors.NewForbidden(schema.GroupResource{Resource: "pods/log"}, "pod", errors.New("no"))
-		}, exit.Failure, "its log cannot be read, so that its result is not known: "},
+		}, exit.Forbidden, "restore basic-20260310-120000 has ended, but its result cannot be read"},
 		"BR fails":         {func(r *restoring) { r.fails, r.log = true, "Error: failed to validate checksum\n" }, exit.Refused, "BR says: failed to validate checksum"},
 		"TiDB is silent":   {func(r *restoring) { r.has[1] = "?" }, exit.Failure, "whether the cluster has it is not known: no TiDB server"},
-		"earlier settings": {func(r *restoring) { r.recordEarlier(); r.damage() }, exit.OK, ""},
+		"earlier settings": {func(r *restoring) { r.recordEarlier("basic-earlier"); r.damage() }, exit.OK, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRestoring(credentials())
@@ -177,13 +187,13 @@ func TestRestore(t *testing.T) {
 				t.Errorf("exit code %d, %v; want %d, %q", exit.Of(err), err, c.code, c.says)
 			}
 			r.wantIntact(t)
-			if jobs := strings.ReplaceAll(r.left(t), "safepoint", ""); jobs != "" {
-				t.Errorf("left are %q", jobs)
+			if stays := name == "not readable"; strings.Contains(r.left(t), "job") != stays {
+				t.Errorf("left are %q", r.left(t))
 			}
-			if !strings.Contains(r.err.String(), "put back in PD, where BR has changed it: balance-leader-scheduler, balance-region-scheduler, max-merge-region-size=20, region-schedule-limit=2048") {
+			if !strings.Contains(r.err.String(), "put back in PD, where BR has changed it: balance-leader-scheduler, balance-region-scheduler, leader-schedule-limit=4, max-merge-region-size=20, region-schedule-limit=2048") {
 				t.Errorf("stderr %q", r.err.String())
 			}
-			if err == nil && !strings.HasPrefix(r.out.String(), "cluster db/basic has all data as of 20") {
+			if err == nil && !strings.HasPrefix(r.out.String(), "cluster db/basic has all data of the backup as of 20") {
 				t.Errorf("stdout %q", r.out.String())
 			}
 		})
@@ -191,8 +201,8 @@ func TestRestore(t *testing.T) {
 }
 
 // recordEarlier records the settings from before an earlier restore.
-func (r *restoring) recordEarlier() {
-	text, _ := backup.Settings{Since: now, Cluster: 7000000000000000001, Schedulers: intact.Schedulers, Numbers: intact.Numbers}.Text()
+func (r *restoring) recordEarlier(restore string) {
+	text, _ := backup.Settings{Restore: restore, Since: now, Cluster: 7000000000000000001, Schedulers: intact.Schedulers, Numbers: intact.Numbers}.Text()
 	metav1.SetMetaDataAnnotation(&r.records.tc.ObjectMeta, topology.AnnotationRestore, text)
 }
 
@@ -270,7 +280,7 @@ func TestRestoreUnderWay(t *testing.T) {
 		r := newRestoring(credentials())
 		r.runs, r.has = runs, []string{"table app.users"}
 		r.begun(t, r.asked)
-		r.recordEarlier()
+		r.recordEarlier("basic-earlier")
 		r.damage()
 		return r
 	}
@@ -302,20 +312,20 @@ func TestCancelAlone(t *testing.T) {
 	if err := r.run(t.Context(), t); exit.Of(err) != exit.Refused || !strings.Contains(err.Error(), "has no restore to cancel; nothing was changed") {
 		t.Errorf("%v", err)
 	}
-	r.recordEarlier()
+	r.recordEarlier("basic-earlier")
 	r.damage()
 	if err := r.run(t.Context(), t); err != nil || !strings.Contains(r.out.String(), "has the settings of PD again that it had before the restore") {
 		t.Errorf("%v, %q", err, r.out.String())
 	}
 	r.wantIntact(t)
-	r.recordEarlier()
+	r.recordEarlier("basic-earlier")
 	r.damage()
 	r.pd.Update(func(s *pd.FakeState) { s.ClusterID++ })
 	before := len(r.pd.Writes())
 	if err := r.run(t.Context(), t); err != nil || len(r.pd.Writes()) != before || len(r.records.tc.Annotations) > 0 {
 		t.Errorf("%v, %v, %v", err, r.pd.Writes(), r.records.tc.Annotations)
 	}
-	r.recordEarlier()
+	r.recordEarlier("basic-earlier")
 	r.silent = true
 	err := r.run(t.Context(), t)
 	if err == nil || !strings.Contains(err.Error(), "PD's settings of before the restore are not put back: PD of cluster db/basic cannot be asked: silent; try again: kubectl tidb restore basic --cancel -n db") {
@@ -328,12 +338,12 @@ func TestRestoreMayRun(t *testing.T) {
 	r := newRestoring(credentials())
 	r.runs = true
 	r.kube.PrependReactor("create", "jobs", func(a clienttesting.Action) (bool, runtime.Object, error) {
-		job := a.(clienttesting.CreateAction).GetObject().(*batchv1.Job)
+		job := a.(clienttesting.CreateAction).GetObject().(*batchv1.Job) // whose pod runs as soon as it is resumed
 		job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
 		return false, nil, nil
 	})
 	err := r.run(t.Context(), t)
-	if err == nil || !strings.Contains(err.Error(), "may still run, so that PD's settings are not put back yet") || r.records.tc.Annotations[topology.AnnotationRestore] == "" {
+	if err == nil || !strings.Contains(err.Error(), "BR may still run in its pod pod, so that PD's settings are not put back yet") || r.records.tc.Annotations[topology.AnnotationRestore] == "" {
 		t.Errorf("%v, %v", err, r.records.tc.Annotations)
 	}
 	if writes := r.pd.Writes(); len(writes) > 0 {
@@ -356,4 +366,68 @@ func TestRestoreInterrupted(t *testing.T) {
 	if r.records.tc.Annotations[topology.AnnotationRestore] == "" {
 		t.Error("the record is gone")
 	}
+}
+
+// TestRestoreBesideAnotherBR: while BR may run for a restore whose Job is deleted, no other one begins, and its settings are
+// not put back.
+func TestRestoreBesideAnotherBR(t *testing.T) {
+	for _, cancel := range []bool{false, true} {
+		r := newRestoring(credentials())
+		r.cancel, r.runs = cancel, true
+		r.begun(t, r.asked)
+		r.recordEarlier("basic-earlier")
+		r.damage()
+		if err := r.kube.Tracker().Delete(batchv1.SchemeGroupVersion.WithResource("jobs"), "db", "basic-br-restore"); err != nil {
+			t.Fatal(err)
+		}
+		err := r.run(t.Context(), t)
+		if exit.Of(err) != exit.Refused || !strings.Contains(err.Error(), "BR may still run in pod pod of an earlier restore") || len(r.pd.Writes()) > 0 || r.left(t) != "safepoint" {
+			t.Errorf("cancel %v: %v, %v, left are %q", cancel, err, r.pd.Writes(), r.left(t))
+		}
+	}
+}
+
+// TestRestoreOfAnotherDatabase: the record of a database that is gone is replaced by the settings of this one.
+func TestRestoreOfAnotherDatabase(t *testing.T) {
+	r := newRestoring(credentials())
+	r.recordEarlier("basic-earlier")
+	r.pd.Update(func(s *pd.FakeState) { s.ClusterID, s.Settings.Numbers["region-schedule-limit"] = 1, 512 })
+	if err := r.run(t.Context(), t); err != nil || !strings.Contains(r.err.String(), "region-schedule-limit=512") {
+		t.Errorf("%v, %q", err, r.err.String())
+	}
+}
+
+// TestRestoreThenPDIsSilent: the restore has succeeded, and the same command puts the settings back later.
+func TestRestoreThenPDIsSilent(t *testing.T) {
+	r := newRestoring(credentials())
+	r.kube.PrependReactor("patch", "jobs", func(clienttesting.Action) (bool, runtime.Object, error) {
+		r.silent = true
+		return false, nil, nil
+	})
+	err := r.run(t.Context(), t)
+	if err == nil || !strings.Contains(err.Error(), "restore basic-20260310-120000 has succeeded, but: PD's settings of before the restore are not put back") || !strings.Contains(r.left(t), "job") {
+		t.Errorf("%v, left are %q", err, r.left(t))
+	}
+	r.silent, r.has = false, []string{"table app.users"}
+	if err := r.run(t.Context(), t); err != nil {
+		t.Error(err)
+	}
+	r.wantIntact(t)
+}
+
+// TestRestoreSuspended: a command that was killed before BR began is continued by the same command.
+func TestRestoreSuspended(t *testing.T) {
+	r := newRestoring(credentials())
+	r.kube.PrependReactor("patch", "jobs", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("killed")
+	})
+	if err := r.run(t.Context(), t); err == nil || !strings.Contains(err.Error(), "begin it: kubectl tidb restore basic --from s3://b/p --from-secret s3 -n db") {
+		t.Fatalf("%v", err)
+	}
+	r.kube.ReactionChain = r.kube.ReactionChain[1:]
+	r.has = []string{"table app.users"}
+	if err := r.run(t.Context(), t); err != nil || !strings.Contains(r.err.String(), "is under way already") {
+		t.Errorf("%v, %q", err, r.err.String())
+	}
+	r.wantIntact(t)
 }

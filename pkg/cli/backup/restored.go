@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 
@@ -29,9 +30,9 @@ func (r *restoration) follow(ctx context.Context, job *batchv1.Job, request back
 	case err == nil, isUnread(err):
 		return r.conclude(ctx, view, request, err)
 	case cannotStart:
-		return errors.Join(r.failure(request, stuck.Error(), stuck.cause), r.end(ctx, job))
+		return errors.Join(r.failure(request, stuck.Error(), stuck.cause, false), r.end(ctx, job))
 	case gone:
-		return r.afterDeletion(ctx, job, request)
+		return r.afterDeletion(ctx, job, view, request)
 	case errors.Is(err, exit.ErrInterrupted):
 		return r.interrupted(ctx, job, request)
 	}
@@ -42,38 +43,47 @@ func (r *restoration) follow(ctx context.Context, job *batchv1.Job, request back
 func (r *restoration) conclude(ctx context.Context, v edge.View, request backup.Request, unread error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleaning)
 	defer cancel()
-	if backup.HasRun(v.Pod, backup.ContainerBR) && backup.EndOf(v.Pod, backup.ContainerBR) == nil {
-		// Kubernetes has given up a pod on a node that is lost. BR may run there, and would change the settings again.
-		return remedy.For(fmt.Errorf("restore %s has failed, and its pod %s may still run, so that PD's settings are not put back yet", request.Name, v.Pod.Name),
-			remedy.Run("when the node of the pod is back, or gone for good, put them back", r.cancellation()))
+	pod, err := r.jobs.Restoring(ctx, r.cluster.Instance)
+	if err != nil {
+		return remedy.For(err, remedy.Run("see how restore "+request.Name+" has ended", request.Command(r.cluster)))
 	}
-	result := r.failed(v, request, unread)
-	if result == nil {
-		result = r.readBack(ctx, request)
+	if pod != nil {
+		return remedy.For(fmt.Errorf("restore %s has failed, and BR may still run in its pod %s, so that PD's settings are not put back yet", request.Name, pod.Name),
+			remedy.Run("put them back when the node of the pod is back, or the pod is deleted", request.Command(r.cluster)))
 	}
-	if err := r.putBack(ctx); err != nil {
+	result := r.resultOf(ctx, v, request, unread)
+	if err := r.putBack(ctx, request.Name); err != nil {
+		if result == nil {
+			err = fmt.Errorf("restore %s has succeeded, but: %w", request.Name, err)
+		}
 		return errors.Join(result, err) // the Job stays, so that the same command tries again
 	}
-	err := r.jobs.Delete(ctx, v.Job)
+	if _, succeeded := backup.Ended(v.Job); succeeded && unread != nil {
+		return result // the Job stays, because only its log has the result
+	}
+	err = r.jobs.Delete(ctx, v.Job)
 	if result != nil {
 		return errors.Join(result, err)
 	}
 	return errors.Join(err, r.print(v, request))
 }
 
-// failed returns why a restore whose Job has ended has failed, nil where BR says that it has succeeded.
-func (r *restoration) failed(v edge.View, request backup.Request, unread error) error {
+// resultOf returns why a restore whose Job has ended has failed, nil where BR says that it has succeeded and the data is
+// there.
+func (r *restoration) resultOf(ctx context.Context, v edge.View, request backup.Request, unread error) error {
 	_, succeeded := backup.Ended(v.Job)
+	wrote := backup.HasRun(v.Pod, backup.ContainerBR)
 	switch {
 	case !succeeded:
 		text, cause := backup.FailureOf(v.Pod, v.Log, v.Result)
-		return r.failure(request, text, cause)
+		return r.failure(request, text, cause, wrote)
 	case unread != nil:
-		return r.failure(request, "its log cannot be read, so that its result is not known: "+unread.Error(), backup.Unexplained)
+		return remedy.For(fmt.Errorf("restore %s has ended, but its result cannot be read: %w", request.Name, unread),
+			remedy.Run("try again", request.Command(r.cluster)), remedy.Run("give it up; what it has restored stays", r.cluster.Kubectl("delete", "job", v.Job.Name)))
 	case !v.Log.Succeeded:
-		return r.failure(request, "BR has ended without saying that it has succeeded", backup.Unexplained)
+		return r.failure(request, "BR has ended without saying that it has succeeded", backup.Unexplained, wrote)
 	}
-	return nil
+	return r.readBack(ctx, request)
 }
 
 // readBack fails where the cluster has nothing of what was asked for. BR succeeds with a database that the backup does not
@@ -84,13 +94,18 @@ func (r *restoration) readBack(ctx context.Context, request backup.Request) erro
 	case err != nil:
 		return fmt.Errorf("BR has restored %s, and whether the cluster has it is not known: %w", request.Scope(), err)
 	case found == "":
-		return r.failure(request, "nothing was restored: the backup does not have "+request.Scope()+", or no table of it", backup.Empty)
+		what := request.Scope()
+		if request.DB == "" {
+			what = "any table"
+		}
+		return r.failure(request, "nothing was restored: the backup does not have "+what, backup.Empty, false)
 	}
 	return nil
 }
 
-// failure returns the error of a restore that has failed, with what can be done.
-func (r *restoration) failure(request backup.Request, text string, cause backup.Cause) error {
+// failure returns the error of a restore that has failed, with what can be done. BR may have written something where it has
+// run.
+func (r *restoration) failure(request backup.Request, text string, cause backup.Cause, wrote bool) error {
 	code := exit.Refused
 	if cause == backup.Unexplained {
 		code = exit.Failure
@@ -98,10 +113,14 @@ func (r *restoration) failure(request backup.Request, text string, cause backup.
 	err := exit.With(code, fmt.Errorf("restore of %s from %s into %s has failed: %s",
 		request.Scope(), request.Path(), target.Title(r.cluster), backup.Spoken(text, r.values...)))
 	actions := r.advice(request, text, cause)
-	if !cause.NeedsPerson() { // BR may have written something
-		actions = append(actions, remedy.Run("see what is in the cluster, and drop it before you try again", r.cluster.Plugin("sql", "-e", "SHOW DATABASES")))
+	if wrote {
+		actions = append(actions, remedy.Run("see what is there of "+request.Scope()+", and drop that before you try again", r.showDatabases()))
 	}
 	return remedy.For(err, actions...)
+}
+
+func (r *restoration) showDatabases() remedy.Command {
+	return r.cluster.Plugin("sql", "-e", "SHOW DATABASES")
 }
 
 // interrupted asks whether the restore is to be cancelled. Where nobody can be asked, it goes on.
@@ -109,28 +128,47 @@ func (r *restoration) interrupted(ctx context.Context, job *batchv1.Job, request
 	if r.f.CanAsk() {
 		question := fmt.Sprintf("\nRestore %s goes on without this command. Cancel it, and leave what it has restored?", request.Name)
 		if consent.Whether(context.WithoutCancel(ctx), r.f, question) {
+			if ended, err := r.endedMeanwhile(ctx, job, request); ended {
+				return err
+			}
 			if err := r.end(ctx, job); err != nil {
 				return err
 			}
-			return r.aborted(request.Name)
+			return exit.With(exit.Aborted, fmt.Errorf("restore %s into %s was cancelled; what it has restored stays there", request.Name, target.Title(r.cluster)))
 		}
 	}
 	fmt.Fprintf(r.f.Streams.ErrOut, "restore %s goes on; follow it: %s\n", request.Name, request.Command(r.cluster).Line(r.f.Context()))
 	return exit.ErrInterrupted
 }
 
-func (r *restoration) aborted(name string) error {
-	return exit.With(exit.Aborted, fmt.Errorf("restore %s into %s was cancelled; what it has restored stays there", name, target.Title(r.cluster)))
+// endedMeanwhile concludes a restore that has ended while the user was asked.
+func (r *restoration) endedMeanwhile(ctx context.Context, job *batchv1.Job, request backup.Request) (bool, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleaning)
+	defer cancel()
+	now, err := r.jobs.Find(ctx, job.Name)
+	if err != nil || now == nil || now.UID != job.UID {
+		return false, nil
+	}
+	if ended, _ := backup.Ended(now); !ended {
+		return false, nil
+	}
+	fmt.Fprintf(r.f.Streams.ErrOut, "restore %s has ended meanwhile\n", request.Name)
+	return true, r.follow(ctx, now, request)
 }
 
 // afterDeletion is for a Job that somebody has deleted, or another command after its end.
-func (r *restoration) afterDeletion(ctx context.Context, job *batchv1.Job, request backup.Request) error {
+func (r *restoration) afterDeletion(ctx context.Context, job *batchv1.Job, v edge.View, request backup.Request) error {
 	if err := r.end(ctx, job); err != nil {
 		return err
 	}
+	if v.Log.Succeeded {
+		if err := r.readBack(ctx, request); err != nil {
+			return err
+		}
+		return r.print(v, request)
+	}
 	return remedy.For(exit.With(exit.Aborted, fmt.Errorf("job %s was deleted, by another command after its end or by somebody before; whether %s has all of %s is not known",
-		job.Name, target.Title(r.cluster), request.Scope())),
-		remedy.Run("see what is there", r.cluster.Plugin("sql", "-e", "SHOW DATABASES")))
+		job.Name, target.Title(r.cluster), request.Scope())), remedy.Run("see what is there", r.showDatabases()))
 }
 
 // end deletes the Job of a restore, waits until BR has ended, and puts PD's settings back.
@@ -138,7 +176,7 @@ func (r *restoration) end(ctx context.Context, job *batchv1.Job) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleaning)
 	defer cancel()
 	if err := r.jobs.Delete(ctx, job); err != nil {
-		return fmt.Errorf("the restore is not cancelled: %w", err)
+		return fmt.Errorf("the restore goes on: %w", err)
 	}
 	fmt.Fprintf(r.f.Streams.ErrOut, "job %s is deleted; waiting until BR has ended\n", job.Name)
 	if left, err := r.jobs.AwaitEnd(ctx, job); err != nil {
@@ -146,10 +184,10 @@ func (r *restoration) end(ctx context.Context, job *batchv1.Job) error {
 		if left != nil {
 			name = left.Name
 		}
-		return remedy.For(fmt.Errorf("the restore is cancelled, but its pod %s is not gone yet, so that PD's settings are not put back: %w", name, err),
+		return remedy.For(fmt.Errorf("the Job of the restore is deleted, but its pod %s is not gone yet, so that PD's settings are not put back: %w", name, err),
 			remedy.Run("see why", r.cluster.Kubectl("describe", "pod", name)), remedy.Run("put them back afterwards", r.cancellation()))
 	}
-	return r.putBack(ctx)
+	return r.putBack(ctx, backup.NameOf(job))
 }
 
 // cancelled ends the restore that runs. Without one it puts back what a restore has left in PD.
@@ -160,6 +198,9 @@ func (r *restoration) cancelled(ctx context.Context) error {
 		return err
 	}
 	if job == nil {
+		if err := r.alone(ctx); err != nil {
+			return fmt.Errorf("PD's settings are not put back: %w", err)
+		}
 		return r.putBackAlone(ctx)
 	}
 	asked, ours := backup.AskedOf(job)
@@ -171,6 +212,14 @@ func (r *restoration) cancelled(ctx context.Context) error {
 		return nil
 	}
 	r.hide(ctx, asked.Secret)
+	if ended, _ := backup.Ended(job); ended {
+		request, err := r.requestOf(job)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(r.f.Streams.ErrOut, "restore %s has ended, and is concluded\n", request.Name)
+		return r.follow(ctx, job, request)
+	}
 	if err := r.end(ctx, job); err != nil {
 		return err
 	}
@@ -180,16 +229,23 @@ func (r *restoration) cancelled(ctx context.Context) error {
 
 // print prints a restore that has succeeded.
 func (r *restoration) print(v edge.View, request backup.Request) error {
-	data := backup.Log{TS: v.TS}.Time()
-	end := backup.EndOf(v.Pod, backup.ContainerBR)
-	took := end.FinishedAt.Sub(end.StartedAt.Time)
-	if r.output.JSON() {
-		return output.Write(r.f.Streams.Out, map[string]any{
-			"name": request.Name, "namespace": r.cluster.Namespace, "cluster": r.cluster.Name, "path": request.Path(), "scope": request.Scope(),
-			"dataTime": data, "taken": took.String(),
-		})
+	result := map[string]any{
+		"name": request.Name, "namespace": r.cluster.Namespace, "cluster": r.cluster.Name, "path": request.Path(), "scope": request.Scope(),
 	}
-	fmt.Fprintf(r.f.Streams.Out, "%s has %s as of %s, from %s, in %s\n", target.Title(r.cluster), request.Scope(), data.Format("2006-01-02T15:04:05Z07:00"), request.Path(), took)
+	text := fmt.Sprintf("%s has %s", target.Title(r.cluster), request.Scope())
+	if v.TS != 0 {
+		at := backup.Log{TS: v.TS}.Time().Format(time.RFC3339)
+		result["dataTime"], text = at, text+" as of "+at
+	}
+	text += ", from " + request.Path()
+	if end := backup.EndOf(v.Pod, backup.ContainerBR); end != nil {
+		took := end.FinishedAt.Sub(end.StartedAt.Time).String()
+		result["taken"], text = took, text+", in "+took
+	}
+	if r.output.JSON() {
+		return output.Write(r.f.Streams.Out, result)
+	}
+	fmt.Fprintln(r.f.Streams.Out, text)
 	return nil
 }
 

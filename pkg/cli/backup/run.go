@@ -64,7 +64,7 @@ func (r *run) make(ctx context.Context) error {
 		return r.follow(ctx, job, request)
 	}
 	request := backup.Request{
-		Cluster: r.cluster, Asked: r.asked, Destination: r.destination, Name: r.asked.Name(r.cluster, r.session.Now()), Tool: r.asked.Image,
+		Cluster: r.cluster, Asked: r.asked, Destination: r.destination, Name: backup.Name(r.cluster, r.session.Now()), Tool: r.asked.Image,
 	}
 	if request.Tool == "" {
 		request.Tool = backup.Image(r.cluster)
@@ -194,7 +194,7 @@ func (r *run) check(ctx context.Context, request backup.Request) error {
 func (r *run) otherPrefix(request backup.Request) remedy.Action {
 	asked := request.Asked
 	d := request.Destination
-	d.Prefix += "/" + strings.TrimPrefix(r.asked.Name(r.cluster, r.session.Now()), r.cluster.Name+"-")
+	d.Prefix += "/" + strings.TrimPrefix(backup.Name(r.cluster, r.session.Now()), r.cluster.Name+"-")
 	asked.URL = d.URL()
 	return remedy.Run("write to another prefix", asked.Command(r.cluster))
 }

@@ -94,7 +94,9 @@ func newWorld(objects ...runtime.Object) *world {
 		if len(a.(clienttesting.CreateActionImpl).CreateOptions.DryRun) > 0 {
 			return true, job, nil
 		}
-		w.start(job)
+		if !backup.IsSuspended(job) {
+			w.start(job)
+		}
 		return false, nil, nil
 	})
 	w.kube.PrependReactor("delete", "jobs", func(clienttesting.Action) (bool, runtime.Object, error) {
@@ -115,10 +117,13 @@ func (w *world) start(job *batchv1.Job) {
 		*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job")),
 	}}}
 	saves, reads := ended(0), ended(0)
+	p.Status.Phase = corev1.PodSucceeded
 	switch {
 	case w.runs:
+		p.Status.Phase = corev1.PodRunning
 		saves, reads = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, corev1.ContainerState{}
 	case w.fails:
+		p.Status.Phase = corev1.PodFailed
 		saves, reads = ended(1), corev1.ContainerState{}
 		job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
 	default:
@@ -137,7 +142,7 @@ func (w *world) begun(t *testing.T, asked backup.Asked) {
 		t.Fatal(err)
 	}
 	job := backup.Request{Cluster: topology.New(basic()), Asked: asked, Destination: d, Name: "basic-earlier", Tool: "pingcap/br:v8.1.0"}.Job()
-	job.UID, job.CreationTimestamp = "earlier", metav1.NewTime(now)
+	job.UID, job.CreationTimestamp, job.Spec.Suspend = "earlier", metav1.NewTime(now), nil
 	w.start(job)
 	if err := w.kube.Tracker().Add(job); err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package backup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
@@ -10,22 +11,15 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/backup"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
-// record records the settings of PD in the TidbCluster. A record of an earlier restore stays, because PD may have lost its
+// record records the settings of PD in the TidbCluster. The values of an earlier restore stay, because PD may have lost its
 // settings since then.
-func (r *restoration) record(ctx context.Context) error {
+func (r *restoration) record(ctx context.Context, restore string) error {
 	tc, err := r.tidbcluster.Load(ctx, r.cluster.Namespace, r.cluster.Name)
 	if err != nil {
 		return err
-	}
-	was, recorded, err := backup.SettingsOf(tc)
-	switch {
-	case err != nil:
-		return r.unreadable(err)
-	case recorded:
-		fmt.Fprintf(r.f.Streams.ErrOut, "an earlier restore has not put PD's settings of %s back; that is done after this one\n", was.Since.Format("2006-01-02T15:04:05Z07:00"))
-		return nil
 	}
 	client, err := r.pd(ctx)
 	if err != nil {
@@ -35,7 +29,19 @@ func (r *restoration) record(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	now.Since = r.session.Now()
+	was, recorded, err := backup.SettingsOf(tc)
+	switch {
+	case err != nil:
+		return r.unreadable(err)
+	case recorded && was.Restore == restore:
+		return nil // by an earlier command, which was killed before BR began
+	case recorded && was.Cluster == now.Cluster: // else the record is of another database
+		fmt.Fprintf(r.f.Streams.ErrOut, "restore %s has not put PD's settings back; that is done after this one\n", was.Restore)
+		now = was
+	default:
+		now.Since = r.session.Now()
+	}
+	now.Restore = restore
 	text, err := now.Text()
 	if err != nil {
 		return err
@@ -49,15 +55,16 @@ func settings(ctx context.Context, client pd.Client) (backup.Settings, error) {
 	if err != nil {
 		return backup.Settings{}, fmt.Errorf("read the settings of PD: %w", err)
 	}
-	now, err := client.ScheduleSettings(ctx, backup.Lowered...)
+	now, err := client.ScheduleSettings(ctx, backup.Changed...)
 	if err != nil {
 		return backup.Settings{}, fmt.Errorf("read the settings of PD: %w", err)
 	}
 	return backup.Settings{Cluster: id, Schedulers: now.Schedulers, Numbers: now.Numbers}, nil
 }
 
-// putBack puts back the settings of PD that the TidbCluster records, and removes the record. BR has ended.
-func (r *restoration) putBack(ctx context.Context) error {
+// putBack puts back the settings of PD that the TidbCluster records for a restore, or for any with "". It then removes the
+// record. BR has ended.
+func (r *restoration) putBack(ctx context.Context, restore string) error {
 	tc, err := r.tidbcluster.Load(ctx, r.cluster.Namespace, r.cluster.Name)
 	if err != nil {
 		return r.notPutBack(err)
@@ -66,8 +73,8 @@ func (r *restoration) putBack(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return r.unreadable(err)
-	case !recorded:
-		return nil // another command has put them back
+	case !recorded, restore != "" && was.Restore != restore:
+		return nil // another command has put them back, or another restore does so at its end
 	}
 	client, err := r.pd(ctx)
 	if err != nil {
@@ -91,10 +98,11 @@ func (r *restoration) putBack(ctx context.Context) error {
 			fmt.Fprintf(r.f.Streams.ErrOut, "put back in PD, where BR has changed it: %s\n", named(schedulers, numbers))
 		}
 	}
-	if err := r.tidbcluster.ForgetRestore(ctx, tc); err != nil {
-		return r.notPutBack(err)
+	err = r.tidbcluster.ForgetRestore(ctx, tc)
+	if _, changed := errors.AsType[*intent.ChangedError](err); err == nil || changed {
+		return nil // another command was faster
 	}
-	return nil
+	return r.notPutBack(err)
 }
 
 // notPutBack says that the settings are not put back.
@@ -123,7 +131,7 @@ func (r *restoration) putBackAlone(ctx context.Context) error {
 		fmt.Fprintf(r.f.Streams.Out, "PD's settings of %s would be put back\n", was.Since.Format("2006-01-02T15:04:05Z07:00"))
 		return nil
 	}
-	if err := r.putBack(ctx); err != nil {
+	if err := r.putBack(ctx, ""); err != nil {
 		return err
 	}
 	fmt.Fprintf(r.f.Streams.Out, "%s has the settings of PD again that it had before the restore\n", target.Title(r.cluster))

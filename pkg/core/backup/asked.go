@@ -41,8 +41,26 @@ func (a Asked) Scope() string {
 		return "table " + a.DB + "." + a.Table
 	case a.DB != "":
 		return "database " + a.DB
+	case a.Restores:
+		return "all data of the backup"
 	}
 	return "all data"
+}
+
+// As returns what a command asks for with the name of a Backup, as an earlier command has asked for it. What the command
+// does not say is taken from there.
+func (a Asked) As(was Asked) Asked {
+	if a.Backup == "" {
+		return a
+	}
+	a.URL = was.URL
+	if a.DB == "" {
+		a.DB, a.Table = was.DB, was.Table
+	}
+	if a.Secret == "" && a.Account == "" {
+		a.Secret, a.Account = was.Secret, was.Account
+	}
+	return a
 }
 
 // Command returns the command that asks for this.

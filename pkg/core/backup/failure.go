@@ -137,12 +137,22 @@ func Waits(pod *corev1.Pod, refusal Refusal) (text string, cause Cause) {
 
 // HasRun reports whether a container of a pod runs or has run, so that it may have a log.
 func HasRun(pod *corev1.Pod, container string) bool {
+	if pod == nil {
+		return false
+	}
 	for _, s := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		if s.Name == container {
 			return s.State.Running != nil || s.State.Terminated != nil || s.LastTerminationState.Terminated != nil
 		}
 	}
 	return false
+}
+
+// MayRun reports whether BR may run in a pod, or may be started there. Kubernetes gives up a pod on a node that it does not
+// reach, and BR goes on there.
+func MayRun(pod *corev1.Pod) bool {
+	ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+	return !ended || HasRun(pod, ContainerBR) && EndOf(pod, ContainerBR) == nil
 }
 
 // EndOf returns how a container of a pod has ended, nil where it has not.

@@ -45,14 +45,13 @@ type work struct {
 	verb      string // of BR
 	label     string // which label of the Job and its pod has the name
 	suffix    string // of the name of the Job
-	inName    string // of a backup or a restore, between the cluster and the time
 	readsLast bool   // the backup is read after BR, and not before
 }
 
 // The Jobs of tidb-operator begin with "backup-" and "restore-".
 var (
 	saves    = work{verb: "backup", label: LabelBackup, suffix: "-br-backup", readsLast: true}
-	restores = work{verb: "restore", label: LabelRestore, suffix: "-br-restore", inName: "restore-"}
+	restores = work{verb: "restore", label: LabelRestore, suffix: "-br-restore"}
 )
 
 func (a Asked) work() work {
@@ -67,9 +66,7 @@ func (a Asked) work() work {
 func (a Asked) JobName(c topology.Cluster) string { return c.Name + a.work().suffix }
 
 // Name returns the name of a backup or a restore of a cluster that begins at a time.
-func (a Asked) Name(c topology.Cluster, at time.Time) string {
-	return c.Name + "-" + a.work().inName + at.UTC().Format(timeInName)
-}
+func Name(c topology.Cluster, at time.Time) string { return c.Name + "-" + at.UTC().Format(timeInName) }
 
 // Image returns the image of BR that fits a cluster, "" where the version of its TiKV is not known.
 func Image(c topology.Cluster) string {
@@ -100,6 +97,7 @@ func (r Request) Job() *batchv1.Job {
 		topology.LabelComponent: component, r.work().label: r.Name,
 	}
 	none := int32(0)
+	waits := r.Restores // until PD's settings are recorded
 	return &batchv1.Job{
 		TypeMeta: metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"},
 		ObjectMeta: metav1.ObjectMeta{
@@ -107,6 +105,7 @@ func (r Request) Job() *batchv1.Job {
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(c.Source, v1alpha1.SchemeGroupVersion.WithKind(v1alpha1.TiDBClusterKind))},
 		},
 		Spec: batchv1.JobSpec{
+			Suspend:      &waits,
 			BackoffLimit: &none, // a second attempt would find the lock of the first one in the bucket
 			Template:     corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: r.pod()},
 		},
@@ -212,6 +211,9 @@ func PodsOf(job *batchv1.Job) string {
 	}
 	return LabelBackup + "=" + NameOf(job)
 }
+
+// IsSuspended reports whether a Job waits until PD's settings are recorded, or somebody has suspended it.
+func IsSuspended(job *batchv1.Job) bool { return job.Spec.Suspend != nil && *job.Spec.Suspend }
 
 // ToolOf returns the image of BR that a Job has.
 func ToolOf(job *batchv1.Job) string {

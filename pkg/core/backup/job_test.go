@@ -36,7 +36,7 @@ func request(t *testing.T, asked backup.Asked, tc *v1alpha1.TidbCluster) backup.
 		t.Fatal(err)
 	}
 	c := topology.New(tc)
-	return backup.Request{Cluster: c, Asked: asked, Destination: d, Name: asked.Name(c, now), Tool: backup.Image(c)}
+	return backup.Request{Cluster: c, Asked: asked, Destination: d, Name: backup.Name(c, now), Tool: backup.Image(c)}
 }
 
 // TestJob: the Job has BR's image alone, and no credentials in its arguments.

@@ -13,7 +13,7 @@ import (
 type Source struct {
 	Destination
 	Secret, Account string
-	// Size is how many bytes were written, 0 where that is not known.
+	// Size is how many bytes were written of what is restored, 0 where that is not known.
 	Size int64
 	// Version is the release of the cluster that was saved, "" where that is not known.
 	Version string
@@ -34,14 +34,18 @@ func SourceOf(b *v1alpha1.Backup, a Asked) (s Source, flaw string) {
 		return Source{}, "is not complete"
 	case spec.S3 == nil:
 		return Source{}, "is not in S3"
-	case spec.BR.DB != "" && spec.BR.DB != a.DB && a.DB != "", spec.BR.Table != "" && spec.BR.Table != a.Table && a.Table != "":
+	case len(spec.TableFilter) > 0, spec.BR.DB != "" && spec.BR.DB != a.DB, spec.BR.Table != "" && spec.BR.Table != a.Table:
 		return Source{}, "has " + ScopeOf(b) + " only"
 	}
 	d, err := ParseDestination(urlOf(b))
 	if err != nil {
 		return Source{}, "has a place that cannot be used: " + err.Error()
 	}
-	return Source{Destination: d, Secret: spec.S3.SecretName, Account: spec.ServiceAccount, Size: b.Status.BackupSize, Version: topology.Released(tagOf(spec.ToolImage))}, ""
+	size := b.Status.BackupSize
+	if a.DB != spec.BR.DB || a.Table != spec.BR.Table {
+		size = 0 // a part of it, whose size is not known
+	}
+	return Source{Destination: d, Secret: spec.S3.SecretName, Account: spec.ServiceAccount, Size: size, Version: topology.Released(tagOf(spec.ToolImage))}, ""
 }
 
 // urlOf returns the URL of a Backup in S3.

@@ -15,9 +15,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/backup"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
 )
 
@@ -66,6 +68,32 @@ func (j Jobs) Create(ctx context.Context, job *batchv1.Job, try bool) (*batchv1.
 		return nil, fmt.Errorf("create job %s: %w", job.Name, err)
 	}
 	return made, nil
+}
+
+// Resume has Kubernetes make the pod of a Job that was made suspended.
+func (j Jobs) Resume(ctx context.Context, job *batchv1.Job) (*batchv1.Job, error) {
+	// The test fails where somebody has deleted the Job and made another one with its name.
+	patch := fmt.Sprintf(`[{"op":"test","path":"/metadata/uid","value":%q},{"op":"replace","path":"/spec/suspend","value":false}]`, job.UID)
+	resumed, err := j.Kube.BatchV1().Jobs(j.Namespace).Patch(ctx, job.Name, types.JSONPatchType, []byte(patch), metav1.PatchOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("resume job %s: %w", job.Name, err)
+	}
+	return resumed, nil
+}
+
+// Restoring returns a pod of any restore of a cluster in which BR may run, also of a Job that is deleted; nil for none.
+func (j Jobs) Restoring(ctx context.Context, instance string) (*corev1.Pod, error) {
+	selector := backup.LabelRestore + "," + topology.LabelInstance + "=" + instance
+	list, err := j.Kube.CoreV1().Pods(j.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
+	if err != nil {
+		return nil, fmt.Errorf("list pods in namespace %s: %w", j.Namespace, err)
+	}
+	for i := range list.Items {
+		if p := &list.Items[i]; backup.MayRun(p) {
+			return p, nil
+		}
+	}
+	return nil, nil
 }
 
 // Pod returns the pod of a Job, nil if there is none.

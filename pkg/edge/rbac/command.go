@@ -101,7 +101,7 @@ var commands = []Command{
 	})},
 	// It also records PD's settings in the TidbCluster.
 	{Name: "restore", Role: Editor, only: slices.Concat(observes, []string{
-		"/namespaces list", readsLogs, readsBackups, makesJobs, "batch/jobs get", "batch/jobs delete",
+		"/namespaces list", readsLogs, readsBackups, makesJobs, "batch/jobs get", "batch/jobs delete", "batch/jobs patch",
 		"pingcap.com/tidbclusters patch", "pingcap.com/tidbclusters/finalizers update",
 	})},
 	{Name: "backup list", Role: Editor, only: []string{readsBackups, "pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "/namespaces list"}},

@@ -106,6 +106,7 @@ var rights = []Right{
 	{Editor, Namespace, clusters, "backups", []string{"list"}, "`backup list` and `backup show`, `upgrade --require-backup-newer-than`, whether the place of a new backup is free, and what `restore --from BACKUP` restores", "an upgrade with this flag is refused, and so is `backup`"},
 	{Editor, Namespace, clusters, "backups", []string{"create"}, "recording the result of `backup`", "`backup` says that its result is not recorded"},
 	{Editor, Namespace, batch, "jobs", []string{"create", "delete", "get"}, "the Job of a `backup` or a `restore`", "both are refused"},
+	{Editor, Namespace, batch, "jobs", []string{"patch"}, "having the Job of a `restore` begin after PD's settings are recorded", "`restore` does not begin"},
 	{Editor, Namespace, "", "secrets", []string{"update"}, "the certificates that `tls rotate` makes", ""},
 	{Editor, Namespace, certManager, "certificates", []string{"create", "get"}, "`tls init --issuer cert-manager/NAME`; `delete` says which of them stay", "certificates are made without cert-manager, or by others"},
 	{Editor, Namespace, apps, "controllerrevisions", []string{"get"}, "showing a way back from a rollout that fails", "none is shown"},
