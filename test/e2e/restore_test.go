@@ -83,6 +83,47 @@ func (s environment) restores(t *testing.T) {
 		s.wantUsers(t)
 		s.wantNothingLeft(t, before)
 	})
+	// The last one, because TiDB waits about a minute for a BR that carried out its DDL statements.
+	t.Run("BR is killed", func(t *testing.T) {
+		for attempt := 1; !s.killsBR(t, before); attempt++ {
+			if attempt == attempts {
+				t.Fatalf("BR has ended before it was killed, %d times", attempts)
+			}
+		}
+		s.wantNothingLeft(t, before)
+	})
+}
+
+// attempts is how often BR may be faster than the test.
+const attempts = 5
+
+// killsBR kills BR as soon as PD lacks a scheduler, and reports whether BR had not ended before.
+func (s environment) killsBR(t *testing.T, before *pd.ScheduleSettings) bool {
+	t.Helper()
+	s.rows(t, "DROP DATABASE IF EXISTS app")
+	run := s.plugin.Start(t.Context(), "restore", cluster, "--from", s.at("first"), "--from-secret", "s3")
+	defer run.Close()
+	client := s.pdClient()
+	defer client.Close()
+	poll(t, patience, "BR has removed a scheduler of PD", func(ctx context.Context) bool {
+		now, err := client.ScheduleSettings(ctx)
+		return err == nil && len(now.Schedulers) < len(before.Schedulers)
+	})
+	now := int64(0)
+	pods := s.Kube.CoreV1().Pods(s.plugin.Namespace)
+	err := pods.DeleteCollection(t.Context(), metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{LabelSelector: backup.LabelRestore})
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := run.Wait()
+	if code == 0 {
+		return false
+	}
+	t.Logf("exit code %d, stderr %s", code, run.Stderr())
+	if !strings.Contains(run.Stderr(), "put back in PD, where BR has changed it: balance-") {
+		t.Error("PD's settings are not put back")
+	}
+	return true
 }
 
 // wantUsers asserts that all rows are there, also by the index.

@@ -75,7 +75,7 @@ func (r *restoration) make(ctx context.Context) error {
 // begin records PD's settings, and then has Kubernetes make the pod. The Job is made suspended before, because only one
 // command at a time can make it. So no other restore changes PD while the settings are read.
 func (r *restoration) begin(ctx context.Context, job *batchv1.Job, request backup.Request) error {
-	err := r.alone(ctx)
+	err := r.refuseBeside(ctx)
 	if err == nil {
 		err = r.record(ctx, request.Name)
 	}
@@ -90,8 +90,8 @@ func (r *restoration) begin(ctx context.Context, job *batchv1.Job, request backu
 	return r.follow(ctx, job, request)
 }
 
-// alone fails while BR may run for an earlier restore, whose Job is deleted.
-func (r *restoration) alone(ctx context.Context) error {
+// refuseBeside fails while BR may run for an earlier restore, whose Job is deleted.
+func (r *restoration) refuseBeside(ctx context.Context) error {
 	pod, err := r.jobs.Restoring(ctx, r.cluster.Instance)
 	if err != nil || pod == nil {
 		return err
@@ -183,7 +183,7 @@ func (r *restoration) check(ctx context.Context, request backup.Request) error {
 	if lacks := r.readCredentials(ctx, r.asked.Secret); lacks != nil {
 		return lacks
 	}
-	if err := r.alone(ctx); err != nil {
+	if err := r.refuseBeside(ctx); err != nil {
 		return fmt.Errorf("%w; nothing was changed", err)
 	}
 	if err := r.hasRoom(ctx); err != nil {

@@ -198,7 +198,7 @@ func (r *restoration) cancelled(ctx context.Context) error {
 		return err
 	}
 	if job == nil {
-		if err := r.alone(ctx); err != nil {
+		if err := r.refuseBeside(ctx); err != nil {
 			return fmt.Errorf("PD's settings are not put back: %w", err)
 		}
 		return r.putBackAlone(ctx)
