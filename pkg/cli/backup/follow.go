@@ -64,33 +64,14 @@ func (r *run) interrupted(ctx context.Context, job *batchv1.Job, seen edge.View,
 	if r.f.CanAsk() {
 		question := fmt.Sprintf("\nBackup %s goes on without this command. Cancel it, and leave what it has written?", request.Name)
 		if consent.Whether(context.WithoutCancel(ctx), r.f, question) {
-			if ended, err := r.endedMeanwhile(ctx, job, request); ended {
-				return err
+			if now := r.endedMeanwhile(ctx, job); now != nil {
+				return r.follow(context.WithoutCancel(ctx), now, request)
 			}
 			return r.giveUp(ctx, job, seen, request, nil)
 		}
 	}
 	fmt.Fprintf(r.f.Streams.ErrOut, "backup %s goes on; follow it: %s\n", request.Name, request.Command(r.cluster).Line(r.f.Context()))
 	return exit.ErrInterrupted
-}
-
-// endedMeanwhile concludes a backup that has ended while the user was asked. A complete backup must not be thrown away.
-func (r *run) endedMeanwhile(ctx context.Context, job *batchv1.Job, request backup.Request) (bool, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleaning)
-	defer cancel()
-	now, err := r.jobs.Find(ctx, job.Name)
-	if err != nil || now == nil || now.UID != job.UID {
-		return false, nil
-	}
-	if ended, _ := backup.Ended(now); !ended {
-		return false, nil
-	}
-	view, err := r.jobs.Follow(ctx, now, func(edge.View) {})
-	if err != nil && !isUnread(err) {
-		return true, remedy.For(err, remedy.Run("see how backup "+request.Name+" has ended", request.Command(r.cluster)))
-	}
-	fmt.Fprintf(r.f.Streams.ErrOut, "backup %s has ended meanwhile\n", request.Name)
-	return true, r.end(ctx, view, request, err)
 }
 
 // giveUp ends a backup that runs. The reason is nil where the user wants that.

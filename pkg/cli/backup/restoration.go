@@ -48,12 +48,7 @@ func (r *restoration) make(ctx context.Context) error {
 	if err := r.resolve(ctx); err != nil {
 		return err
 	}
-	request := backup.Request{
-		Cluster: r.cluster, Asked: r.asked, Destination: r.source.Destination, Name: backup.Name(r.cluster, r.session.Now()), Tool: r.asked.Image,
-	}
-	if request.Tool == "" {
-		request.Tool = backup.Image(r.cluster)
-	}
+	request := r.request(r.asked, r.source.Destination)
 	if err := r.check(ctx, request); err != nil {
 		return err
 	}
@@ -167,21 +162,12 @@ func (r *restoration) cancellation() remedy.Command { return r.cluster.Plugin("r
 // check refuses a restore that could not succeed or would overwrite something, before anything is made.
 func (r *restoration) check(ctx context.Context, request backup.Request) error {
 	c := r.cluster
-	switch {
-	case c.Deleting:
-		return exit.Refusef("%s is being deleted, so nothing was changed", target.Title(c))
-	case request.Tool == "":
-		return exit.Refusef("the version of TiKV of %s is not known, as its image has no tag: give the image of BR with --image; nothing was changed", target.Title(c))
-	case r.asked.Secret == "" && r.asked.Account == "":
-		return remedy.For(exit.Usagef("there are no credentials for %s: give a Secret with --from-secret, or a ServiceAccount with --service-account; nothing was changed", request.Path()),
-			remedy.Run("see the secrets of the namespace", c.Kubectl("get", "secrets")))
+	if err := r.refuse(ctx, request); err != nil {
+		return err
 	}
 	if old := r.source.TooOld(c); old != "" {
 		return remedy.For(exit.Refusef("%s, and BR restores into the same release or a newer one; nothing was changed", old),
 			remedy.Run("upgrade the cluster first", c.Plugin("upgrade", r.source.Version)))
-	}
-	if lacks := r.readCredentials(ctx, r.asked.Secret); lacks != nil {
-		return lacks
 	}
 	if err := r.refuseBeside(ctx); err != nil {
 		return fmt.Errorf("%w; nothing was changed", err)

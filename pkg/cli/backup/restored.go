@@ -128,8 +128,8 @@ func (r *restoration) interrupted(ctx context.Context, job *batchv1.Job, request
 	if r.f.CanAsk() {
 		question := fmt.Sprintf("\nRestore %s goes on without this command. Cancel it, and leave what it has restored?", request.Name)
 		if consent.Whether(context.WithoutCancel(ctx), r.f, question) {
-			if ended, err := r.endedMeanwhile(ctx, job, request); ended {
-				return err
+			if now := r.endedMeanwhile(ctx, job); now != nil {
+				return r.follow(context.WithoutCancel(ctx), now, request)
 			}
 			if err := r.end(ctx, job); err != nil {
 				return err
@@ -139,21 +139,6 @@ func (r *restoration) interrupted(ctx context.Context, job *batchv1.Job, request
 	}
 	fmt.Fprintf(r.f.Streams.ErrOut, "restore %s goes on; follow it: %s\n", request.Name, request.Command(r.cluster).Line(r.f.Context()))
 	return exit.ErrInterrupted
-}
-
-// endedMeanwhile concludes a restore that has ended while the user was asked.
-func (r *restoration) endedMeanwhile(ctx context.Context, job *batchv1.Job, request backup.Request) (bool, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleaning)
-	defer cancel()
-	now, err := r.jobs.Find(ctx, job.Name)
-	if err != nil || now == nil || now.UID != job.UID {
-		return false, nil
-	}
-	if ended, _ := backup.Ended(now); !ended {
-		return false, nil
-	}
-	fmt.Fprintf(r.f.Streams.ErrOut, "restore %s has ended meanwhile\n", request.Name)
-	return true, r.follow(ctx, now, request)
 }
 
 // afterDeletion is for a Job that somebody has deleted, or another command after its end.

@@ -63,12 +63,7 @@ func (r *run) make(ctx context.Context) error {
 		}
 		return r.follow(ctx, job, request)
 	}
-	request := backup.Request{
-		Cluster: r.cluster, Asked: r.asked, Destination: r.destination, Name: backup.Name(r.cluster, r.session.Now()), Tool: r.asked.Image,
-	}
-	if request.Tool == "" {
-		request.Tool = backup.Image(r.cluster)
-	}
+	request := r.request(r.asked, r.destination)
 	if err := r.check(ctx, request); err != nil {
 		return err
 	}
@@ -160,17 +155,10 @@ func (r *run) overtaken(ctx context.Context) error {
 
 // check refuses a backup that could not succeed, before anything is made.
 func (r *run) check(ctx context.Context, request backup.Request) error {
-	c := r.cluster
-	switch {
-	case c.Deleting:
-		return exit.Refusef("%s is being deleted, so nothing was changed", target.Title(c))
-	case request.Tool == "":
-		return exit.Refusef("the version of TiKV of %s is not known, as its image has no tag: give the image of BR with --image; nothing was changed", target.Title(c))
-	case r.asked.Secret == "" && r.asked.Account == "":
-		return remedy.For(exit.Usagef("there are no credentials for %s: give a Secret with --from-secret, or a ServiceAccount with --service-account; nothing was changed", request.Path()),
-			remedy.Run("see the secrets of the namespace", c.Kubectl("get", "secrets")))
+	if err := r.refuse(ctx, request); err != nil {
+		return err
 	}
-	found, err := edge.Of(ctx, r.dyn, c.Namespace)
+	found, err := edge.Of(ctx, r.dyn, r.cluster.Namespace)
 	if none, ok := errors.AsType[*edge.NoResourceError](err); ok {
 		return remedy.For(exit.Refusef("%w, so the result could not be recorded; nothing was changed", none),
 			remedy.Run("install their definition", remedy.Plugin("", "init")))
@@ -180,9 +168,6 @@ func (r *run) check(ctx context.Context, request backup.Request) error {
 	}
 	if holder := request.Holder(found.Items); holder != "" {
 		return remedy.For(exit.Refusef("%s has a backup already, %s; nothing was changed", request.Path(), holder), r.otherPrefix(request))
-	}
-	if lacks := r.readCredentials(ctx, r.asked.Secret); lacks != nil {
-		return lacks
 	}
 	if _, err := r.pd(ctx); err != nil {
 		return fmt.Errorf("%w, and BR would wait for it without an end; nothing was changed", err)

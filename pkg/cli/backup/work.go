@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -147,6 +148,43 @@ func (w *work) endSafePoint(ctx context.Context, log backup.Log) error {
 		return fmt.Errorf("service safepoint %s may be left in PD, which deletes it within five minutes by itself: %w", log.SafePoint, err)
 	}
 	return nil
+}
+
+// request returns what a Job is to do.
+func (w *work) request(asked backup.Asked, at backup.Destination) backup.Request {
+	return backup.Request{
+		Cluster: w.cluster, Asked: asked, Destination: at, Name: backup.Name(w.cluster, w.session.Now()), Tool: cmp.Or(asked.Image, backup.Image(w.cluster)),
+	}
+}
+
+// refuse refuses what neither a backup nor a restore can do.
+func (w *work) refuse(ctx context.Context, request backup.Request) error {
+	c := w.cluster
+	switch {
+	case c.Deleting:
+		return exit.Refusef("%s is being deleted, so nothing was changed", target.Title(c))
+	case request.Tool == "":
+		return exit.Refusef("the version of TiKV of %s is not known, as its image has no tag: give the image of BR with --image; nothing was changed", target.Title(c))
+	case request.Secret == "" && request.Account == "":
+		return remedy.For(exit.Usagef("there are no credentials for %s: give a Secret with --from-secret, or a ServiceAccount with --service-account; nothing was changed", request.Path()),
+			remedy.Run("see the secrets of the namespace", c.Kubectl("get", "secrets")))
+	}
+	return w.readCredentials(ctx, request.Secret)
+}
+
+// endedMeanwhile returns a Job that has ended while the user was asked, else nil. Its result must not be thrown away.
+func (w *work) endedMeanwhile(ctx context.Context, job *batchv1.Job) *batchv1.Job {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleaning)
+	defer cancel()
+	now, err := w.jobs.Find(ctx, job.Name)
+	if err != nil || now == nil || now.UID != job.UID {
+		return nil
+	}
+	if ended, _ := backup.Ended(now); !ended {
+		return nil
+	}
+	fmt.Fprintf(w.f.Streams.ErrOut, "%s has ended meanwhile\n", backup.NameOf(job))
+	return now
 }
 
 // requestOf returns what a Job of ours was asked for.
