@@ -2,7 +2,6 @@ package backup
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -68,26 +67,26 @@ func (r *restoration) make(ctx context.Context) error {
 }
 
 // begin records PD's settings, and then has Kubernetes make the pod. The Job is made suspended before, because only one
-// command at a time can make it. So no other restore changes PD while the settings are read.
+// command at a time can make it. So no other restore changes PD while the settings are read. Where begin fails, the Job
+// stays, because another command that was asked for the same may have begun it meanwhile.
 func (r *restoration) begin(ctx context.Context, job *batchv1.Job, request backup.Request) error {
-	err := r.refuseBeside(ctx)
+	err := r.refuseBeside(ctx, request.Name)
 	if err == nil {
 		err = r.record(ctx, request.Name)
 	}
-	if err != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleaning)
-		defer cancel()
-		return errors.Join(err, r.jobs.Delete(ctx, job))
+	if err == nil {
+		job, err = r.jobs.Resume(ctx, job)
 	}
-	if job, err = r.jobs.Resume(ctx, job); err != nil {
-		return remedy.For(exit.Ended(ctx, err), remedy.Run("begin it", request.Command(r.cluster)), remedy.Run("give it up", r.cancellation()))
+	if err != nil {
+		return remedy.For(fmt.Errorf("restore %s has not begun: %w", request.Name, exit.Ended(ctx, err)),
+			remedy.Run("begin it", request.Command(r.cluster)), remedy.Run("give it up", r.cancellation()))
 	}
 	return r.follow(ctx, job, request)
 }
 
-// refuseBeside fails while BR may run for an earlier restore, whose Job is deleted.
-func (r *restoration) refuseBeside(ctx context.Context) error {
-	pod, err := r.jobs.Restoring(ctx, r.cluster.Instance)
+// refuseBeside fails while BR may run for another restore than the named one. Its Job is deleted.
+func (r *restoration) refuseBeside(ctx context.Context, restore string) error {
+	pod, err := r.jobs.Restoring(ctx, r.cluster.Instance, restore)
 	if err != nil || pod == nil {
 		return err
 	}
@@ -169,7 +168,7 @@ func (r *restoration) check(ctx context.Context, request backup.Request) error {
 		return remedy.For(exit.Refusef("%s, and BR restores into the same release or a newer one; nothing was changed", old),
 			remedy.Run("upgrade the cluster first", c.Plugin("upgrade", r.source.Version)))
 	}
-	if err := r.refuseBeside(ctx); err != nil {
+	if err := r.refuseBeside(ctx, ""); err != nil {
 		return fmt.Errorf("%w; nothing was changed", err)
 	}
 	if err := r.hasRoom(ctx); err != nil {
@@ -203,8 +202,12 @@ func (r *restoration) hasRoom(ctx context.Context) error {
 	}
 	var room int64
 	for i := range stores {
-		if stores[i].Healthy() && !stores[i].Columnar() {
-			room += stores[i].Available
+		switch s := &stores[i]; {
+		case !s.Healthy() || s.Columnar():
+		case s.Capacity == 0:
+			return nil // PD does not know
+		default:
+			room += s.Available
 		}
 	}
 	if needs := r.source.Size * int64(replication.MaxReplicas); needs > room {

@@ -74,6 +74,7 @@ func newRestoring(objects ...runtime.Object) *restoring {
 	r := &restoring{world: newWorld(objects...), records: &records{tc: basic()}, has: []string{"", "table app.users"}}
 	r.log, r.asked = restored, backup.Asked{URL: "s3://b/p", Secret: "s3", Restores: true}
 	r.pd.Update(func(s *pd.FakeState) {
+		s.Stores[0].Capacity, s.Stores[0].Available = 1<<30, 1<<20
 		s.Settings = pd.ScheduleSettings{Schedulers: slices.Clone(intact.Schedulers), Numbers: map[string]float64{}}
 		for key, n := range intact.Numbers {
 			s.Settings.Numbers[key] = n
@@ -232,19 +233,20 @@ func TestRestoreRefused(t *testing.T) {
 		change func(*restoring)
 		code   exit.Code
 		says   string
+		begun  bool // the Job stays, suspended
 	}{
-		"data is there":  {func(r *restoring) { r.has[0] = "table app.users" }, exit.Refused, "cluster db/basic has table app.users already, and a restore would write into it; nothing was changed"},
-		"TiDB is silent": {func(r *restoring) { r.has[0] = "?" }, exit.Failure, "whether cluster db/basic has the data already is not known"},
-		"PD is silent":   {func(r *restoring) { r.silent = true }, exit.Failure, "BR would wait for it without an end; nothing was changed"},
-		"no credentials": {func(r *restoring) { r.asked.Secret = "" }, exit.Usage, "give a Secret with --from-secret, or a ServiceAccount"},
-		"no Secret":      {func(r *restoring) { r.asked.Secret = "none" }, exit.Refused, "there is no secret none in namespace db"},
-		"no Backup":      {func(r *restoring) { r.asked.Backup = "none" }, exit.Usage, "there is no backup none in namespace db; see those that are there: kubectl tidb backup list -n db"},
-		"a newer Backup": {from(saved("new", "pingcap/br:v8.5.0", 1)), exit.Refused, "the backup is of v8.5.0, and the cluster has v8.1.0"},
-		"too large":      {from(saved("large", "pingcap/br:v8.1.0", 1<<40)), exit.Refused, "the backup has 1.1 TB, which is 3.3 TB with 3 copies, and the stores of cluster db/basic have 0 B left"},
-		"not recorded":   {func(r *restoring) { r.records.refused = errors.New("no") }, exit.Failure, "no"},
+		"data is there":  {func(r *restoring) { r.has[0] = "table app.users" }, exit.Refused, "cluster db/basic has table app.users already, and a restore would write into it; nothing was changed", false},
+		"TiDB is silent": {func(r *restoring) { r.has[0] = "?" }, exit.Failure, "whether cluster db/basic has the data already is not known", false},
+		"PD is silent":   {func(r *restoring) { r.silent = true }, exit.Failure, "BR would wait for it without an end; nothing was changed", false},
+		"no credentials": {func(r *restoring) { r.asked.Secret = "" }, exit.Usage, "give a Secret with --from-secret, or a ServiceAccount", false},
+		"no Secret":      {func(r *restoring) { r.asked.Secret = "none" }, exit.Refused, "there is no secret none in namespace db", false},
+		"no Backup":      {func(r *restoring) { r.asked.Backup = "none" }, exit.Usage, "there is no backup none in namespace db; see those that are there: kubectl tidb backup list -n db", false},
+		"a newer Backup": {from(saved("new", "pingcap/br:v8.5.0", 1)), exit.Refused, "the backup is of v8.5.0, and the cluster has v8.1.0", false},
+		"too large":      {from(saved("large", "pingcap/br:v8.1.0", 1<<40)), exit.Refused, "the backup has 1.1 TB, which is 3.3 TB with 3 copies, and the stores of cluster db/basic have 1.0 MB left", false},
+		"not recorded":   {func(r *restoring) { r.records.refused = errors.New("no") }, exit.Failure, "restore basic-20260310-120000 has not begun: no; begin it: kubectl tidb restore basic --from s3://b/p", true},
 		"unknown record": {func(r *restoring) {
 			metav1.SetMetaDataAnnotation(&r.records.tc.ObjectMeta, topology.AnnotationRestore, "later")
-		}, exit.Refused, "see the annotation, which a later version may have written: kubectl get tidbcluster basic -o yaml -n db"},
+		}, exit.Refused, "see the annotation, which a later version may have written: kubectl get tidbcluster basic -o yaml -n db", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRestoring(credentials())
@@ -254,7 +256,7 @@ func TestRestoreRefused(t *testing.T) {
 			if exit.Of(err) != c.code || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("exit code %d, %v; want %d, %q", exit.Of(err), err, c.code, c.says)
 			}
-			if strings.Contains(r.left(t), "job") || len(r.pd.Writes()) > 0 || r.records.tc.Annotations[topology.AnnotationRestore] != recorded {
+			if strings.Contains(r.left(t), "job") != c.begun || len(r.pd.Writes()) > 0 || r.records.tc.Annotations[topology.AnnotationRestore] != recorded {
 				t.Errorf("left are %q, written was %v, recorded is %v", r.left(t), r.pd.Writes(), r.records.tc.Annotations)
 			}
 		})
@@ -290,9 +292,29 @@ func TestRestoreUnderWay(t *testing.T) {
 	}
 	r.wantIntact(t)
 
+	r = begun(t, true) // another command has just resumed the Job, which this one has read before
+	jobs := batchv1.SchemeGroupVersion.WithResource("jobs")
+	job, err := r.kube.BatchV1().Jobs("db").Get(t.Context(), "basic-br-restore", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	suspended := true
+	job.Spec.Suspend = &suspended
+	if err := r.kube.Tracker().Update(jobs, job, "db"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() {
+		<-r.read
+		cancel(exit.ErrInterrupted)
+	}()
+	if err := r.run(ctx, t); !errors.Is(err, exit.ErrInterrupted) || r.left(t) != earlier+" safepoint" {
+		t.Errorf("%v, left are %q", err, r.left(t))
+	}
+
 	r = begun(t, true)
 	r.asked.DB = "app"
-	err := r.run(t.Context(), t)
+	err = r.run(t.Context(), t)
 	if exit.Of(err) != exit.Refused || !strings.Contains(err.Error(), "follow it: kubectl tidb restore basic --from s3://b/p --from-secret s3 -n db; or end it: kubectl tidb restore basic --cancel -n db") || r.left(t) != earlier+" safepoint" {
 		t.Errorf("%v, left are %q", err, r.left(t))
 	}

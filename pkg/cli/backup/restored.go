@@ -43,7 +43,7 @@ func (r *restoration) follow(ctx context.Context, job *batchv1.Job, request back
 func (r *restoration) conclude(ctx context.Context, v edge.View, request backup.Request, unread error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleaning)
 	defer cancel()
-	pod, err := r.jobs.Restoring(ctx, r.cluster.Instance)
+	pod, err := r.jobs.Restoring(ctx, r.cluster.Instance, "")
 	if err != nil {
 		return remedy.For(err, remedy.Run("see how restore "+request.Name+" has ended", request.Command(r.cluster)))
 	}
@@ -143,7 +143,7 @@ func (r *restoration) interrupted(ctx context.Context, job *batchv1.Job, request
 
 // afterDeletion is for a Job that somebody has deleted, or another command after its end.
 func (r *restoration) afterDeletion(ctx context.Context, job *batchv1.Job, v edge.View, request backup.Request) error {
-	if err := r.end(ctx, job); err != nil {
+	if err := r.afterJob(ctx, job); err != nil {
 		return err
 	}
 	if v.Log.Succeeded {
@@ -163,6 +163,13 @@ func (r *restoration) end(ctx context.Context, job *batchv1.Job) error {
 	if err := r.jobs.Delete(ctx, job); err != nil {
 		return fmt.Errorf("the restore goes on: %w", err)
 	}
+	return r.afterJob(ctx, job)
+}
+
+// afterJob waits until BR has ended, whose Job is deleted, and puts PD's settings back.
+func (r *restoration) afterJob(ctx context.Context, job *batchv1.Job) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleaning)
+	defer cancel()
 	fmt.Fprintf(r.f.Streams.ErrOut, "job %s is deleted; waiting until BR has ended\n", job.Name)
 	if left, err := r.jobs.AwaitEnd(ctx, job); err != nil {
 		name := ""
@@ -183,7 +190,7 @@ func (r *restoration) cancelled(ctx context.Context) error {
 		return err
 	}
 	if job == nil {
-		if err := r.refuseBeside(ctx); err != nil {
+		if err := r.refuseBeside(ctx, ""); err != nil {
 			return fmt.Errorf("PD's settings are not put back: %w", err)
 		}
 		return r.putBackAlone(ctx)

@@ -81,9 +81,10 @@ func (j Jobs) Resume(ctx context.Context, job *batchv1.Job) (*batchv1.Job, error
 	return resumed, nil
 }
 
-// Restoring returns a pod of any restore of a cluster in which BR may run, also of a Job that is deleted; nil for none.
-func (j Jobs) Restoring(ctx context.Context, instance string) (*corev1.Pod, error) {
-	selector := backup.LabelRestore + "," + topology.LabelInstance + "=" + instance
+// Restoring returns a pod of a restore of a cluster in which BR may run, also of a Job that is deleted; nil for none. Pods of
+// one restore do not count, "" for none.
+func (j Jobs) Restoring(ctx context.Context, instance, but string) (*corev1.Pod, error) {
+	selector := backup.LabelRestore + "," + backup.LabelRestore + "!=" + but + "," + topology.LabelInstance + "=" + instance
 	list, err := j.Kube.CoreV1().Pods(j.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
 	if err != nil {
 		return nil, fmt.Errorf("list pods in namespace %s: %w", j.Namespace, err)
