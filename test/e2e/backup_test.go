@@ -97,6 +97,21 @@ func TestBackup(t *testing.T) {
 			t.Errorf("%s", r.Stdout)
 		}
 	})
+	t.Run("its files are intact", func(t *testing.T) {
+		r := s.tidb(t, 0, "backup", "list", cluster, "-o", "jsonpath={.items[0].metadata.name}")
+		name := strings.TrimSpace(r.Stdout)
+		s.tidb(t, 3, "backup", "verify", name, "--from-secret", "wrong")
+		if r = s.tidb(t, 0, "backup", "show", name, "-o", "jsonpath={.verified}"); r.Stdout != "" {
+			t.Errorf("verified is %s", r.Stdout)
+		}
+		if r = s.tidb(t, 0, "backup", "verify", name); !strings.Contains(r.Stdout, name+" is intact: ") || strings.Contains(r.Stdout, " 0 files") {
+			t.Errorf("%s", r.Stdout)
+		}
+		if r = s.tidb(t, 0, "backup", "show", name, "-o", "jsonpath={.verified}"); !strings.HasPrefix(r.Stdout, "20") {
+			t.Errorf("verified is %s", r.Stdout)
+		}
+		s.wantNoBackupLeft(t, 2)
+	})
 	s.restores(t)
 }
 

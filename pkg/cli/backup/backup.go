@@ -23,7 +23,7 @@ func New(f *factory.Factory) *cobra.Command {
 	cmd.Use = "backup NAME --to URL"
 	cmd.Short = "Save the data of a cluster in a bucket, and show backups"
 	cmd.SuggestFor = []string{"dump", "save", "snapshot", "br"}
-	cmd.AddCommand(creation(f, save), newList(f), newShow(f))
+	cmd.AddCommand(creation(f, save), newList(f), newShow(f), newVerify(f))
 	return cmd
 }
 
@@ -85,9 +85,18 @@ cancelled has written stays in the bucket.`,
 		},
 	}
 	o.bind(cmd)
+	bindAccess(cmd, f, &o.asked)
+	return cmd
+}
+
+// bindAccess makes the flags of what the pod of BR needs.
+func bindAccess(cmd *cobra.Command, f *factory.Factory, asked *backup.Asked) {
+	set := cmd.Flags()
+	set.StringVar(&asked.Secret, "from-secret", "", "Secret with the credentials for the bucket, in the namespace of the cluster.")
+	set.StringVar(&asked.Account, "service-account", "", "ServiceAccount of the pod, where it gives an identity to the bucket's cloud.")
+	set.StringVar(&asked.Image, "image", "", "Image of BR. Without it, that is pingcap/br of the cluster's version.")
 	_ = cmd.RegisterFlagCompletionFunc("from-secret", target.CompleteResource(f, "secrets"))
 	_ = cmd.RegisterFlagCompletionFunc("service-account", target.CompleteResource(f, "serviceaccounts"))
-	return cmd
 }
 
 func (o *options) bind(cmd *cobra.Command) {
@@ -95,11 +104,8 @@ func (o *options) bind(cmd *cobra.Command) {
 	set.StringVar(&o.asked.URL, "to", "", "Where to write: s3://BUCKET/PREFIX, with parameters.")
 	set.StringVar(&o.asked.DB, "db", "", "Save only this database.")
 	set.StringVar(&o.table, "table", "", "Save only this table, as DATABASE.TABLE.")
-	set.StringVar(&o.asked.Secret, "from-secret", "", "Secret with the credentials for the bucket, in the namespace of the cluster.")
-	set.StringVar(&o.asked.Account, "service-account", "", "ServiceAccount of the pod, where it gives an identity to the bucket's cloud.")
 	set.UintVar(&o.asked.RateLimit, "rate-limit", 0, "How many MiB a second each store may write. Zero is no limit.")
 	set.BoolVar(&o.checks, "checksum", false, "Compare what was written with the tables. Without this flag BR decides by its release.")
-	set.StringVar(&o.asked.Image, "image", "", "Image of BR. Without it, that is pingcap/br of the cluster's version.")
 	_ = cmd.MarkFlagRequired("to")
 	o.dryRun.Bind(cmd)
 	flags.BindTimeout(cmd, &o.timeout, 0, "Stop following after this long, e.g. 30m; the backup goes on. Zero follows to the end.")

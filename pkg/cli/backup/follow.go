@@ -8,7 +8,6 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	batchv1 "k8s.io/api/batch/v1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/consent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/backup"
@@ -61,14 +60,11 @@ func (r *run) end(ctx context.Context, v edge.View, request backup.Request, unre
 
 // interrupted asks whether the backup is to be cancelled. Where nobody can be asked, it goes on.
 func (r *run) interrupted(ctx context.Context, job *batchv1.Job, seen edge.View, request backup.Request) error {
-	if r.f.CanAsk() {
-		question := fmt.Sprintf("\nBackup %s goes on without this command. Cancel it, and leave what it has written?", request.Name)
-		if consent.Whether(context.WithoutCancel(ctx), r.f, question) {
-			if now := r.endedMeanwhile(ctx, job); now != nil {
-				return r.follow(context.WithoutCancel(ctx), now, request)
-			}
-			return r.giveUp(ctx, job, seen, request, nil)
+	if r.agreesToCancel(ctx, fmt.Sprintf("\nBackup %s goes on without this command. Cancel it, and leave what it has written?", request.Name)) {
+		if now := r.endedMeanwhile(ctx, job); now != nil {
+			return r.follow(context.WithoutCancel(ctx), now, request)
 		}
+		return r.giveUp(ctx, job, seen, request, nil)
 	}
 	fmt.Fprintf(r.f.Streams.ErrOut, "backup %s goes on; follow it: %s\n", request.Name, request.Command(r.cluster).Line(r.f.Context()))
 	return exit.ErrInterrupted

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/kubectl/pkg/util/completion"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
@@ -39,6 +38,7 @@ type view struct {
 	Image     string `json:"image,omitempty"`
 	Finished  string `json:"finished,omitempty"`
 	Taken     string `json:"taken,omitempty"`
+	Verified  string `json:"verified,omitempty"` // when all files were found intact
 }
 
 // ofBackup is what "-o name" prints.
@@ -164,18 +164,10 @@ func newShow(f *factory.Factory) *cobra.Command {
 		Short: "Show one backup",
 		Long: `Show one backup: what it has and from when, its size, the image that has made it, where it
 is, when it was finished, and why it has failed, if so. NAME is the name of the Backup, as "backup list" shows it.`,
-		Example:    `  kubectl tidb backup show basic-20260310-020000`,
-		SuggestFor: []string{"describe"},
-		Args:       cobra.ExactArgs(1),
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, begin string) ([]string, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return target.Within(cmd.Context(), func() []string {
-					return completion.CompGetResource(f.Kubectl(), edge.Resource.GroupResource().String(), begin)
-				}),
-				cobra.ShellCompDirectiveNoFileComp
-		},
+		Example:           `  kubectl tidb backup show basic-20260310-020000`,
+		SuggestFor:        []string{"describe"},
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeBackup(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.Validate(); err != nil {
 				return err
@@ -187,17 +179,36 @@ is, when it was finished, and why it has failed, if so. NAME is the name of the 
 	return cmd
 }
 
-func show(ctx context.Context, f *factory.Factory, o *output.Objects, name string) error {
+// completeBackup completes an argument that is the name of a Backup.
+func completeBackup(f *factory.Factory) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, begin string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return target.CompleteResource(f, edge.Resource.GroupResource().String())(cmd, args, begin)
+	}
+}
+
+// find returns the Backup of a name.
+func find(ctx context.Context, f *factory.Factory, name string) (v1alpha1.Backup, error) {
 	namespace, all, err := read(ctx, f)
 	if err != nil {
-		return err
+		return v1alpha1.Backup{}, err
 	}
 	i := slices.IndexFunc(all.Items, func(b v1alpha1.Backup) bool { return b.Name == name })
 	if i < 0 {
-		return remedy.For(exit.Usagef("there is no backup %s in namespace %s", name, namespace),
+		return v1alpha1.Backup{}, remedy.For(exit.Usagef("there is no backup %s in namespace %s", name, namespace),
 			remedy.Run("see those that are there", remedy.Plugin(namespace, "backup", "list")))
 	}
-	b := &all.Items[i]
+	return all.Items[i], nil
+}
+
+func show(ctx context.Context, f *factory.Factory, o *output.Objects, name string) error {
+	found, err := find(ctx, f, name)
+	if err != nil {
+		return err
+	}
+	b := &found
 	v := recorded(b)
 	if !o.Table() {
 		object, err := output.Object("BackupSummary", v.Namespace, v.Name, v)
@@ -209,7 +220,7 @@ func show(ctx context.Context, f *factory.Factory, o *output.Objects, name strin
 	rows := [][]string{
 		{"Backup", v.Namespace + "/" + v.Name}, {"Cluster", v.Cluster}, {"Of", v.Scope}, {"Status", v.Phase}, {"Data of", dash(v.DataTime)},
 		{"Timestamp", dash(v.CommitTS)}, {"Size", fmt.Sprintf("%s (%d bytes)", backup.Readable(v.Size), v.Size)}, {"Image", dash(v.Image)},
-		{"Where", dash(v.Path)}, {"Finished", dash(v.Finished)}, {"Taken", dash(v.Taken)},
+		{"Where", dash(v.Path)}, {"Finished", dash(v.Finished)}, {"Taken", dash(v.Taken)}, {"Verified", dash(v.Verified)},
 	}
 	for _, r := range rows {
 		fmt.Fprintf(f.Streams.Out, "%-10s %s\n", r[0]+":", r[1])

@@ -78,8 +78,7 @@ some.`,
 	}
 	o.bind(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("from", target.CompleteResource(f, "backups.pingcap.com"))
-	_ = cmd.RegisterFlagCompletionFunc("from-secret", target.CompleteResource(f, "secrets"))
-	_ = cmd.RegisterFlagCompletionFunc("service-account", target.CompleteResource(f, "serviceaccounts"))
+	bindAccess(cmd, f, &o.asked)
 	return cmd
 }
 
@@ -88,11 +87,8 @@ func (o *restoreOptions) bind(cmd *cobra.Command) {
 	set.StringVar(&o.from, "from", "", "What to restore: a Backup, or s3://BUCKET/PREFIX with parameters.")
 	set.StringVar(&o.asked.DB, "db", "", "Restore only this database.")
 	set.StringVar(&o.table, "table", "", "Restore only this table, as DATABASE.TABLE.")
-	set.StringVar(&o.asked.Secret, "from-secret", "", "Secret with the credentials for the bucket. Without it, that of the Backup.")
-	set.StringVar(&o.asked.Account, "service-account", "", "ServiceAccount of the pod, where it gives an identity to the bucket's cloud.")
 	set.UintVar(&o.asked.RateLimit, "rate-limit", 0, "How many MiB a second each store may read. Zero is no limit.")
 	set.BoolVar(&o.checks, "checksum", true, "Compare the checksums of the tables with those of the backup.")
-	set.StringVar(&o.asked.Image, "image", "", "Image of BR. Without it, that is pingcap/br of the cluster's version.")
 	set.BoolVar(&o.cancel, "cancel", false, "End a restore that runs, and put PD's settings back.")
 	o.dryRun.Bind(cmd)
 	flags.BindTimeout(cmd, &o.timeout, 0, "Stop following after this long, e.g. 30m; the restore goes on. Zero follows to the end.")
@@ -120,7 +116,7 @@ func (o *restoreOptions) validate() error {
 			return exit.Usagef("--table: %w", err)
 		}
 	}
-	o.asked.Restores = true
+	o.asked.Does = backup.Restores
 	if !o.isURL() {
 		o.asked.Backup = o.from
 		return nil

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -23,12 +22,10 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/backup"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	edge "github.com/kubectl-tidb/kubectl-tidb/pkg/edge/backup"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/start"
 )
 
 const restored = `[2026/03/10 02:04:00.000 +00:00] [INFO] [collector.go:158] ["Full restore Success summary: total restore files: 3"] ["total kv"=9]` + "\n"
@@ -72,7 +69,7 @@ type restoring struct {
 
 func newRestoring(objects ...runtime.Object) *restoring {
 	r := &restoring{world: newWorld(objects...), records: &records{tc: basic()}, has: []string{"", "table app.users"}}
-	r.log, r.asked = restored, backup.Asked{URL: "s3://b/p", Secret: "s3", Restores: true}
+	r.log, r.asked = restored, backup.Asked{URL: "s3://b/p", Secret: "s3", Does: backup.Restores}
 	r.pd.Update(func(s *pd.FakeState) {
 		s.Stores[0].Capacity, s.Stores[0].Available = 1<<30, 1<<20
 		s.Settings = pd.ScheduleSettings{Schedulers: slices.Clone(intact.Schedulers), Numbers: map[string]float64{}}
@@ -119,21 +116,7 @@ func (r *restoring) run(ctx context.Context, t *testing.T) error {
 		}
 		o.url = d
 	}
-	at := now
-	run := &restoration{restoreOptions: o, tidbcluster: r.records, work: work{
-		f: f, cluster: topology.New(basic()), dyn: r.dyn,
-		session: &target.Session{Namespace: "db", Name: "basic", Connections: start.Connections{Kube: r.kube, Now: func() time.Time {
-			at = at.Add(r.later)
-			return at
-		}}},
-		jobs: edge.Jobs{Kube: r.kube, Namespace: "db", Pause: time.Millisecond, Outage: time.Minute, Logs: r.logs},
-		pd: func(context.Context) (pd.Client, error) {
-			if r.silent {
-				return nil, errors.New("PD of cluster db/basic cannot be asked: silent")
-			}
-			return r.pd, nil
-		},
-	}, holds: func(context.Context, string, string) (string, error) {
+	run := &restoration{restoreOptions: o, tidbcluster: r.records, work: r.work(f), holds: func(context.Context, string, string) (string, error) {
 		what := r.has[0]
 		r.has = r.has[1:]
 		if what == "?" {
@@ -226,7 +209,7 @@ func saved(name, image string, size int64) *unstructured.Unstructured {
 func TestRestoreRefused(t *testing.T) {
 	from := func(b *unstructured.Unstructured) func(*restoring) {
 		return func(r *restoring) {
-			r.backups, r.asked = []runtime.Object{b}, backup.Asked{Backup: b.GetName(), Restores: true}
+			r.backups, r.asked = []runtime.Object{b}, backup.Asked{Backup: b.GetName(), Does: backup.Restores}
 		}
 	}
 	for name, c := range map[string]struct {
@@ -266,7 +249,7 @@ func TestRestoreRefused(t *testing.T) {
 // TestRestoreFromBackup: the Backup says where the data is, whose it is, and which Secret has the credentials.
 func TestRestoreFromBackup(t *testing.T) {
 	r := newRestoring(credentials())
-	r.backups, r.asked, r.dryRun = []runtime.Object{saved("monday", "pingcap/br:v8.1.0", 0)}, backup.Asked{Backup: "monday", Restores: true}, flags.ClientDryRun
+	r.backups, r.asked, r.dryRun = []runtime.Object{saved("monday", "pingcap/br:v8.1.0", 0)}, backup.Asked{Backup: "monday", Does: backup.Restores}, flags.ClientDryRun
 	if err := r.run(t.Context(), t); err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/consent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
@@ -125,17 +124,14 @@ func (r *restoration) showDatabases() remedy.Command {
 
 // interrupted asks whether the restore is to be cancelled. Where nobody can be asked, it goes on.
 func (r *restoration) interrupted(ctx context.Context, job *batchv1.Job, request backup.Request) error {
-	if r.f.CanAsk() {
-		question := fmt.Sprintf("\nRestore %s goes on without this command. Cancel it, and leave what it has restored?", request.Name)
-		if consent.Whether(context.WithoutCancel(ctx), r.f, question) {
-			if now := r.endedMeanwhile(ctx, job); now != nil {
-				return r.follow(context.WithoutCancel(ctx), now, request)
-			}
-			if err := r.end(ctx, job); err != nil {
-				return err
-			}
-			return exit.With(exit.Aborted, fmt.Errorf("restore %s into %s was cancelled; what it has restored stays there", request.Name, target.Title(r.cluster)))
+	if r.agreesToCancel(ctx, fmt.Sprintf("\nRestore %s goes on without this command. Cancel it, and leave what it has restored?", request.Name)) {
+		if now := r.endedMeanwhile(ctx, job); now != nil {
+			return r.follow(context.WithoutCancel(ctx), now, request)
 		}
+		if err := r.end(ctx, job); err != nil {
+			return err
+		}
+		return exit.With(exit.Aborted, fmt.Errorf("restore %s into %s was cancelled; what it has restored stays there", request.Name, target.Title(r.cluster)))
 	}
 	fmt.Fprintf(r.f.Streams.ErrOut, "restore %s goes on; follow it: %s\n", request.Name, request.Command(r.cluster).Line(r.f.Context()))
 	return exit.ErrInterrupted
@@ -184,7 +180,7 @@ func (r *restoration) afterJob(ctx context.Context, job *batchv1.Job) error {
 
 // cancelled ends the restore that runs. Without one it puts back what a restore has left in PD.
 func (r *restoration) cancelled(ctx context.Context) error {
-	r.asked.Restores = true
+	r.asked.Does = backup.Restores
 	job, err := r.jobs.Find(ctx, r.asked.JobName(r.cluster))
 	if err != nil {
 		return err

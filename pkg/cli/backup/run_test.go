@@ -188,23 +188,27 @@ func (w *world) make(ctx context.Context, t *testing.T) error {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r := &run{options: options{asked: w.asked, destination: d, dryRun: w.dryRun}, work: w.work(f)}
+	return r.make(ctx)
+}
+
+// work is what the verbs have in this world.
+func (w *world) work(f *factory.Factory) work {
 	at := now
-	clock := func() time.Time {
-		at = at.Add(w.later)
-		return at
-	}
-	r := &run{options: options{asked: w.asked, destination: d, dryRun: w.dryRun}, work: work{
+	return work{
 		f: f, cluster: topology.New(basic()), dyn: w.dyn,
-		session: &target.Session{Namespace: "db", Name: "basic", Connections: start.Connections{Kube: w.kube, Now: clock}},
-		jobs:    edge.Jobs{Kube: w.kube, Namespace: "db", Pause: time.Millisecond, Outage: time.Minute, Logs: w.logs},
+		session: &target.Session{Namespace: "db", Name: "basic", Connections: start.Connections{Kube: w.kube, Now: func() time.Time {
+			at = at.Add(w.later)
+			return at
+		}}},
+		jobs: edge.Jobs{Kube: w.kube, Namespace: "db", Pause: time.Millisecond, Outage: time.Minute, Logs: w.logs},
 		pd: func(context.Context) (pd.Client, error) {
 			if w.silent {
 				return nil, errors.New("PD of cluster db/basic cannot be asked: silent")
 			}
 			return w.pd, nil
 		},
-	}}
-	return r.make(ctx)
+	}
 }
 
 // left returns what there is in the end: Jobs, Backups and safepoints.

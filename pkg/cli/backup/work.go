@@ -10,6 +10,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/consent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
@@ -170,6 +171,11 @@ func (w *work) refuse(ctx context.Context, request backup.Request) error {
 			remedy.Run("see the secrets of the namespace", c.Kubectl("get", "secrets")))
 	}
 	return w.readCredentials(ctx, request.Secret)
+}
+
+// agreesToCancel asks the user after Ctrl-C whether the work of BR is to end. Where nobody can be asked, it goes on.
+func (w *work) agreesToCancel(ctx context.Context, question string) bool {
+	return w.f.CanAsk() && consent.Whether(context.WithoutCancel(ctx), w.f, question)
 }
 
 // endedMeanwhile returns a Job that has ended while the user was asked, else nil. Its result must not be thrown away.

@@ -13,9 +13,9 @@ import (
 
 // Asked is what a user asks for. Its Job has it as an annotation, by which the same command finds the Job again.
 type Asked struct {
-	URL       string `json:"url"`                // Destination.URL
-	Restores  bool   `json:"restores,omitempty"` // the data goes from there into the cluster
-	Backup    string `json:"backup,omitempty"`   // the name of the Backup that a restore was asked for with
+	URL       string `json:"url"` // Destination.URL
+	Does      Work   `json:"does,omitempty"`
+	Backup    string `json:"backup,omitempty"` // the name of the Backup that a restore or a verification was asked for with
 	DB        string `json:"db,omitempty"`
 	Table     string `json:"table,omitempty"`
 	Secret    string `json:"secret,omitempty"`
@@ -41,7 +41,7 @@ func (a Asked) Scope() string {
 		return "table " + a.DB + "." + a.Table
 	case a.DB != "":
 		return "database " + a.DB
-	case a.Restores:
+	case a.Does != Saves:
 		return "all data of the backup"
 	}
 	return "all data"
@@ -66,8 +66,11 @@ func (a Asked) As(was Asked) Asked {
 // Command returns the command that asks for this.
 func (a Asked) Command(c topology.Cluster) remedy.Command {
 	words := []string{"backup", "create", c.Name, "--to", a.URL}
-	if a.Restores {
+	switch a.Does {
+	case Restores:
 		words = []string{"restore", c.Name, "--from", cmp.Or(a.Backup, a.URL)}
+	case Verifies:
+		words = []string{"backup", "verify", a.Backup, "--cluster", c.Name}
 	}
 	switch {
 	case a.Table != "":

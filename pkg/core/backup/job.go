@@ -1,8 +1,8 @@
 package backup
 
 import (
-	"cmp"
 	"path"
+	"slices"
 	"strconv"
 	"time"
 
@@ -20,9 +20,10 @@ const (
 	ContainerBR     = "br"
 	ContainerResult = "result"
 
-	// LabelBackup has the name of the Backup that a Job makes, and LabelRestore the name of a restore.
-	LabelBackup  = "tidb.pingcap.com/backup"
-	LabelRestore = "tidb.pingcap.com/restore"
+	// These labels have the name of the Backup that a Job makes, of a restore, and of the Backup that is verified.
+	LabelBackup       = "tidb.pingcap.com/backup"
+	LabelRestore      = "tidb.pingcap.com/restore"
+	LabelVerification = "kubectl-tidb/verification"
 	// annAsked has what the Job was asked for.
 	annAsked = "kubectl-tidb/backup"
 
@@ -40,30 +41,37 @@ const (
 	timeInName       = "20060102-150405"
 )
 
-// work is what a Job does: to save or to restore.
-type work struct {
-	verb      string // of BR
-	label     string // which label of the Job and its pod has the name
-	suffix    string // of the name of the Job
-	readsLast bool   // the backup is read after BR, and not before
+// Work is what BR does in a Job.
+type Work string
+
+// The kinds of work.
+const (
+	Saves    Work = "" // the data of a cluster goes into a bucket
+	Restores Work = "restore"
+	Verifies Work = "verify" // BR reads all files of a backup, and compares their sums
+)
+
+// job is how a Job does a kind of work.
+type job struct {
+	words  []string // the first arguments of BR
+	label  string   // which label of the Job and its pod has the name
+	suffix string   // of the name of the Job
+	// A container reads the timestamp of the backup, before BR or after BR.
+	readsFirst, readsLast bool
+	asksPD                bool
+	waits                 bool // until PD's settings are recorded
 }
 
 // The Jobs of tidb-operator begin with "backup-" and "restore-".
-var (
-	saves    = work{verb: "backup", label: LabelBackup, suffix: "-br-backup", readsLast: true}
-	restores = work{verb: "restore", label: LabelRestore, suffix: "-br-restore"}
-)
-
-func (a Asked) work() work {
-	if a.Restores {
-		return restores
-	}
-	return saves
+var kinds = map[Work]job{
+	Saves:    {words: []string{"backup"}, label: LabelBackup, suffix: "-br-backup", readsLast: true, asksPD: true},
+	Restores: {words: []string{"restore"}, label: LabelRestore, suffix: "-br-restore", readsFirst: true, asksPD: true, waits: true},
+	Verifies: {words: []string{"debug", "checksum"}, label: LabelVerification, suffix: "-br-verify"},
 }
 
 // JobName returns the name of the Job that does what is asked for. All backups of a cluster have the same, and so have all
 // restores, so that the API server refuses two at a time.
-func (a Asked) JobName(c topology.Cluster) string { return c.Name + a.work().suffix }
+func (a Asked) JobName(c topology.Cluster) string { return c.Name + kinds[a.Does].suffix }
 
 // Name returns the name of a backup or a restore of a cluster that begins at a time.
 func Name(c topology.Cluster, at time.Time) string { return c.Name + "-" + at.UTC().Format(timeInName) }
@@ -94,10 +102,10 @@ func (r Request) Job() *batchv1.Job {
 	c := r.Cluster
 	labels := map[string]string{
 		topology.LabelName: component, topology.LabelManagedBy: backedUpBy, topology.LabelInstance: c.Instance,
-		topology.LabelComponent: component, r.work().label: r.Name,
+		topology.LabelComponent: component, kinds[r.Does].label: r.Name,
 	}
 	none := int32(0)
-	waits := r.Restores // until PD's settings are recorded
+	waits := kinds[r.Does].waits
 	return &batchv1.Job{
 		TypeMeta: metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"},
 		ObjectMeta: metav1.ObjectMeta{
@@ -115,13 +123,19 @@ func (r Request) Job() *batchv1.Job {
 func (r Request) pod() corev1.PodSpec {
 	spec := r.Cluster.Source.Spec
 	usesAccount := r.Account != ""
-	first, last := r.container(ContainerBR, r.Arguments()), r.container(ContainerResult, r.readArguments())
-	if !r.work().readsLast {
-		first, last = last, first
+	kind := kinds[r.Does]
+	br, reads := r.container(ContainerBR, r.Arguments()), r.container(ContainerResult, r.readArguments())
+	var first []corev1.Container
+	last := br
+	switch {
+	case kind.readsFirst:
+		first = []corev1.Container{reads}
+	case kind.readsLast:
+		first, last = []corev1.Container{br}, reads
 	}
 	pod := corev1.PodSpec{
 		RestartPolicy:                corev1.RestartPolicyNever,
-		InitContainers:               []corev1.Container{first},
+		InitContainers:               first,
 		Containers:                   []corev1.Container{last},
 		ServiceAccountName:           r.Account,
 		AutomountServiceAccountToken: &usesAccount, // BR needs no API server, but some clouds give an identity by it
@@ -159,8 +173,12 @@ func (r Request) container(name string, arguments []string) corev1.Container {
 	return c
 }
 
-// Arguments are the arguments with which BR saves or restores. Only flags are used that releases of 2020 know as well.
+// Arguments are the arguments with which BR works. Only flags are used that releases of 2020 know as well.
 func (r Request) Arguments() []string {
+	kind := kinds[r.Does]
+	if !kind.asksPD {
+		return append(slices.Clone(kind.words), r.flags()...)
+	}
 	what := "full"
 	switch {
 	case r.Table != "":
@@ -168,7 +186,8 @@ func (r Request) Arguments() []string {
 	case r.DB != "":
 		what = "db"
 	}
-	all := append([]string{r.work().verb, what, "--pd=" + r.Cluster.PDEndpoints()}, r.flags()...)
+	all := append(slices.Clone(kind.words), what, "--pd="+r.Cluster.PDEndpoints())
+	all = append(all, r.flags()...)
 	if r.DB != "" {
 		all = append(all, "--db="+r.DB)
 	}
@@ -199,17 +218,26 @@ func (r Request) readArguments() []string {
 // AskedOf returns what a Job was asked for; not ok for a Job that no version of this plugin has made.
 func AskedOf(job *batchv1.Job) (Asked, bool) { return readAsked(job.Annotations[annAsked]) }
 
-// NameOf returns the name of the Backup that a Job makes, or of its restore.
+// nameOf returns the label of a Job that has the name of its backup, restore or verification.
+func nameOf(job *batchv1.Job) (label, name string) {
+	for _, kind := range kinds {
+		if name := job.Labels[kind.label]; name != "" {
+			return kind.label, name
+		}
+	}
+	return LabelBackup, job.Name
+}
+
+// NameOf returns the name of the Backup that a Job makes or verifies, or of its restore.
 func NameOf(job *batchv1.Job) string {
-	return cmp.Or(job.Labels[LabelBackup], job.Labels[LabelRestore], job.Name)
+	_, name := nameOf(job)
+	return name
 }
 
 // PodsOf returns the selector of the pods of a Job.
 func PodsOf(job *batchv1.Job) string {
-	if name := job.Labels[LabelRestore]; name != "" {
-		return LabelRestore + "=" + name
-	}
-	return LabelBackup + "=" + NameOf(job)
+	label, name := nameOf(job)
+	return label + "=" + name
 }
 
 // IsSuspended reports whether a Job waits until PD's settings are recorded, or somebody has suspended it.

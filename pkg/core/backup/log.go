@@ -15,6 +15,8 @@ type Log struct {
 	Progress Progress
 	// Ranges is how many ranges of keys are saved.
 	Ranges int
+	// Files is how many files of a backup are read, to verify it.
+	Files int
 	// SafePoint is the service safepoint by which BR keeps PD from garbage collection, "" before BR has made it. BR does not
 	// name that of a restore.
 	SafePoint string
@@ -40,6 +42,9 @@ func (l Log) Line() string {
 	if p.Percent == "" {
 		if l.Ranges > 0 {
 			return remedy.Count(l.Ranges, "range of keys is saved", "ranges of keys are saved")
+		}
+		if l.Files > 0 {
+			return remedy.Count(l.Files, "file is read", "files are read")
 		}
 		return ""
 	}
@@ -71,6 +76,9 @@ var (
 // said is how BR begins the line with which it ends after an error.
 const said = "Error: "
 
+// verified is how BR ends when all files of a backup are as they were written.
+const verified = "backup data checksum succeed"
+
 // Add reads one more line.
 func (l *Log) Add(line string) {
 	line = strings.TrimRight(line, "\r\n")
@@ -80,7 +88,11 @@ func (l *Log) Add(line string) {
 	}
 	e, ok := parseEntry(line)
 	switch {
+	case strings.Contains(line, verified):
+		l.Succeeded = true
 	case !ok:
+	case e.message == "file info":
+		l.Files++
 	case e.message == "progress":
 		l.Progress = Progress{
 			Step: e.fields["step"], Percent: e.fields["progress"], Count: e.fields["count"],

@@ -3,12 +3,14 @@ package backup
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/backup"
@@ -24,6 +26,17 @@ func Of(ctx context.Context, dyn dynamic.Interface, namespace string) (Backups, 
 		return Backups{}, fmt.Errorf("list backups in namespace %s: %w", namespace, err)
 	}
 	return all, nil
+}
+
+// RecordVerified records in a Backup that all of its files were found intact. It fails where somebody has deleted the Backup,
+// also if there is a new one with the same name.
+func RecordVerified(ctx context.Context, dyn dynamic.Interface, b *v1alpha1.Backup, at time.Time) error {
+	patch := fmt.Sprintf(`{"metadata":{"uid":%q,"annotations":{%q:%q}}}`, b.UID, backup.AnnotationVerified, at.UTC().Format(time.RFC3339))
+	_, err := dyn.Resource(Resource).Namespace(b.Namespace).Patch(ctx, b.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	if err != nil {
+		return fmt.Errorf("patch backup %s: %w", b.Name, err)
+	}
+	return nil
 }
 
 // Record makes a Backup with its status, which is no subresource. A Backup of the name that says the same is from the same

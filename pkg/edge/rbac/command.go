@@ -106,6 +106,10 @@ var commands = []Command{
 	})},
 	{Name: "backup list", Role: Editor, only: []string{readsBackups, "pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "/namespaces list"}},
 	{Name: "backup show", Role: Editor, only: []string{readsBackups, "/namespaces list"}},
+	{Name: "backup verify", Role: Editor, only: []string{
+		"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "/namespaces list", "/secrets get", "/pods list", readsEvents, readsLogs,
+		readsBackups, marksBackups, makesJobs, "batch/jobs get", "batch/jobs delete", "pingcap.com/tidbclusters/finalizers update",
+	}},
 	{Name: "init", Role: Installer},
 }
 
@@ -123,6 +127,7 @@ const (
 	readsBackups = "pingcap.com/backups list"
 	// Only "backup create" makes these.
 	makesBackups  = "pingcap.com/backups create"
+	marksBackups  = "pingcap.com/backups patch"
 	makesJobs     = "batch/jobs create"
 	readsLogs     = "/pods/log get"
 	readsEvents   = "/events list"

@@ -69,6 +69,7 @@ func TestBackup(t *testing.T) {
 		d.br(t, "restore", "full", "--storage=local://"+folder)
 		d.holds(t, before)
 		d.fromSeveral(t, folder)
+		d.br(t, "debug", "checksum", "--storage=local://"+folder)
 		d.damaged(t, folder)
 	})
 	step("twice", func(t *testing.T) {
@@ -201,7 +202,11 @@ func (d *database) damaged(t *testing.T, folder string) {
 		t.Fatal("no file has the row")
 	}
 	d.exec(t, "DROP DATABASE shop", "DROP DATABASE other")
-	output, err := d.try(t, secretKey, "restore", "full", "--storage=local://"+folder)
+	output, err := d.try(t, secretKey, "debug", "checksum", "--storage=local://"+folder)
+	if err == nil || !strings.Contains(output, "backup checksum mismatch") && !strings.Contains(output, "checksum failed") {
+		t.Errorf("br finds a damaged backup intact: %v\n%s", err, output)
+	}
+	output, err = d.try(t, secretKey, "restore", "full", "--storage=local://"+folder)
 	if err == nil || !strings.Contains(strings.ToLower(output), "checksum") {
 		t.Errorf("br restores a damaged backup: %v\n%s", err, output)
 	}

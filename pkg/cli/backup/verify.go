@@ -1,0 +1,221 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"github.com/spf13/cobra"
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/backup"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	edge "github.com/kubectl-tidb/kubectl-tidb/pkg/edge/backup"
+)
+
+// verifyOptions are the flags and the argument of "backup verify".
+type verifyOptions struct {
+	name    string // of the Backup
+	beside  string // the name of a cluster
+	asked   backup.Asked
+	dryRun  flags.DryRun
+	timeout time.Duration
+	output  output.Format
+}
+
+func newVerify(f *factory.Factory) *cobra.Command {
+	var o verifyOptions
+	cmd := &cobra.Command{
+		Use:   "verify BACKUP",
+		Short: "Read all files of a backup, and compare their sums",
+		Long: `Read all files of a backup, and compare the sum of each one with the sum that BR wrote down
+when it made the backup. So a file that is damaged, cut off or gone is found before the
+backup is needed. A Job with BR alone does it; no cluster is asked, and nothing is changed
+but the Backup, which gets the time at which it was found intact.
+
+That all files are intact does not say that they have the right data: only a restore does.
+
+The pod runs beside the cluster of the Backup, with its settings for pods. Ctrl-C ends the
+verification or leaves it, as you say. The same command follows one that goes on.`,
+		Example: `  kubectl tidb backup verify basic-20260310-020000
+
+  # Of a cluster that is gone: beside another one
+  kubectl tidb backup verify basic-20260310-020000 --cluster other`,
+		SuggestFor:        []string{"check", "test", "validate"},
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeBackup(f),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.name = args[0]
+			if o.timeout < 0 {
+				return exit.Usagef("--timeout must not be negative")
+			}
+			return o.run(cmd.Context(), f)
+		},
+	}
+	set := cmd.Flags()
+	set.StringVar(&o.beside, "cluster", "", "Cluster beside which the pod runs. Without it, that of the Backup.")
+	bindAccess(cmd, f, &o.asked)
+	o.dryRun.Bind(cmd)
+	flags.BindTimeout(cmd, &o.timeout, 0, "Stop following after this long, e.g. 30m; the verification goes on. Zero follows to the end.")
+	o.output.Bind(cmd, "With json, the result as one object on stdout.")
+	return cmd
+}
+
+// verification is one run of "backup verify".
+type verification struct {
+	verifyOptions
+	work
+	backup v1alpha1.Backup
+}
+
+func (o verifyOptions) run(ctx context.Context, f *factory.Factory) error {
+	ctx, cancel := exit.Within(ctx, o.timeout)
+	defer cancel()
+	b, err := find(ctx, f, o.name)
+	if err != nil {
+		return err
+	}
+	cluster := o.beside
+	if cluster == "" && b.Spec.BR != nil {
+		cluster = b.Spec.BR.Cluster
+	}
+	if cluster == "" {
+		return exit.Usagef("backup %s does not say of which cluster it is: name one with --cluster; nothing was changed", b.Name)
+	}
+	on, err := connect(ctx, f, []string{cluster})
+	if err != nil {
+		return err
+	}
+	defer on.session.Close()
+	v := &verification{verifyOptions: o, work: on, backup: b}
+	return v.make(ctx)
+}
+
+// make verifies the backup, or goes on with a verification of the same.
+func (r *verification) make(ctx context.Context) error {
+	from, flaw := backup.SourceOf(&r.backup, backup.Asked{}.ScopedBy(&r.backup))
+	if flaw != "" {
+		return remedy.For(exit.Refusef("backup %s cannot be verified: it %s; nothing was changed", r.name, flaw),
+			remedy.Run("see the backups", remedy.Plugin(r.cluster.Namespace, "backup", "list")))
+	}
+	r.asked.Does, r.asked.Backup, r.asked.URL = backup.Verifies, r.name, from.URL()
+	if r.asked.Secret == "" && r.asked.Account == "" {
+		r.asked.Secret, r.asked.Account = from.Secret, from.Account
+	}
+	request := r.request(r.asked, from.Destination)
+	job, err := r.jobs.Find(ctx, r.asked.JobName(r.cluster))
+	switch {
+	case err != nil:
+		return err
+	case job != nil && !backup.IsSame(job, r.asked):
+		return remedy.For(exit.Refusef("job %s of namespace %s is in the way: it verifies something else; nothing was changed", job.Name, job.Namespace),
+			remedy.Run("see what it is", r.cluster.Kubectl("describe", "job", job.Name)), remedy.Run("end it", r.cluster.Kubectl("delete", "job", job.Name)))
+	case job != nil && r.dryRun != flags.NoDryRun:
+		fmt.Fprintf(r.f.Streams.Out, "backup %s is verified already; that would be followed\n", r.name)
+		return nil
+	case job != nil:
+		fmt.Fprintf(r.f.Streams.ErrOut, "backup %s is verified already, which is followed\n", r.name)
+		r.hide(ctx, r.asked.Secret)
+		return r.follow(ctx, job, request)
+	}
+	if err := r.refuse(ctx, request); err != nil {
+		return err
+	}
+	if r.dryRun != flags.NoDryRun {
+		fmt.Fprintf(r.f.Streams.Out, "verification of backup %s at %s\n", r.name, request.Path())
+		return r.previewJob(ctx, request, r.dryRun)
+	}
+	job, err = r.jobs.Create(ctx, request.Job(), false)
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return exit.Refusef("another command has begun to verify a backup of %s at the same time; run the same command again", r.cluster.Name)
+	case err != nil:
+		return err
+	}
+	fmt.Fprintf(r.f.Streams.ErrOut, "verification of backup %s at %s: job %s is made\n", r.name, request.Path(), job.Name)
+	return r.follow(ctx, job, request)
+}
+
+// follow follows a Job to its end.
+func (r *verification) follow(ctx context.Context, job *batchv1.Job, request backup.Request) error {
+	view, err := r.watch(ctx, job)
+	stuck, cannotStart := errors.AsType[*stuckError](err)
+	_, gone := errors.AsType[*edge.GoneError](err)
+	switch {
+	case err == nil:
+		return r.conclude(ctx, view, request)
+	case isUnread(err):
+		return remedy.For(fmt.Errorf("the verification of backup %s has ended, but its result cannot be read: %w", r.name, err),
+			remedy.Run("try again", request.Command(r.cluster)), remedy.Run("give it up", r.cluster.Kubectl("delete", "job", job.Name)))
+	case cannotStart:
+		return errors.Join(r.failure(request, stuck.Error(), stuck.cause), r.delete(ctx, job))
+	case gone:
+		return exit.With(exit.Aborted, fmt.Errorf("job %s was deleted, by another command after its end or by somebody before; whether backup %s is intact is not known", job.Name, r.name))
+	case errors.Is(err, exit.ErrInterrupted) && r.agreesToCancel(ctx, "\nThe verification goes on without this command. End it?"):
+		return errors.Join(exit.With(exit.Aborted, fmt.Errorf("the verification of backup %s was ended", r.name)), r.delete(ctx, job))
+	}
+	return remedy.For(exit.Ended(ctx, err), remedy.Run("the verification goes on; follow it", request.Command(r.cluster)))
+}
+
+// conclude records that a backup is intact, or says why it is not. BR's own word counts, because BR ends with success after
+// a signal.
+func (r *verification) conclude(ctx context.Context, v edge.View, request backup.Request) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleaning)
+	defer cancel()
+	_, succeeded := backup.Ended(v.Job)
+	var result error
+	switch {
+	case !succeeded:
+		text, cause := backup.FailureOf(v.Pod, v.Log, v.Result)
+		result = r.failure(request, text, cause)
+	case !v.Log.Succeeded:
+		result = r.failure(request, "BR has ended without saying that all files are intact", backup.Unexplained)
+	default:
+		at := r.session.Now()
+		if err := edge.RecordVerified(ctx, r.dyn, &r.backup, at); err != nil {
+			return remedy.For(fmt.Errorf("backup %s is intact, but that is not recorded: %w", r.name, err), remedy.Run("try again", request.Command(r.cluster)))
+		}
+		result = r.print(v, request, at)
+	}
+	return errors.Join(result, r.jobs.Delete(ctx, v.Job))
+}
+
+func (r *verification) delete(ctx context.Context, job *batchv1.Job) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleaning)
+	defer cancel()
+	return r.jobs.Delete(ctx, job)
+}
+
+// failure returns the error of a backup that is not known to be intact.
+func (r *verification) failure(request backup.Request, text string, cause backup.Cause) error {
+	code := exit.Refused
+	if cause == backup.Unexplained {
+		code = exit.Failure
+	}
+	what := "is not known to be intact"
+	if cause == backup.Damaged {
+		what = "is damaged"
+	}
+	actions := r.advice(request, text, cause)
+	if cause == backup.Damaged {
+		actions = append(actions, remedy.Say("make a new backup, and do not count on this one"))
+	}
+	return remedy.For(exit.With(code, fmt.Errorf("backup %s at %s %s: %s", r.name, request.Path(), what, backup.Spoken(text, r.values...))), actions...)
+}
+
+func (r *verification) print(v edge.View, request backup.Request, at time.Time) error {
+	if r.output.JSON() {
+		return output.Write(r.f.Streams.Out, map[string]any{
+			"name": r.name, "namespace": r.backup.Namespace, "path": request.Path(), "files": v.Log.Files, "verified": at.UTC().Format(time.RFC3339),
+		})
+	}
+	fmt.Fprintf(r.f.Streams.Out, "backup.pingcap.com/%s is intact: %s at %s\n", r.name, remedy.Count(v.Log.Files, "file", "files"), request.Path())
+	return nil
+}

@@ -1,0 +1,106 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/backup"
+	edge "github.com/kubectl-tidb/kubectl-tidb/pkg/edge/backup"
+)
+
+const intactLog = `[2026/03/10 02:00:00.000 +00:00] [INFO] [debug.go:87] ["file info"] [table=users] [file=1_2.sst]
+[2026/03/10 02:00:01.000 +00:00] [INFO] [debug.go:87] ["file info"] [table=users] [file=1_3.sst]
+backup data checksum succeed!
+`
+
+// verify runs "backup verify monday".
+func (w *world) verify(ctx context.Context, t *testing.T) error {
+	t.Helper()
+	of := saved("monday", "pingcap/br:v8.1.0", 7)
+	of.SetUID("1")
+	w.dyn = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{edge.Resource: "BackupList"}, of)
+	var b v1alpha1.Backup
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(of.Object, &b); err != nil {
+		t.Fatal(err)
+	}
+	f := factory.New(genericiooptions.IOStreams{In: strings.NewReader(w.answer), Out: &w.out, ErrOut: &w.err}, func(string) string { return "" }, "")
+	r := &verification{verifyOptions: verifyOptions{name: "monday", dryRun: w.dryRun}, work: w.work(f), backup: b}
+	return r.make(ctx)
+}
+
+// recordedAt returns when the Backup was found intact.
+func (w *world) recordedAt(t *testing.T) string {
+	t.Helper()
+	b, err := w.dyn.Resource(edge.Resource).Namespace("db").Get(t.Context(), "monday", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.GetAnnotations()[backup.AnnotationVerified]
+}
+
+// TestVerify: a backup is intact if BR says so itself, and only then the Backup says so.
+func TestVerify(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*world)
+		code   exit.Code
+		says   string
+	}{
+		"intact":        {func(*world) {}, exit.OK, ""},
+		"ended by TERM": {func(w *world) { w.log = "" }, exit.Failure, "backup monday at s3://b/p is not known to be intact: BR has ended without saying that all files are intact"},
+		"damaged": {func(w *world) {
+			w.fails, w.log = true, "Error: backup data checksum failed: 1_2.sst may be changed: [BR:Backup:ErrBackupChecksumMismatch]backup checksum mismatch\n"
+		},
+			exit.Refused, "backup monday at s3://b/p is damaged: BR says: backup data checksum failed: 1_2.sst may be changed"},
+		"gone": {func(w *world) { w.fails, w.log = true, "Error: NoSuchKey: not found status code: 404\n" }, exit.Refused, "is not known to be intact: BR says: NoSuchKey"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(credentials())
+			w.log = intactLog
+			c.change(w)
+			err := w.verify(t.Context(), t)
+			if exit.Of(err) != c.code || err != nil && !strings.Contains(err.Error(), c.says) {
+				t.Errorf("exit code %d, %v; want %d, %q", exit.Of(err), err, c.code, c.says)
+			}
+			if strings.Contains(w.left(t), "job") || (w.recordedAt(t) == "2026-03-10T12:00:00Z") != (err == nil) {
+				t.Errorf("left are %q, recorded is %q", w.left(t), w.recordedAt(t))
+			}
+			if err == nil && w.out.String() != "backup.pingcap.com/monday is intact: 2 files at s3://b/p\n" {
+				t.Errorf("%q", w.out.String())
+			}
+		})
+	}
+}
+
+// TestVerifyInterrupted: after Ctrl-C it goes on, and the same command follows it. The Job asks no PD.
+func TestVerifyInterrupted(t *testing.T) {
+	w := newWorld(credentials())
+	w.runs, w.log = true, ""
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() {
+		<-w.read
+		cancel(exit.ErrInterrupted)
+	}()
+	if err := w.verify(ctx, t); !errors.Is(err, exit.ErrInterrupted) || !strings.Contains(err.Error(), "the verification goes on; follow it: kubectl tidb backup verify monday --cluster basic --from-secret s3 -n db") {
+		t.Errorf("%v", err)
+	}
+	jobs, err := w.kube.BatchV1().Jobs("db").List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(jobs.Items) != 1 {
+		t.Fatalf("%v, %v", jobs, err)
+	}
+	pod := jobs.Items[0].Spec.Template.Spec
+	if want := []string{"debug", "checksum", "--storage=s3://b/p"}; !slices.Equal(pod.Containers[0].Args, want) || len(pod.InitContainers) > 0 || jobs.Items[0].Name != "basic-br-verify" {
+		t.Errorf("%+v", pod)
+	}
+}
