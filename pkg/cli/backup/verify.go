@@ -118,10 +118,10 @@ func (r *verification) make(ctx context.Context) error {
 		return remedy.For(exit.Refusef("job %s of namespace %s is in the way: it verifies something else; nothing was changed", job.Name, job.Namespace),
 			remedy.Run("see what it is", r.cluster.Kubectl("describe", "job", job.Name)), remedy.Run("end it", r.cluster.Kubectl("delete", "job", job.Name)))
 	case job != nil && r.dryRun != flags.NoDryRun:
-		fmt.Fprintf(r.f.Streams.Out, "backup %s is verified already; that would be followed\n", r.name)
+		fmt.Fprintf(r.f.Streams.Out, "a verification of backup %s is under way already; it would be followed\n", r.name)
 		return nil
 	case job != nil:
-		fmt.Fprintf(r.f.Streams.ErrOut, "backup %s is verified already, which is followed\n", r.name)
+		fmt.Fprintf(r.f.Streams.ErrOut, "a verification of backup %s is under way already, and is followed\n", r.name)
 		r.hide(ctx, r.asked.Secret)
 		return r.follow(ctx, job, request)
 	}

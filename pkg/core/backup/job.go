@@ -144,7 +144,7 @@ func (r Request) pod() corev1.PodSpec {
 		Tolerations:                  spec.Tolerations,
 		SecurityContext:              spec.PodSecurityContext,
 	}
-	if r.Cluster.TLS.Members {
+	if r.Cluster.TLS.Members && kinds[r.Does].asksPD {
 		pod.Volumes = []corev1.Volume{{Name: certificates, VolumeSource: corev1.VolumeSource{
 			Secret: &corev1.SecretVolumeSource{SecretName: r.Cluster.ClientSecret()},
 		}}}
@@ -167,7 +167,7 @@ func (r Request) container(name string, arguments []string) corev1.Container {
 			}}})
 		}
 	}
-	if r.Cluster.TLS.Members {
+	if r.Cluster.TLS.Members && kinds[r.Does].asksPD {
 		c.VolumeMounts = []corev1.VolumeMount{{Name: certificates, MountPath: certificateMount, ReadOnly: true}}
 	}
 	return c
@@ -200,7 +200,7 @@ func (r Request) Arguments() []string {
 	if r.Checksum != nil {
 		all = append(all, "--checksum="+strconv.FormatBool(*r.Checksum))
 	}
-	if r.Cluster.TLS.Members {
+	if r.Cluster.TLS.Members && kinds[r.Does].asksPD {
 		for _, file := range [][2]string{{"ca", topology.KeyCA}, {"cert", topology.KeyCertificate}, {"key", topology.KeyPrivate}} {
 			all = append(all, "--"+file[0]+"="+path.Join(certificateMount, file[1]))
 		}
