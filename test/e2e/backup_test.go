@@ -104,7 +104,7 @@ func TestBackup(t *testing.T) {
 		if r = s.tidb(t, 0, "backup", "show", name, "-o", "jsonpath={.verified}"); r.Stdout != "" {
 			t.Errorf("verified is %s", r.Stdout)
 		}
-		if r = s.tidb(t, 0, "backup", "verify", name); !strings.Contains(r.Stdout, name+" is intact: ") || strings.Contains(r.Stdout, " 0 files") {
+		if r = s.tidb(t, 0, "backup", "verify", name); !strings.Contains(r.Stdout, name+" is intact as of ") || strings.Contains(r.Stdout, " 0 files") {
 			t.Errorf("%s", r.Stdout)
 		}
 		if r = s.tidb(t, 0, "backup", "show", name, "-o", "jsonpath={.verified}"); !strings.HasPrefix(r.Stdout, "20") {

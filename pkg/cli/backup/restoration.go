@@ -2,6 +2,7 @@ package backup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -76,6 +77,10 @@ func (r *restoration) begin(ctx context.Context, job *batchv1.Job, request backu
 	}
 	if err == nil {
 		job, err = r.jobs.Resume(ctx, job)
+		if apierrors.IsNotFound(err) { // another command has cancelled the restore, and BR has not begun
+			return errors.Join(exit.With(exit.Aborted, fmt.Errorf("restore %s was cancelled: %w", request.Name, err)),
+				r.putBack(context.WithoutCancel(ctx), request.Name))
+		}
 	}
 	if err != nil {
 		return remedy.For(fmt.Errorf("restore %s has not begun: %w", request.Name, exit.Ended(ctx, err)),

@@ -18,6 +18,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/backup"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	edge "github.com/kubectl-tidb/kubectl-tidb/pkg/edge/backup"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
 // verifyOptions are the flags and the argument of "backup verify".
@@ -42,8 +43,10 @@ but the Backup, which gets the time at which it was found intact.
 
 That all files are intact does not say that they have the right data: only a restore does.
 
-The pod runs beside the cluster of the Backup, with its settings for pods. Ctrl-C ends the
-verification or leaves it, as you say. The same command follows one that goes on.`,
+The pod runs in the namespace of the Backup's cluster, with the node selector, tolerations and
+pull secrets of the cluster. Without --from-secret and --service-account, those of the Backup
+are used. Ctrl-C asks whether the verification is to end. If not, it goes on; run the same
+command again to follow it.`,
 		Example: `  kubectl tidb backup verify basic-20260310-020000
 
   # Of a cluster that is gone: beside another one
@@ -90,6 +93,9 @@ func (o verifyOptions) run(ctx context.Context, f *factory.Factory) error {
 		return exit.Usagef("backup %s does not say of which cluster it is: name one with --cluster; nothing was changed", b.Name)
 	}
 	on, err := connect(ctx, f, []string{cluster})
+	if _, gone := errors.AsType[*intent.NotFoundError](err); gone {
+		return remedy.For(err, remedy.Say("name a cluster of this namespace with --cluster"))
+	}
 	if err != nil {
 		return err
 	}
@@ -105,7 +111,11 @@ func (r *verification) make(ctx context.Context) error {
 		return remedy.For(exit.Refusef("backup %s cannot be verified: it %s; nothing was changed", r.name, flaw),
 			remedy.Run("see the backups", remedy.Plugin(r.cluster.Namespace, "backup", "list")))
 	}
-	r.asked.Does, r.asked.Backup, r.asked.URL = backup.Verifies, r.name, from.URL()
+	if old := from.TooOld(r.cluster); old != "" && r.asked.Image == "" {
+		return remedy.For(exit.Refusef("%s, and an older BR may not know all files of the backup; nothing was changed", old),
+			remedy.Say("give an image of BR that fits with --image"))
+	}
+	r.asked.Does, r.asked.Backup, r.asked.UID, r.asked.URL = backup.Verifies, r.name, string(r.backup.UID), from.URL()
 	if r.asked.Secret == "" && r.asked.Account == "" {
 		r.asked.Secret, r.asked.Account = from.Secret, from.Account
 	}
@@ -114,16 +124,8 @@ func (r *verification) make(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
-	case job != nil && !backup.IsSame(job, r.asked):
-		return remedy.For(exit.Refusef("job %s of namespace %s is in the way: it verifies something else; nothing was changed", job.Name, job.Namespace),
-			remedy.Run("see what it is", r.cluster.Kubectl("describe", "job", job.Name)), remedy.Run("end it", r.cluster.Kubectl("delete", "job", job.Name)))
-	case job != nil && r.dryRun != flags.NoDryRun:
-		fmt.Fprintf(r.f.Streams.Out, "a verification of backup %s is under way already; it would be followed\n", r.name)
-		return nil
 	case job != nil:
-		fmt.Fprintf(r.f.Streams.ErrOut, "a verification of backup %s is under way already, and is followed\n", r.name)
-		r.hide(ctx, r.asked.Secret)
-		return r.follow(ctx, job, request)
+		return r.join(ctx, job, request)
 	}
 	if err := r.refuse(ctx, request); err != nil {
 		return err
@@ -143,6 +145,25 @@ func (r *verification) make(ctx context.Context) error {
 	return r.follow(ctx, job, request)
 }
 
+// join follows a verification that is under way and was asked for in the same way. Another one is refused.
+func (r *verification) join(ctx context.Context, job *batchv1.Job, request backup.Request) error {
+	asked, ours := backup.AskedOf(job)
+	switch {
+	case !ours:
+		return remedy.For(exit.Refusef("job %s of namespace %s is in the way: no verification of this plugin has made it; nothing was changed", job.Name, job.Namespace),
+			remedy.Run("see what it is", r.cluster.Kubectl("describe", "job", job.Name)))
+	case !backup.IsSame(job, r.asked):
+		return remedy.For(exit.Refusef("job %s of namespace %s verifies backup %s, or has done so; nothing was changed", job.Name, job.Namespace, asked.Backup),
+			remedy.Run("see its result", asked.Command(r.cluster)), remedy.Run("give it up", r.cluster.Kubectl("delete", "job", job.Name)))
+	case r.dryRun != flags.NoDryRun:
+		fmt.Fprintf(r.f.Streams.Out, "a verification of backup %s is under way already; it would be followed\n", r.name)
+		return nil
+	}
+	fmt.Fprintf(r.f.Streams.ErrOut, "a verification of backup %s that began at %s is followed\n", r.name, job.CreationTimestamp.UTC().Format(time.RFC3339))
+	r.hide(ctx, r.asked.Secret)
+	return r.follow(ctx, job, request)
+}
+
 // follow follows a Job to its end.
 func (r *verification) follow(ctx context.Context, job *batchv1.Job, request backup.Request) error {
 	view, err := r.watch(ctx, job)
@@ -159,32 +180,53 @@ func (r *verification) follow(ctx context.Context, job *batchv1.Job, request bac
 	case gone:
 		return exit.With(exit.Aborted, fmt.Errorf("job %s was deleted, by another command after its end or by somebody before; whether backup %s is intact is not known", job.Name, r.name))
 	case errors.Is(err, exit.ErrInterrupted) && r.agreesToCancel(ctx, "\nThe verification goes on without this command. End it?"):
+		if now := r.endedMeanwhile(ctx, job); now != nil {
+			return r.follow(context.WithoutCancel(ctx), now, request)
+		}
 		return errors.Join(exit.With(exit.Aborted, fmt.Errorf("the verification of backup %s was ended", r.name)), r.delete(ctx, job))
 	}
 	return remedy.For(exit.Ended(ctx, err), remedy.Run("the verification goes on; follow it", request.Command(r.cluster)))
 }
 
-// conclude records that a backup is intact, or says why it is not. BR's own word counts, because BR ends with success after
-// a signal.
+// conclude records whether a backup is intact. BR's own word counts, because BR ends with success after a signal, and where
+// it has found no file at all. The time is that of BR's end, because the Job may have ended days ago.
 func (r *verification) conclude(ctx context.Context, v edge.View, request backup.Request) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleaning)
 	defer cancel()
+	text, cause := r.flaw(v)
+	at := v.Job.CreationTimestamp.Time
+	if end := backup.EndOf(v.Pod, backup.ContainerBR); end != nil {
+		at = end.FinishedAt.Time
+	}
+	var result, unrecorded error
+	switch {
+	case text == "":
+		unrecorded = edge.RecordVerified(ctx, r.dyn, &r.backup, at)
+		result = r.print(v, request, at)
+	case cause == backup.Damaged || cause == backup.Gone:
+		unrecorded = edge.RecordVerified(ctx, r.dyn, &r.backup, time.Time{})
+		fallthrough
+	default:
+		result = r.failure(request, text, cause)
+	}
+	if unrecorded != nil {
+		unrecorded = fmt.Errorf("the result is not recorded: %w", unrecorded)
+	}
+	return errors.Join(result, unrecorded, r.jobs.Delete(ctx, v.Job))
+}
+
+// flaw returns why a backup is not intact or not known to be, "" where it is.
+func (r *verification) flaw(v edge.View) (string, backup.Cause) {
 	_, succeeded := backup.Ended(v.Job)
-	var result error
 	switch {
 	case !succeeded:
-		text, cause := backup.FailureOf(v.Pod, v.Log, v.Result)
-		result = r.failure(request, text, cause)
+		return backup.FailureOf(v.Pod, v.Log, v.Result)
 	case !v.Log.Succeeded:
-		result = r.failure(request, "BR has ended without saying that all files are intact", backup.Unexplained)
-	default:
-		at := r.session.Now()
-		if err := edge.RecordVerified(ctx, r.dyn, &r.backup, at); err != nil {
-			return remedy.For(fmt.Errorf("backup %s is intact, but that is not recorded: %w", r.name, err), remedy.Run("try again", request.Command(r.cluster)))
-		}
-		result = r.print(v, request, at)
+		return "BR has ended without saying that all files are intact", backup.Unexplained
+	case v.Log.Files == 0 && r.backup.Status.BackupSize > 0:
+		return "BR has found no file, and the backup has " + backup.Readable(r.backup.Status.BackupSize), backup.Unexplained
 	}
-	return errors.Join(result, r.jobs.Delete(ctx, v.Job))
+	return "", backup.Unexplained
 }
 
 func (r *verification) delete(ctx context.Context, job *batchv1.Job) error {
@@ -200,11 +242,12 @@ func (r *verification) failure(request backup.Request, text string, cause backup
 		code = exit.Failure
 	}
 	what := "is not known to be intact"
-	if cause == backup.Damaged {
+	broken := cause == backup.Damaged || cause == backup.Gone
+	if broken {
 		what = "is damaged"
 	}
 	actions := r.advice(request, text, cause)
-	if cause == backup.Damaged {
+	if broken {
 		actions = append(actions, remedy.Say("make a new backup, and do not count on this one"))
 	}
 	return remedy.For(exit.With(code, fmt.Errorf("backup %s at %s %s: %s", r.name, request.Path(), what, backup.Spoken(text, r.values...))), actions...)
@@ -216,6 +259,7 @@ func (r *verification) print(v edge.View, request backup.Request, at time.Time) 
 			"name": r.name, "namespace": r.backup.Namespace, "path": request.Path(), "files": v.Log.Files, "verified": at.UTC().Format(time.RFC3339),
 		})
 	}
-	fmt.Fprintf(r.f.Streams.Out, "backup.pingcap.com/%s is intact: %s at %s\n", r.name, remedy.Count(v.Log.Files, "file", "files"), request.Path())
+	fmt.Fprintf(r.f.Streams.Out, "backup.pingcap.com/%s is intact as of %s: %s at %s\n",
+		r.name, at.UTC().Format(time.RFC3339), remedy.Count(v.Log.Files, "file", "files"), request.Path())
 	return nil
 }

@@ -230,6 +230,8 @@ func (w *work) advice(request backup.Request, text string, cause backup.Cause) (
 		actions = append(actions, remedy.Say("check the bucket, the endpoint and the credentials"))
 	case backup.Version, backup.NoImage:
 		actions = append(actions, remedy.Say("give an image of BR that fits with --image"))
+	case backup.Gone:
+		actions = append(actions, remedy.Say("check the prefix"))
 	case backup.Empty:
 		actions = append(actions, remedy.Run("see the databases", c.Plugin("sql", "-e", "SHOW DATABASES")))
 	case backup.NoPod:

@@ -16,6 +16,7 @@ type Asked struct {
 	URL       string `json:"url"` // Destination.URL
 	Does      Work   `json:"does,omitempty"`
 	Backup    string `json:"backup,omitempty"` // the name of the Backup that a restore or a verification was asked for with
+	UID       string `json:"uid,omitempty"`    // of the Backup that is verified
 	DB        string `json:"db,omitempty"`
 	Table     string `json:"table,omitempty"`
 	Secret    string `json:"secret,omitempty"`

@@ -20,6 +20,7 @@ const (
 	Version     Cause = "version"     // this release of BR does not fit the cluster
 	Collected   Cause = "collected"   // garbage collection was faster
 	Damaged     Cause = "damaged"     // what was read is not what is stored
+	Gone        Cause = "gone"        // a file of the backup is not there
 	Unexplained Cause = ""            // none of these
 	Empty       Cause = "empty"       // there is no such table, or the database has none
 	Unreadable  Cause = "unreadable"  // nothing complete was found afterwards
@@ -40,6 +41,7 @@ var words = []struct {
 	any   []string
 }{
 	{Used, []string{"backup meta exists", "meta file exists", "backup lock exists", "backup files in the path already", "already contains backup"}},
+	{Gone, []string{"nosuchkey"}},
 	{Storage, []string{
 		"not accessible", "errstorageinvalidconfig", "invalidaccesskeyid", "signaturedoesnotmatch", "accessdenied", "access denied", "nosuchbucket",
 		"status code: 403", "status code: 404", "statuscode: 403", "statuscode: 404", "forbidden", "no such host", "permanentredirect",
@@ -47,7 +49,7 @@ var words = []struct {
 	}},
 	{Version, []string{"incompatible version", "errversionmismatch", "unimplemented unknown service"}},
 	{Collected, []string{"gc safepoint", "gcsafepointexceeded"}},
-	{Damaged, []string{"checksum mismatch", "failed to validate checksum"}},
+	{Damaged, []string{"checksum mismatch", "failed to validate checksum", "backup data checksum failed"}},
 }
 
 // CauseOf returns what an error of BR means.

@@ -20,7 +20,7 @@ const (
 	ContainerBR     = "br"
 	ContainerResult = "result"
 
-	// These labels have the name of the Backup that a Job makes, of a restore, and of the Backup that is verified.
+	// These labels have the name of the Backup that a Job makes, of a restore, and of a verification.
 	LabelBackup       = "tidb.pingcap.com/backup"
 	LabelRestore      = "tidb.pingcap.com/restore"
 	LabelVerification = "kubectl-tidb/verification"
@@ -88,12 +88,12 @@ func Image(c topology.Cluster) string {
 	return repository + ":" + version
 }
 
-// Request is a backup or a restore that is to be made.
+// Request is a backup, a restore or a verification that is to be made.
 type Request struct {
 	Cluster topology.Cluster
 	Asked
 	Destination
-	Name string // of the Backup, or of the restore
+	Name string // of the Backup, the restore or the verification
 	Tool string // the image of BR
 }
 
@@ -200,7 +200,7 @@ func (r Request) Arguments() []string {
 	if r.Checksum != nil {
 		all = append(all, "--checksum="+strconv.FormatBool(*r.Checksum))
 	}
-	if r.Cluster.TLS.Members && kinds[r.Does].asksPD {
+	if r.Cluster.TLS.Members {
 		for _, file := range [][2]string{{"ca", topology.KeyCA}, {"cert", topology.KeyCertificate}, {"key", topology.KeyPrivate}} {
 			all = append(all, "--"+file[0]+"="+path.Join(certificateMount, file[1]))
 		}
@@ -228,7 +228,7 @@ func nameOf(job *batchv1.Job) (label, name string) {
 	return LabelBackup, job.Name
 }
 
-// NameOf returns the name of the Backup that a Job makes or verifies, or of its restore.
+// NameOf returns the name of the Backup that a Job makes, of its restore, or of its verification.
 func NameOf(job *batchv1.Job) string {
 	_, name := nameOf(job)
 	return name

@@ -149,3 +149,17 @@ func TestReadable(t *testing.T) {
 		}
 	}
 }
+
+// TestJobOfVerification: BR reads the bucket alone. It needs neither PD nor a certificate of the cluster.
+func TestJobOfVerification(t *testing.T) {
+	r := request(t, backup.Asked{URL: "s3://b/p", Secret: "s3", Does: backup.Verifies, Backup: "monday"}, cluster(func(tc *v1alpha1.TidbCluster) {
+		tc.Spec.TLSCluster = &v1alpha1.TLSCluster{Enabled: true}
+	}))
+	pod := r.Job().Spec.Template.Spec
+	if len(pod.Volumes)+len(pod.InitContainers) > 0 || len(pod.Containers) != 1 || len(pod.Containers[0].VolumeMounts) > 0 {
+		t.Errorf("%+v", pod)
+	}
+	if args := strings.Join(pod.Containers[0].Args, " "); args != "debug checksum --storage=s3://b/p" {
+		t.Errorf("%s", args)
+	}
+}

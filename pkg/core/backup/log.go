@@ -29,6 +29,8 @@ type Log struct {
 	Succeeded bool
 	// Error is the last error. It is in the words of BR.
 	Error string
+	// errorFollows: the next line has the error, because its text begins with a new line.
+	errorFollows bool
 }
 
 // Progress is how far BR is. BR gives its rate and the remaining time as texts.
@@ -82,13 +84,16 @@ const verified = "backup data checksum succeed"
 // Add reads one more line.
 func (l *Log) Add(line string) {
 	line = strings.TrimRight(line, "\r\n")
-	if text, ok := strings.CutPrefix(line, said); ok {
-		l.Error = text
-		return
-	}
+	text, says := strings.CutPrefix(line, strings.TrimSpace(said))
 	e, ok := parseEntry(line)
-	switch {
-	case strings.Contains(line, verified):
+	switch text = strings.TrimSpace(text); {
+	case says && text != "":
+		l.Error = text
+	case says:
+		l.errorFollows = true
+	case l.errorFollows && text != "":
+		l.Error, l.errorFollows = text, false
+	case strings.HasPrefix(line, verified):
 		l.Succeeded = true
 	case !ok:
 	case e.message == "file info":

@@ -262,7 +262,7 @@ func (j Jobs) read(ctx context.Context, v *View, follow bool, tell func(View)) e
 // readBR reads the log of BR. It succeeds where the stream was cut while BR runs, because the next look opens another one.
 func (j Jobs) readBR(ctx context.Context, v *View, follow bool, tell func(View)) error {
 	// The first lines, which have these, are gone once the kubelet has rotated the log.
-	log := backup.Log{SafePoint: v.Log.SafePoint, TS: v.Log.TS}
+	log, files := backup.Log{SafePoint: v.Log.SafePoint, TS: v.Log.TS}, v.Log.Files
 	err := j.lines(ctx, v.Pod.Name, backup.ContainerBR, follow, func(line string) {
 		log.Add(line)
 		v.Log = log
@@ -270,6 +270,7 @@ func (j Jobs) readBR(ctx context.Context, v *View, follow bool, tell func(View))
 			tell(*v)
 		}
 	})
+	v.Log.Files = max(v.Log.Files, files)
 	if follow && err != nil && !denial.Of(err).Final() {
 		return nil
 	}

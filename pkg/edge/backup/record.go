@@ -3,6 +3,7 @@ package backup
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
@@ -28,10 +29,14 @@ func Of(ctx context.Context, dyn dynamic.Interface, namespace string) (Backups, 
 	return all, nil
 }
 
-// RecordVerified records in a Backup that all of its files were found intact. It fails where somebody has deleted the Backup,
-// also if there is a new one with the same name.
+// RecordVerified records in a Backup when all of its files were found intact. A zero time removes the record, because a file
+// is damaged. It fails where somebody has deleted the Backup, also if there is a new one with the same name.
 func RecordVerified(ctx context.Context, dyn dynamic.Interface, b *v1alpha1.Backup, at time.Time) error {
-	patch := fmt.Sprintf(`{"metadata":{"uid":%q,"annotations":{%q:%q}}}`, b.UID, backup.AnnotationVerified, at.UTC().Format(time.RFC3339))
+	value := "null"
+	if !at.IsZero() {
+		value = strconv.Quote(at.UTC().Format(time.RFC3339))
+	}
+	patch := fmt.Sprintf(`{"metadata":{"uid":%q,"annotations":{%q:%s}}}`, b.UID, backup.AnnotationVerified, value)
 	_, err := dyn.Resource(Resource).Namespace(b.Namespace).Patch(ctx, b.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	if err != nil {
 		return fmt.Errorf("patch backup %s: %w", b.Name, err)

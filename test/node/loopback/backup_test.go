@@ -69,7 +69,9 @@ func TestBackup(t *testing.T) {
 		d.br(t, "restore", "full", "--storage=local://"+folder)
 		d.holds(t, before)
 		d.fromSeveral(t, folder)
-		d.br(t, "debug", "checksum", "--storage=local://"+folder)
+		if output, err := d.try(t, secretKey, "debug", "checksum", "--storage=local://"+folder); err != nil || !strings.Contains(output, "\nbackup data checksum succeed!") {
+			t.Errorf("br finds a backup damaged: %v\n%s", err, output)
+		}
 		d.damaged(t, folder)
 	})
 	step("twice", func(t *testing.T) {
@@ -203,7 +205,7 @@ func (d *database) damaged(t *testing.T, folder string) {
 	}
 	d.exec(t, "DROP DATABASE shop", "DROP DATABASE other")
 	output, err := d.try(t, secretKey, "debug", "checksum", "--storage=local://"+folder)
-	if err == nil || !strings.Contains(output, "backup checksum mismatch") && !strings.Contains(output, "checksum failed") {
+	if err == nil || !strings.Contains(output, "backup data checksum failed") {
 		t.Errorf("br finds a damaged backup intact: %v\n%s", err, output)
 	}
 	output, err = d.try(t, secretKey, "restore", "full", "--storage=local://"+folder)
