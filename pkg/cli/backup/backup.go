@@ -116,14 +116,11 @@ func (o *options) bind(cmd *cobra.Command) {
 func (o *options) validate() error {
 	var err error
 	switch {
-	case o.asked.DB != "" && o.table != "":
-		return exit.Usagef("--db does not go with --table: give the database as part of the table, as in --table %s.TABLE", o.asked.DB)
 	case o.timeout < 0:
 		return exit.Usagef("--timeout must not be negative")
-	case o.table != "":
-		if o.asked.DB, o.asked.Table, err = backup.SplitTable(o.table); err != nil {
-			return exit.Usagef("--table: %w", err)
-		}
+	}
+	if err := scope(&o.asked, o.table); err != nil {
+		return err
 	}
 	if o.destination, err = backup.ParseDestination(o.asked.URL); err != nil {
 		if bad, ok := errors.AsType[*backup.DestinationError](err); ok {

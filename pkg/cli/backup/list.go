@@ -195,6 +195,11 @@ func find(ctx context.Context, f *factory.Factory, name string) (v1alpha1.Backup
 	if err != nil {
 		return v1alpha1.Backup{}, err
 	}
+	return named(all, namespace, name)
+}
+
+// named returns the Backup of a name among those of a namespace.
+func named(all edge.Backups, namespace, name string) (v1alpha1.Backup, error) {
 	i := slices.IndexFunc(all.Items, func(b v1alpha1.Backup) bool { return b.Name == name })
 	if i < 0 {
 		return v1alpha1.Backup{}, remedy.For(exit.Usagef("there is no backup %s in namespace %s", name, namespace),

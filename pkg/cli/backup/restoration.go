@@ -109,25 +109,21 @@ func (r *restoration) resolve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for i := range all.Items {
-		b := &all.Items[i]
-		if b.Name != r.asked.Backup {
-			continue
-		}
-		r.asked = r.asked.ScopedBy(b)
-		from, flaw := backup.SourceOf(b, r.asked)
-		if flaw != "" {
-			return remedy.For(exit.Refusef("backup %s cannot be restored: it %s; nothing was changed", b.Name, flaw),
-				remedy.Run("see the backups", remedy.Plugin(r.cluster.Namespace, "backup", "list")))
-		}
-		r.source, r.asked.URL = from, from.URL()
-		if r.asked.Secret == "" && r.asked.Account == "" {
-			r.asked.Secret, r.asked.Account = from.Secret, from.Account
-		}
-		return nil
+	b, err := named(all, r.cluster.Namespace, r.asked.Backup)
+	if err != nil {
+		return err
 	}
-	return remedy.For(exit.Usagef("there is no backup %s in namespace %s", r.asked.Backup, r.cluster.Namespace),
-		remedy.Run("see those that are there", remedy.Plugin(r.cluster.Namespace, "backup", "list")))
+	r.asked = r.asked.ScopedBy(&b)
+	from, flaw := backup.SourceOf(&b, r.asked)
+	if flaw != "" {
+		return remedy.For(exit.Refusef("backup %s cannot be restored: it %s; nothing was changed", b.Name, flaw),
+			remedy.Run("see the backups", remedy.Plugin(r.cluster.Namespace, "backup", "list")))
+	}
+	r.source, r.asked.URL = from, from.URL()
+	if r.asked.Secret == "" && r.asked.Account == "" {
+		r.asked.Secret, r.asked.Account = from.Secret, from.Account
+	}
+	return nil
 }
 
 // join follows a restore that is under way and was asked for in the same way. Another one is refused.
@@ -138,8 +134,7 @@ func (r *restoration) join(ctx context.Context, job *batchv1.Job) error {
 	}
 	switch {
 	case !ours:
-		return remedy.For(exit.Refusef("job %s of namespace %s is in the way: no restore of this plugin has made it; nothing was changed", job.Name, job.Namespace),
-			remedy.Run("see what it is", r.cluster.Kubectl("describe", "job", job.Name)))
+		return r.foreign(job, "restore")
 	case !backup.IsSame(job, r.asked):
 		return remedy.For(exit.Refusef("%s has a restore under way already: %s of %s from %s, since %s; nothing was changed",
 			target.Title(r.cluster), backup.NameOf(job), asked.Scope(), strings.SplitN(asked.URL, "?", 2)[0], job.CreationTimestamp.UTC().Format(time.RFC3339)),

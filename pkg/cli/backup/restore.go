@@ -107,14 +107,11 @@ func (o *restoreOptions) validate() error {
 		return exit.Usagef("--cancel does not go with --from: it ends the restore that runs, whatever that is")
 	case !o.cancel && o.from == "":
 		return exit.Usagef("say what to restore with --from: a Backup, or s3://BUCKET/PREFIX")
-	case o.asked.DB != "" && o.table != "":
-		return exit.Usagef("--db does not go with --table: give the database as part of the table, as in --table %s.TABLE", o.asked.DB)
 	case o.timeout < 0:
 		return exit.Usagef("--timeout must not be negative")
-	case o.table != "":
-		if o.asked.DB, o.asked.Table, err = backup.SplitTable(o.table); err != nil {
-			return exit.Usagef("--table: %w", err)
-		}
+	}
+	if err := scope(&o.asked, o.table); err != nil {
+		return err
 	}
 	o.asked.Does = backup.Restores
 	if !o.isURL() {

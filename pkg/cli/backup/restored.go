@@ -237,8 +237,8 @@ func (r *restoration) print(v edge.View, request backup.Request) error {
 	return nil
 }
 
-// named lists what is put back in PD.
-func named(schedulers []string, numbers map[string]float64) string {
+// settingsText lists what is put back in PD.
+func settingsText(schedulers []string, numbers map[string]float64) string {
 	all := slices.Clone(schedulers)
 	for _, key := range slices.Sorted(maps.Keys(numbers)) {
 		all = append(all, fmt.Sprintf("%s=%v", key, numbers[key]))

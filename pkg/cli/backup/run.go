@@ -89,8 +89,7 @@ func (r *run) concludeOther(ctx context.Context, job *batchv1.Job) error {
 	ended, _ := backup.Ended(job)
 	switch {
 	case !ours:
-		return remedy.For(exit.Refusef("job %s of namespace %s is in the way: no backup of this plugin has made it; nothing was changed", job.Name, job.Namespace),
-			remedy.Run("see what it is", r.cluster.Kubectl("describe", "job", job.Name)))
+		return r.foreign(job, "backup")
 	case !ended:
 		return r.underWay(job, asked)
 	case r.dryRun != flags.NoDryRun:

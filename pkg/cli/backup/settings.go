@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
@@ -95,7 +96,7 @@ func (r *restoration) putBack(ctx context.Context, restore string) error {
 			return r.notPutBack(err)
 		}
 		if len(schedulers)+len(numbers) > 0 {
-			fmt.Fprintf(r.f.Streams.ErrOut, "put back in PD, where BR has changed it: %s\n", named(schedulers, numbers))
+			fmt.Fprintf(r.f.Streams.ErrOut, "put back in PD, where BR has changed it: %s\n", settingsText(schedulers, numbers))
 		}
 	}
 	err = r.tidbcluster.ForgetRestore(ctx, tc)
@@ -128,7 +129,7 @@ func (r *restoration) putBackAlone(ctx context.Context) error {
 	case !recorded:
 		return exit.Refusef("%s has no restore to cancel; nothing was changed", target.Title(r.cluster))
 	case r.dryRun != flags.NoDryRun:
-		fmt.Fprintf(r.f.Streams.Out, "PD's settings of %s would be put back\n", was.Since.Format("2006-01-02T15:04:05Z07:00"))
+		fmt.Fprintf(r.f.Streams.Out, "PD's settings of %s would be put back\n", was.Since.Format(time.RFC3339))
 		return nil
 	}
 	if err := r.putBack(ctx, ""); err != nil {

@@ -150,8 +150,7 @@ func (r *verification) join(ctx context.Context, job *batchv1.Job, request backu
 	asked, ours := backup.AskedOf(job)
 	switch {
 	case !ours:
-		return remedy.For(exit.Refusef("job %s of namespace %s is in the way: no verification of this plugin has made it; nothing was changed", job.Name, job.Namespace),
-			remedy.Run("see what it is", r.cluster.Kubectl("describe", "job", job.Name)))
+		return r.foreign(job, "verification")
 	case !backup.IsSame(job, r.asked):
 		return remedy.For(exit.Refusef("job %s of namespace %s verifies backup %s, or has done so; nothing was changed", job.Name, job.Namespace, asked.Backup),
 			remedy.Run("see its result", asked.Command(r.cluster)), remedy.Run("give it up", r.cluster.Kubectl("delete", "job", job.Name)))

@@ -173,6 +173,26 @@ func (w *work) refuse(ctx context.Context, request backup.Request) error {
 	return w.readCredentials(ctx, request.Secret)
 }
 
+// scope sets what --table asks for, which has its database.
+func scope(asked *backup.Asked, table string) (err error) {
+	switch {
+	case table == "":
+		return nil
+	case asked.DB != "":
+		return exit.Usagef("--db does not go with --table: give the database as part of the table, as in --table %s.TABLE", asked.DB)
+	}
+	if asked.DB, asked.Table, err = backup.SplitTable(table); err != nil {
+		return exit.Usagef("--table: %w", err)
+	}
+	return nil
+}
+
+// foreign refuses a Job that has the name of a Job of ours. What is the work that such a Job does.
+func (w *work) foreign(job *batchv1.Job, what string) error {
+	return remedy.For(exit.Refusef("job %s of namespace %s is in the way: no %s of this plugin has made it; nothing was changed", job.Name, job.Namespace, what),
+		remedy.Run("see what it is", w.cluster.Kubectl("describe", "job", job.Name)))
+}
+
 // agreesToCancel asks the user after Ctrl-C whether the work of BR is to end. Where nobody can be asked, it goes on.
 func (w *work) agreesToCancel(ctx context.Context, question string) bool {
 	return w.f.CanAsk() && consent.Whether(context.WithoutCancel(ctx), w.f, question)

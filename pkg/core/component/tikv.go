@@ -132,8 +132,8 @@ var enoughStores = plan.Hook{
 	Remedy: remedy.Remedy{remedy.Say("ask for more replicas"), remedy.Say("lower max-replicas in PD first")},
 }
 
-// mayComeUp returns how many stores of other parts PD does not call Up although they are to serve. othersRun waits for
-// them. PD calls a store that another part has just added Down until its first heartbeat.
+// mayComeUp returns how many stores of other parts PD does not call Up although these stores are to serve. othersRun waits
+// for such stores. PD calls a store Down between its registration by another part and its first heartbeat.
 func mayComeUp(sc plan.Scope) (n int) {
 	for _, s := range sc.All.PD.Elsewhere {
 		if s.State != state.StoreOffline {

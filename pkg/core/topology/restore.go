@@ -1,5 +1,5 @@
 package topology
 
 // AnnotationRestore is on a TidbCluster while BR restores data. It has the settings of PD from before, which BR changes.
-// Whoever ends the restore puts these settings back.
+// The command that ends the restore puts these settings back.
 const AnnotationRestore = "kubectl-tidb/pd-settings-before-restore"

@@ -39,7 +39,7 @@ func (s *search) relay() (member, *memberInfo, bool) {
 	return member{}, nil, false
 }
 
-// isElsewhere reports whether a member is one of another part by its addresses.
+// isElsewhere reports whether the addresses of a member say that another part has the member.
 func (s *search) isElsewhere(m *memberInfo) bool {
 	return slices.ContainsFunc(m.ClientURLs, func(url string) bool {
 		var at interface{ Elsewhere() bool }

@@ -1,6 +1,7 @@
 package tidb
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -57,7 +58,7 @@ func (c *Client) databases(ctx context.Context, host string) ([]string, error) {
 		return nil, err
 	}
 	if err := json.Unmarshal(body, &all); err != nil || len(all) == 0 {
-		return nil, fmt.Errorf("decode the databases of TiDB %s: %w", host, cause(err, "it names none"))
+		return nil, fmt.Errorf("decode the databases of TiDB %s: %w", host, cmp.Or(err, errors.New("it names none")))
 	}
 	var names []string
 	for _, db := range all {
@@ -119,11 +120,4 @@ func (c *Client) schema(ctx context.Context, host, path string) ([]byte, error) 
 		return nil, errUnknown
 	}
 	return nil, fmt.Errorf("get the tables of TiDB %s: it answered %s", host, answer.Status)
-}
-
-func cause(err error, otherwise string) error {
-	if err != nil {
-		return err
-	}
-	return errors.New(otherwise)
 }
