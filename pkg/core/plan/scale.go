@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -70,7 +71,7 @@ func (sc Scope) joiners() int {
 // time.
 func (d *decision) prepareJoin(m state.Member, others int) verdict {
 	if !d.ComesBack(m) {
-		if v := d.waitForJoined(others); !v.idle() {
+		if v := d.waitForJoined(m, others); !v.idle() {
 			return v
 		}
 	}
@@ -82,9 +83,9 @@ func (d *decision) prepareJoin(m state.Member, others int) verdict {
 // would join at the same time. A member that is lost later, or never starts, does not prevent that
 // members are added, unless a rollout is under way. A partition reaches a member that fails only
 // while no member above it serves with another revision.
-func (d *decision) waitForJoined(coming int) verdict {
+func (d *decision) waitForJoined(m state.Member, coming int) verdict {
 	running := d.Got.InSet()
-	if d.Want.Kind.Data() == topology.Raft && d.All.PD.ClusterID == 0 {
+	if d.Want.Kind.Data() == topology.Raft && d.All.PD.ClusterID == 0 && !d.delaysOthers(m) {
 		return verdict{} // PD has nothing to vote on before most initial members are there
 	}
 	if d.Want.Kind.Data() == topology.Raft {
@@ -92,16 +93,16 @@ func (d *decision) waitForJoined(coming int) verdict {
 	}
 	var joining verdict
 	last := max(len(running)-d.joiners(), 0)
-	for i, m := range running {
-		if i < last && !d.mayHaveComeBack(m) {
+	for i, o := range running {
+		if i < last && !d.mayHaveComeBack(o) {
 			continue
 		}
-		g := serving(d.Scope, m)
+		g := serving(d.Scope, o)
 		// There is no wait for a member that Kubernetes creates only after a lower one. A member
 		// that leaves the database, or must leave it, may itself wait for the new ones, since its
 		// regions need room.
-		rolling := i >= last && d.Rolling() && m.Database.State != state.StoreOffline && !m.DataBeingDeleted()
-		if !m.Up() && !g.waitsForOthers && (rolling || !m.CountedOn() && !g.Blocked) {
+		rolling := i >= last && d.Rolling() && o.Database.State != state.StoreOffline && !o.DataBeingDeleted()
+		if !o.Up() && !g.waitsForOthers && (rolling || !o.CountedOn() && !g.Blocked) {
 			joining.gates = append(joining.gates, g)
 		}
 	}
@@ -109,6 +110,13 @@ func (d *decision) waitForJoined(coming int) verdict {
 		return verdict{}
 	}
 	return joining
+}
+
+// delaysOthers reports whether Kubernetes would make the pods of other members only after a new member is ready. A member
+// that joins PD is ready only after the initial members. With such a member below these, PD would never start.
+func (d *decision) delaysOthers(m state.Member) bool {
+	above := func(o state.Member) bool { return o.Ordinal > m.Ordinal }
+	return d.Got.Set.Ordered && slices.ContainsFunc(d.Got.InSet(), above)
 }
 
 // mayHaveComeBack reports whether a member below others may have just joined. Only a StatefulSet with slots gets a

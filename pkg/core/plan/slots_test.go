@@ -272,3 +272,24 @@ func TestSlotsOrderedReadyWithoutLeader(t *testing.T) {
 		}
 	}
 }
+
+// PD was never started, and the user asks for a member below the initial ones. With OrderedReady its pod would come first,
+// and would wait for the initial members, whose pods Kubernetes makes after it.
+func TestSlotsBelowInitialMembers(t *testing.T) {
+	for ordered, adds := range map[bool]bool{true: false, false: true} {
+		c := withSlots(4, 3, 2)
+		c.Set(topology.PD, func(s *state.Set) { s.Ordered = ordered })
+		left := leftOut(c, topology.PD, 0)
+		left.Claims = nil
+		for i := range c.Seen.Groups[topology.PD].Members {
+			m := &c.Seen.Groups[topology.PD].Members[i]
+			m.Pod, m.Database = nil, state.Database{}
+		}
+		c.Seen.PD = state.PD{Problem: "no PD pod is running"}
+		c.Want(topology.PD).Replicas, c.Want(topology.PD).Slots = 4, nil
+		p := c.Decide()
+		if _, added := resizeOf(p, topology.PD); added != adds {
+			t.Errorf("OrderedReady %t: the member is added: %t, want %t\n%s", ordered, added, adds, plantest.Text(p))
+		}
+	}
+}
