@@ -52,13 +52,19 @@ var commands = map[string]command{
 	})},
 	"mend":  {0, unlimited, onNode(func(ctx context.Context, n *cluster.Node, operands []string) error { return n.Mend(ctx, operands) })},
 	"drain": {1, unlimited, drain},
-	"join": {1, 1, onNode(func(ctx context.Context, n *cluster.Node, operands []string) error {
+	"join":  {1, 1, onNode(withOther((*cluster.Node).Join))},
+	"part":  {1, 1, onNode(withOther((*cluster.Node).Part))},
+}
+
+// withOther does something to a node and the one in another state folder.
+func withOther(do func(*cluster.Node, context.Context, string) error) func(context.Context, *cluster.Node, []string) error {
+	return func(ctx context.Context, n *cluster.Node, operands []string) error {
 		folder, err := filepath.Abs(operands[0])
 		if err != nil {
 			return fmt.Errorf("find the other state folder: %w", err)
 		}
-		return n.Join(ctx, folder)
-	})},
+		return do(n, ctx, folder)
+	}
 }
 
 // onNode does something to a node that is up, and keeps other commands from it meanwhile.

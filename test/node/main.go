@@ -41,6 +41,7 @@ With several hosts, which are named node0, node1 and so on:
   mend [HOST…]           take back the cuts, and start what has crashed; without a host, all of them
 
   join FOLDER            connect the network of the node with another state folder; its NODE_NETWORK has to differ
+  part FOLDER            take that link away
 
 The state folder is /var/lib/kubectl-tidb-node, or NODE_STATE. NODE_NETWORK, a number from 0 to 3, chooses addresses.
 `

@@ -36,3 +36,6 @@ func (h Host) inBlock(third, fourth int) string {
 
 // apiIP is where hosts and pods find the API server and the DNS server.
 func (l Layout) apiIP() string { return l.host(0).address() }
+
+// domain is the domain of Services by which pods of joined clusters know each other, beside the cluster.local of each.
+func (l Layout) domain() string { return fmt.Sprintf("network%d.example", l.Network) }

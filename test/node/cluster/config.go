@@ -85,10 +85,11 @@ func (l Layout) writeKubeconfig(path, user, server string) error {
 		"clusters": []object{{"name": l.Name(), "cluster": object{
 			"server": server, "certificate-authority-data": encoded["authority"],
 		}}},
-		"users": []object{{"name": user, "user": object{
+		// Names of several nodes do not clash in a list of files.
+		"users": []object{{"name": user + "-" + l.Name(), "user": object{
 			"client-certificate-data": encoded["certificate"], "client-key-data": encoded["key"],
 		}}},
-		"contexts": []object{{"name": l.Name(), "context": object{"cluster": l.Name(), "user": user}}},
+		"contexts": []object{{"name": l.Name(), "context": object{"cluster": l.Name(), "user": user + "-" + l.Name()}}},
 	})
 }
 

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/kubectl-tidb/kubectl-tidb/test/node/pki"
 )
@@ -92,8 +93,16 @@ disabled_plugins = [
 		h.path("config", "cni"), h.path("config", "registries"), h.path("containerd", "runc"))
 }
 
-// corefile rewrites names that end in "svc": start scripts of TiDB's operator leave the cluster's domain out.
+// corefile is the configuration of the DNS server. Names that end in "svc" are those of the node, because start scripts
+// of TiDB's operator leave the cluster's domain out. Names of other nodes are asked of their DNS servers. These answer
+// when the nodes are joined.
 func (l Layout) corefile() string {
+	var others strings.Builder
+	for network := range MaxNetworks {
+		if other := (Layout{Network: network}); network != l.Network {
+			fmt.Fprintf(&others, "    forward %s %s\n", other.domain(), other.apiIP())
+		}
+	}
 	return fmt.Sprintf(`.:53 {
     bind %s
     ready 127.0.0.1:%s
@@ -101,10 +110,10 @@ func (l Layout) corefile() string {
     rewrite stop {
         name suffix .svc. .svc.cluster.local. answer auto
     }
-    kubernetes cluster.local {
+    kubernetes cluster.local %s {
         kubeconfig %s
         ttl 1
     }
-}
-`, l.apiIP(), dnsReadyPort, l.config(dnsUser+".kubeconfig"))
+%s}
+`, l.apiIP(), dnsReadyPort, l.domain(), l.config(dnsUser+".kubeconfig"), others.String())
 }

@@ -219,6 +219,18 @@ func join(t *testing.T, l, other lab) {
 			t.Errorf("%s is not reached from the other cluster: %v %s", name, err, out)
 		}
 	}
+	byName := fmt.Sprintf("%s.e.default.svc.network%s.example", pod("e"), other.network)
+	if out, err := l.fetch("a", byName, "name"); err != nil || out != "e" {
+		t.Errorf("a does not reach %s: %v %s", byName, err, out)
+	}
+	l.must(t, "part", other.state)
+	if out, err := l.fetch("a", other.address(t, "e"), "name"); err == nil {
+		t.Errorf("a reaches the other cluster without a link: %s", out)
+	}
+	l.must(t, "join", other.state)
+	if out, err := other.fetch("e", l.address(t, "a"), "name"); err != nil || out != "a" {
+		t.Errorf("a is not reached again: %v %s", err, out)
+	}
 }
 
 // nothingLeft looks for what a node has outside of its state folder, and for that.

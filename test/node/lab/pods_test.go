@@ -17,6 +17,11 @@ kind: PersistentVolumeClaim
 metadata: {name: %[1]s}
 spec: {accessModes: [ReadWriteOnce], storageClassName: %[3]s, resources: {requests: {storage: 1Gi}}}
 ---
+apiVersion: v1
+kind: Service
+metadata: {name: %[1]s}
+spec: {clusterIP: None, selector: {app: %[1]s}}
+---
 apiVersion: apps/v1
 kind: StatefulSet
 metadata: {name: %[1]s}

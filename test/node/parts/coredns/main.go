@@ -5,6 +5,7 @@ import (
 	_ "github.com/coredns/coredns/plugin/bind"
 	_ "github.com/coredns/coredns/plugin/cache"
 	_ "github.com/coredns/coredns/plugin/errors"
+	_ "github.com/coredns/coredns/plugin/forward"
 	_ "github.com/coredns/coredns/plugin/kubernetes"
 	_ "github.com/coredns/coredns/plugin/ready"
 	_ "github.com/coredns/coredns/plugin/reload"
@@ -16,7 +17,7 @@ import (
 
 func init() {
 	// A plugin runs only if it is named here, and in this order: a rewritten name must reach kubernetes, not errors.
-	dnsserver.Directives = []string{"bind", "reload", "ready", "errors", "cache", "rewrite", "kubernetes"}
+	dnsserver.Directives = []string{"bind", "reload", "ready", "errors", "cache", "rewrite", "kubernetes", "forward"}
 }
 
 func main() { coremain.Run() }
