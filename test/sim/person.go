@@ -180,7 +180,7 @@ func (w *Model) rebuild(k kind, named string) {
 // parallel recreates a StatefulSet as Parallel, as a gate asks a person to do. With OrderedReady no pod is created
 // while a lower pod needs higher pods to become ready.
 func (w *Model) parallel(g plan.Gate) {
-	if w.chaos || !g.Blocked || !strings.Contains(g.Remedy.Line(""), `"podManagementPolicy":"Parallel"`) {
+	if w.chaos || g.Opens() || !strings.Contains(g.Remedy.Line(""), `"podManagementPolicy":"Parallel"`) {
 		return
 	}
 	w.note("user: recreate the StatefulSet of %s, Parallel", g.Component.Title())

@@ -2,10 +2,13 @@ package component_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
@@ -137,6 +140,24 @@ func TestNeverBalanced(t *testing.T) {
 		c.Member("t-tikv-4").Database.Regions = 360
 		if got := plantest.Text(c.Decide()); !strings.HasPrefix(got, "act\n") && !strings.Contains(got, "leaders not evicted") && !strings.Contains(got, "regions not moved") {
 			t.Errorf("%s, with its share: got:\n%s", name, got)
+		}
+	}
+}
+
+// TestWaitBalancedBeforeBatches: PD is to balance regions before the next store is replaced. A rollout in batches comes
+// after that, and has PD move no regions for balance only then.
+func TestWaitBalancedBeforeBatches(t *testing.T) {
+	for regions, holds := range map[int]bool{0: false, 400: true} {
+		c := zoned(func(c *plantest.Cluster) { c.Policy.Held = time.Time{} })
+		for i := range 9 {
+			c.Member(fmt.Sprintf("t-tikv-%d", i)).Database.Regions = 400
+		}
+		c.Member("t-tikv-4").Database.Regions = regions
+		c.Want(topology.TiKV).Replacements = balanced(0, 0, 0, 0, 0).Want(topology.TiKV).Replacements
+		p := c.Decide()
+		held := slices.ContainsFunc(p.Steps, func(s step.Step) bool { _, is := s.(step.HoldRegions); return is })
+		if held != holds {
+			t.Errorf("%d regions: PD is held: %t, want %t\n%s", regions, held, holds, plantest.Text(p))
 		}
 	}
 }

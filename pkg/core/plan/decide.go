@@ -45,7 +45,7 @@ func Decide(profiles []Profile, policy Policy, w desired.State, s state.Snapshot
 	sum = sum.plus(adoptEvictions(w.Cluster, s)).plus(endObsolete(w.Cluster, s)).plus(adoptDrains(s)).plus(endDrains(w.Cluster, s)).plus(endIdleDDLPause(w, s))
 	decisions := decisionsOf(profiles, &policy, &w, &s)
 	sum = decideComponents(decisions, rolloutOrder(profiles, w.Groups), sum)
-	sum.steps = slices.Concat(limitMoves(policy, s, sum.steps), holdRegions(policy, s, decisions), sum.steps)
+	sum.steps = slices.Concat(limitMoves(policy, s, sum.steps), holdRegions(policy, s, decisions, sum.gates), sum.steps)
 	sum.steps = append(sum.steps, endDDLPauseWhileBlocked(w, s, sum)...)
 	if sum.idle() {
 		sum = reclaim(decisions, w, s)

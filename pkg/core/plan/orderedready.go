@@ -22,13 +22,18 @@ func (d *decision) adviseParallel(v verdict) verdict {
 			continue
 		}
 		for i := range v.gates {
-			if g := &v.gates[i]; d.mayNeed(*g, first) || g.waitsForOthers && g.Member == m.Name && !d.Kept(first) {
+			if g := &v.gates[i]; d.mayNeed(*g, first) || g.waitsForOthers && g.Member == m.Name && (!d.Kept(first) || d.isStuck(first)) {
 				g.Remedy = append(g.Remedy, d.makeParallel(m, first))
 				return v
 			}
 		}
 	}
 	return v
+}
+
+// isStuck reports whether a pod runs and has not become ready in the time that a member may take.
+func (sc Scope) isStuck(m state.Member) bool {
+	return m.Pod != nil && !m.Pod.Terminating && !m.Pod.Ready && serving(sc, m).Blocked
 }
 
 // mayNeed reports whether a gate may need members whose pods Kubernetes creates after a given pod

@@ -64,6 +64,11 @@ func TestOtherVolumes(t *testing.T) {
 			m := c.Member("t-tikv-3")
 			m.Pod, m.Claims, m.Database = nil, nil, state.Database{Presence: state.Absent}
 		})},
+		{Name: "not while Kubernetes makes no pod of a member with claims, before one that the database has removed is ready", Cluster: with(otherVolumes, func(c *plantest.Cluster) {
+			c.Down(time.Hour, "t-tikv-1", "t-tikv-2").Set(tikv, func(s *state.Set) { s.Ordered = true })
+			c.Member("t-tikv-1").Database.State = state.StoreTombstone
+			c.Member("t-tikv-2").Pod, c.Want(tikv).Replicas = nil, 3
+		})},
 		{Name: "one more member at the same time", Cluster: with(otherVolumes, func(c *plantest.Cluster) { c.Want(tikv).Replicas = 5 })},
 		{Name: "then one member is replaced after another", Cluster: with(remade)},
 		{Name: "a store whose pod was lost, and that does not serve with the new volumes, comes first", Cluster: with(remade, func(c *plantest.Cluster) {
