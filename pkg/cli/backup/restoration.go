@@ -11,6 +11,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
@@ -29,8 +30,10 @@ type restoration struct {
 		ForgetRestore(ctx context.Context, tc *v1alpha1.TidbCluster) error
 	}
 	// holds returns what the cluster has of a table, of a database, or of all databases.
-	holds  func(ctx context.Context, db, table string) (string, error)
-	source backup.Source // what is restored
+	holds func(ctx context.Context, db, table string) (string, error)
+	// changes returns what is under way in the cluster, a line for each component.
+	changes func(context.Context) ([]string, error)
+	source  backup.Source // what is restored
 }
 
 // make restores the backup, or goes on with a restore that is the same.
@@ -171,6 +174,9 @@ func (r *restoration) check(ctx context.Context, request backup.Request) error {
 	if err := r.refuseBeside(ctx, ""); err != nil {
 		return fmt.Errorf("%w; nothing was changed", err)
 	}
+	if err := r.unchanging(ctx); err != nil {
+		return err
+	}
 	if err := r.hasRoom(ctx); err != nil {
 		return err
 	}
@@ -184,6 +190,26 @@ func (r *restoration) check(ctx context.Context, request backup.Request) error {
 			remedy.Say("restore into a new cluster, or only a database or a table that is not there, with --db or --table"))
 	}
 	return nil
+}
+
+// unchanging refuses a restore into a cluster whose members are being restarted, added or removed. BR writes to all stores,
+// and gives up when one of them is away for long. While BR restores, such a change waits.
+func (r *restoration) unchanging(ctx context.Context) error {
+	left, err := r.changes(ctx)
+	switch {
+	case err != nil:
+		return fmt.Errorf("whether %s is being changed is not known: %w; nothing was changed", target.Title(r.cluster), err)
+	case len(left) > 0:
+		return remedy.For(exit.Refusef("%s is being changed (%s), and BR writes to all stores; nothing was changed", target.Title(r.cluster), strings.Join(left, "; ")),
+			remedy.Run("bring that to its end, or wait for the command that does", r.cluster.Plugin("sync")))
+	}
+	return nil
+}
+
+// observeChanges compares the cluster with its TidbCluster.
+func (r *restoration) observeChanges(ctx context.Context) ([]string, error) {
+	u, err := check.ReadUnderway(ctx, r.session, r.cluster.Written)
+	return u.Left, err
 }
 
 // hasRoom refuses a backup that is larger than what the stores have left. Each region has several copies.

@@ -134,7 +134,7 @@ func (o restoreOptions) run(ctx context.Context, f *factory.Factory) error {
 	}
 	defer on.session.Close()
 	r := &restoration{restoreOptions: o, work: on, tidbcluster: on.session.Intent}
-	r.holds = r.observeHolds
+	r.holds, r.changes = r.observeHolds, r.observeChanges
 	if o.cancel {
 		return r.cancelled(ctx)
 	}

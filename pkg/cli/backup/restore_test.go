@@ -64,6 +64,8 @@ type restoring struct {
 	*world
 	records *records
 	has     []string // what the cluster has: before, and after BR has ended
+	change  []string // what is under way in the cluster
+	unseen  error    // why that is not known
 	cancel  bool
 }
 
@@ -123,7 +125,7 @@ func (r *restoring) run(ctx context.Context, t *testing.T) error {
 			return "", errors.New("no TiDB server can be asked for its tables")
 		}
 		return what, nil
-	}}
+	}, changes: func(context.Context) ([]string, error) { return r.change, r.unseen }}
 	if r.cancel {
 		return run.cancelled(ctx)
 	}
@@ -221,6 +223,8 @@ func TestRestoreRefused(t *testing.T) {
 		"data is there":  {func(r *restoring) { r.has[0] = "table app.users" }, exit.Refused, "cluster db/basic has table app.users already, and a restore would write into it; nothing was changed", false},
 		"TiDB is silent": {func(r *restoring) { r.has[0] = "?" }, exit.Failure, "whether cluster db/basic has the data already is not known", false},
 		"PD is silent":   {func(r *restoring) { r.silent = true }, exit.Failure, "BR would wait for it without an end; nothing was changed", false},
+		"an upgrade":     {func(r *restoring) { r.change = []string{"TiKV: 2 of 3 members to be restarted"} }, exit.Refused, "cluster db/basic is being changed (TiKV: 2 of 3 members to be restarted), and BR writes to all stores; nothing was changed", false},
+		"not observed":   {func(r *restoring) { r.unseen = errors.New("the API server is away") }, exit.Failure, "whether cluster db/basic is being changed is not known: the API server is away; nothing was changed", false},
 		"no credentials": {func(r *restoring) { r.asked.Secret = "" }, exit.Usage, "give a Secret with --from-secret, or a ServiceAccount", false},
 		"no Secret":      {func(r *restoring) { r.asked.Secret = "none" }, exit.Refused, "there is no secret none in namespace db", false},
 		"no Backup":      {func(r *restoring) { r.asked.Backup = "none" }, exit.Usage, "there is no backup none in namespace db; see those that are there: kubectl tidb backup list -n db", false},

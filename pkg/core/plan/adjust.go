@@ -21,7 +21,9 @@ var adjustments = []adjustment{
 	{make: (*decision).explainRemoval},
 	// After all that adds gates, because pods that lack an object pass none of the gates that need these pods.
 	{make: (*decision).keepWithoutPods},
-	// Last, because a node under maintenance, or a member of another part, may go down whatever else is decided.
+	// Last, because a node under maintenance, or a member of another part, may go down whatever else is decided, and BR
+	// writes to all stores.
+	{make: (*decision).holdForRestore, suspended: true},
 	{make: (*decision).holdForMaintenance, suspended: true},
 	{make: (*decision).holdForOtherPart, suspended: true},
 }

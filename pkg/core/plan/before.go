@@ -81,6 +81,7 @@ var beforePhases = []condition{
 // this list. A run removes such steps from its decision instead, in the adjustments.
 var beforeTakingAway = []condition{
 	{want: "pods have what they need", because: "a pod without what it needs could not start", by: ByPerson, waits: (*subject).objectsMissing},
+	{want: "no restore under way", because: "BR writes to all stores, and gives up if one stays away", by: ByTool, waits: (*subject).restored},
 	{want: "no maintenance of another node", because: "that node may go down at any time", by: ByPerson, waits: (*subject).maintained},
 	{want: "no other part takes members away", because: "PD or regions may have no quorum without both", by: ByTool, waits: (*subject).partIdle},
 }

@@ -14,11 +14,11 @@ const limitAgain = 30 * time.Second
 
 // holdRegions returns the step that has PD move no regions for balance while stores are to restart together. The first
 // store restarts meanwhile, so that PD has time to end the moves that it has begun. No restart comes while a user waits for
-// balance, which PD would never reach without moves.
+// balance, which PD would never reach without moves, or while BR restores data.
 func holdRegions(policy Policy, s state.Snapshot, decisions []decision, gates []Gate) []step.Step {
 	ago := s.At.Sub(policy.Held)
-	balancing := func(g Gate) bool { return g.Reason == RegionsBalanced }
-	if ago < limitAgain || !s.PD.Serving() || slices.ContainsFunc(gates, balancing) || !slices.ContainsFunc(decisions, decision.restartsTogether) {
+	later := func(g Gate) bool { return g.Reason == RegionsBalanced || g.Reason == RestoreEnded }
+	if ago < limitAgain || !s.PD.Serving() || slices.ContainsFunc(gates, later) || !slices.ContainsFunc(decisions, decision.restartsTogether) {
 		return nil
 	}
 	return []step.Step{step.HoldRegions{Again: ago < step.LimitLasts}}

@@ -17,35 +17,13 @@ import (
 // server. Members on that node go down anyway, and one whose process is known not to run has nothing to lose.
 func (d *decision) holdForMaintenance(v verdict) verdict {
 	all := d.UnderMaintenance()
-	if len(all) == 0 {
-		return v
-	}
-	var steps []step.Step
-	for _, s := range v.steps {
-		_, name := s.Target()
-		m, is := d.Got.Member(name)
+	return d.hold(v, func(s step.Step, name string) (Gate, bool) {
 		i := slices.IndexFunc(all, func(o facts.Maintained) bool { return !slices.Contains(o.Members, name) })
-		if i < 0 || !TakesAway(s) || is && m.Stopped() {
-			steps = append(steps, s)
-			continue
+		if i < 0 || !TakesAway(s) || d.isStopped(name) {
+			return Gate{}, false
 		}
-		// What the step is for is not waited for now.
-		v.gates = slices.DeleteFunc(v.gates, func(g Gate) bool { return name != "" && g.Member == name && g.Reason != MemberServing })
-		v.gates = append(v.gates, d.maintenanceGate(all[i], name))
-	}
-	v.steps = steps
-	return v
-}
-
-// TakesAway reports whether a step takes a member away that may serve, or prepares that.
-func TakesAway(s step.Step) bool {
-	switch s := s.(type) {
-	case step.Resize:
-		return s.To < s.From
-	case step.Restart, step.MoveLeader, step.MovePrimary, step.RemoveMember, step.RemoveStore, step.ClosePump, step.EvictLeaders, step.DrainCapture, step.BeginDDLPause, step.DeleteSet:
-		return true
-	}
-	return false
+		return d.maintenanceGate(all[i], name), true
+	})
 }
 
 // maintenanceGate waits for the end of the maintenance of a node.

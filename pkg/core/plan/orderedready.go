@@ -31,7 +31,7 @@ func (d *decision) adviseParallel(v verdict) verdict {
 	return v
 }
 
-// isStuck reports whether a pod runs and has not become ready in the time that a member may take.
+// isStuck reports whether a pod has not become ready in the time that a member may take, and is not being deleted.
 func (sc Scope) isStuck(m state.Member) bool {
 	return m.Pod != nil && !m.Pod.Terminating && !m.Pod.Ready && serving(sc, m).Blocked
 }

@@ -54,22 +54,12 @@ func (d *decision) needsLock(s step.Step) bool {
 
 // holdForOtherPart holds back what needs the lock while another part has it.
 func (d *decision) holdForOtherPart(v verdict) verdict {
-	if d.All.PD.LockedBy == "" {
-		return v
-	}
-	var steps []step.Step
-	for _, s := range v.steps {
-		if !d.needsLock(s) {
-			steps = append(steps, s)
-			continue
+	return d.hold(v, func(s step.Step, name string) (Gate, bool) {
+		if d.All.PD.LockedBy == "" || !d.needsLock(s) {
+			return Gate{}, false
 		}
-		_, name := s.Target()
-		// What the step is for is not waited for now.
-		v.gates = slices.DeleteFunc(v.gates, func(g Gate) bool { return name != "" && g.Member == name && g.Reason != MemberServing })
-		v.gates = append(v.gates, d.otherPartGate(name))
-	}
-	v.steps = steps
-	return v
+		return d.otherPartGate(name), true
+	})
 }
 
 // otherPartGate waits until no other part takes members away.

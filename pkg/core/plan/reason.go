@@ -27,6 +27,7 @@ const (
 
 	MaintenanceEnded Reason = "MaintenanceEnded"
 	OtherPartIdle    Reason = "OtherPartIdle"
+	RestoreEnded     Reason = "RestoreEnded"
 
 	GoalReached Reason = "GoalReached"
 
@@ -180,6 +181,7 @@ var meanings = []Meaning{
 	{GoalReached, "what `wait --for` asks for does not hold yet", "what is awaited has not come", bare},
 	{MaintenanceEnded, "a node with other members is under maintenance, and may go down at any time", "node under maintenance", apart},
 	{OtherPartIdle, "another part of the database takes members away, and two parts must not do so at the same time", "another part takes members away", apart},
+	{RestoreEnded, "BR restores data, which it writes to all stores", "restore under way", apart},
 	{MinimumReplicas, "the component cannot have as few members as the spec asks for", "too few replicas", bare},
 	{PDServing, "a component waits for PD", "PD not serving", apart},
 	{PDUpgraded, "PD in another part of the database has to get the version that is asked for here", "PD of another part has an older version", apart},
