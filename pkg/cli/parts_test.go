@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -14,11 +15,8 @@ func TestPartWithoutPD(t *testing.T) {
 	spec := part["spec"].(map[string]any)
 	delete(spec, "pd")
 	spec["cluster"] = map[string]any{"name": "basic"}
-	none := func(kind, version string) map[string]any {
-		return map[string]any{"kind": kind, "apiVersion": version, "metadata": metav1.ListMeta{}, "items": []any{}}
-	}
 	pod := map[string]any{"metadata": map[string]any{"namespace": "default", "name": "more-tikv-0", "labels": map[string]any{"app.kubernetes.io/instance": "more"}}}
-	pods := none("PodList", "v1")
+	pods := noneOf("PodList", "v1")
 	pods["items"] = []any{pod}
 	for args, c := range map[string]struct {
 		code int
@@ -39,7 +37,7 @@ func TestPartWithoutPD(t *testing.T) {
 			tidbclusters + "/basic":                         tidbcluster("basic"),
 			tidbclusters + "/more":                          part,
 			"/api/v1/namespaces/default/pods":               pods,
-			"/apis/apps/v1/namespaces/default/statefulsets": none("StatefulSetList", "apps/v1"),
+			"/apis/apps/v1/namespaces/default/statefulsets": noneOf("StatefulSetList", "apps/v1"),
 		})
 		r := server.call(t, append(strings.Fields(args), "-n", "default")...)
 		said := strings.Join(strings.Fields(r.err), " ")
@@ -48,6 +46,58 @@ func TestPartWithoutPD(t *testing.T) {
 		}
 		if other := strings.Contains(args, "tidb") || strings.Contains(args, "nothing"); other && strings.Contains(said, "PD of this part") {
 			t.Errorf("%s: %s", args, r.err)
+		}
+	}
+}
+
+func noneOf(kind, version string) map[string]any {
+	return map[string]any{"kind": kind, "apiVersion": version, "metadata": metav1.ListMeta{}, "items": []any{}}
+}
+
+// TestDeletePartsAcross: a database over several Kubernetes clusters has TidbClusters of the same namespace and the same
+// name. None of them is deleted while PD cannot say what the others would lose.
+func TestDeletePartsAcross(t *testing.T) {
+	for name, c := range map[string]struct {
+		spec, status map[string]any
+		says         string // "": the deletion goes on
+	}{
+		"a part": {
+			spec:   map[string]any{"acrossK8s": true, "clusterDomain": "us.example", "cluster": map[string]any{"namespace": "default", "name": "basic", "clusterDomain": "eu.example"}},
+			status: map[string]any{"clusterID": "7"},
+			says:   "not known whether PD of default/basic counts on its members",
+		},
+		"the first part":           {map[string]any{"acrossK8s": true, "clusterDomain": "eu.example"}, map[string]any{"clusterID": "7"}, "not known whether parts in other Kubernetes clusters use its PD"},
+		"names for other clusters": {map[string]any{"clusterDomain": "eu.example"}, map[string]any{"clusterID": "7"}, "not known whether parts in other Kubernetes clusters use its PD"},
+		"it has never started":     {map[string]any{"acrossK8s": true, "clusterDomain": "eu.example"}, nil, ""},
+		"all in one place":         {nil, map[string]any{"clusterID": "7"}, ""},
+	} {
+		tc := tidbcluster("basic")
+		maps.Copy(tc["spec"].(map[string]any), c.spec)
+		tc["status"] = c.status
+		server := serve(t, map[string]any{
+			tidbclusters + "/basic":                                     tc,
+			tidbclusters:                                                noneOf("TidbClusterList", "pingcap.com/v1alpha1"),
+			"/apis/pingcap.com/v1alpha1/tidbclusters":                   noneOf("TidbClusterList", "pingcap.com/v1alpha1"),
+			"/api/v1/namespaces/default/pods":                           noneOf("PodList", "v1"),
+			"/api/v1/namespaces/default/persistentvolumeclaims":         noneOf("PersistentVolumeClaimList", "v1"),
+			"/api/v1/namespaces/default/services":                       noneOf("ServiceList", "v1"),
+			"/api/v1/namespaces/default/configmaps":                     noneOf("ConfigMapList", "v1"),
+			"/apis/apps/v1/namespaces/default/statefulsets":             noneOf("StatefulSetList", "apps/v1"),
+			"/apis/apps.pingcap.com/v1/namespaces/default/statefulsets": noneOf("StatefulSetList", "apps.pingcap.com/v1"),
+			"/apis/storage.k8s.io/v1/storageclasses":                    noneOf("StorageClassList", "storage.k8s.io/v1"),
+			"/apis/policy/v1/namespaces/default/poddisruptionbudgets":   noneOf("PodDisruptionBudgetList", "policy/v1"),
+			"/apis/coordination.k8s.io/v1/namespaces/default/leases":    noneOf("LeaseList", "coordination.k8s.io/v1"),
+			"/apis/pingcap.com/v1alpha1/namespaces/default/backups":     noneOf("BackupList", "pingcap.com/v1alpha1"),
+			"/api/v1/nodes": noneOf("NodeList", "v1"),
+			"/apis/apps/v1/namespaces/default/controllerrevisions": noneOf("ControllerRevisionList", "apps/v1"),
+			"/api/v1/namespaces/default/secrets":                   noneOf("SecretList", "v1"),
+			"/api/v1/namespaces/default/events":                    noneOf("EventList", "v1"),
+			"/apis/apps/v1/namespaces/default/deployments":         noneOf("DeploymentList", "apps/v1"),
+		})
+		r := server.call(t, "delete", "basic", "-n", "default", "--yes")
+		said := strings.Join(strings.Fields(r.err), " ")
+		if refused := r.code == 3 && strings.Contains(said, "is not deleted"); refused != (c.says != "") || !strings.Contains(said, c.says) {
+			t.Errorf("%s: exit code %d, want %q: %s", name, r.code, c.says, r.err)
 		}
 	}
 }

@@ -27,8 +27,8 @@ func (p proposal) otherParts(ctx context.Context, s *target.Session) (errs field
 	case err != nil:
 		return nil, nil, nil, err
 	}
-	if parts.Unread || len(parts.Claimed) > 0 {
-		notes = append(notes, warn("there may be more parts in other namespaces: PD is suspended when PD lists none of their stores as Up"))
+	if parts.MayBeMore() {
+		notes = append(notes, warn("there may be more parts in other namespaces or Kubernetes clusters: PD is suspended when PD lists none of their stores as Up"))
 	}
 	var names []string
 	for _, part := range p.amongBeside(parts.Known) {

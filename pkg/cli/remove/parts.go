@@ -1,6 +1,7 @@
 package remove
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -38,15 +39,19 @@ func (d *deletion) leaves(ctx context.Context, together []cache.ObjectName) erro
 	if err := d.usedElsewhere(ctx, parts, together); err != nil {
 		return err
 	}
-	if j := d.cluster.Joined; d.cluster.IsPart() && !goes(j.Namespace, j.Name) {
+	// In another Kubernetes cluster, the joined TidbCluster can have the namespace and the name of the part itself.
+	j := d.cluster.Joined
+	joinsHere := d.cluster.JoinsHere() || j.Domain == d.cluster.Domain
+	if d.cluster.IsPart() && !(joinsHere && goes(j.Namespace, j.Name)) {
 		return d.emptied(ctx)
 	}
 	return nil
 }
 
-// usedElsewhere refuses to delete a cluster with PD which parts in other namespaces may use, where not all parts are known.
-// If PD does not answer, or cannot be asked, the deletion goes on. Most clusters have no parts, and a user has to be able to
-// delete a cluster that is broken.
+// usedElsewhere refuses to delete a cluster with PD which parts in other namespaces or Kubernetes clusters may use, where
+// not all parts are known. If PD does not answer, or cannot be asked, the deletion goes on, because most clusters have no
+// parts, and a user has to be able to delete a cluster that is broken. A cluster with names for parts in other Kubernetes
+// clusters stays: while the link to these is cut, PD may have no quorum here and serve them.
 func (d *deletion) usedElsewhere(ctx context.Context, parts intent.Parts, together []cache.ObjectName) error {
 	refuse := func(format string, args ...any) error {
 		return exit.With(exit.Refused, remedy.For(
@@ -55,28 +60,39 @@ func (d *deletion) usedElsewhere(ctx context.Context, parts intent.Parts, togeth
 			remedy.Say("remove stores from PD that are gone for good")))
 	}
 	switch in := topology.PartsIn(d.tc); {
-	case d.cluster.UsesOtherPD(), !parts.Unread && len(parts.Claimed) == 0:
-		return nil
+	case d.cluster.UsesOtherPD(), d.cluster.IsPart(), !parts.MayBeMore():
+		return nil // what a part must not take along is decided below
 	case parts.Unread && len(in) > 0:
 		return refuse("parts in namespaces %s may use its PD, and not all TidbClusters there can be read", strings.Join(in, ", "))
 	}
 	seen, err := d.session.Observer.Against(ctx, d.cluster)
-	if err != nil {
+	pd := seen.Snapshot.PD
+	switch unknown := err != nil || !pd.Known(); {
+	case unknown && parts.Across && d.tc.Status.ClusterID != "":
+		return exit.With(exit.Refused, remedy.For(
+			fmt.Errorf("%s is not deleted: it is not known whether parts in other Kubernetes clusters use its PD: %s", target.Title(d.cluster), cmp.Or(pd.Problem, fmt.Sprint(err))),
+			remedy.Run("see what PD lacks", d.cluster.Plugin("doctor")),
+			remedy.Run("if there is no other part", d.cluster.Kubectl("delete", "tidbclusters", d.cluster.Name))))
+	case err != nil:
 		return nil //nolint:nilerr // a user who deletes may not have the right to observe
 	}
-	if others := strangers(seen.Snapshot.PD, together); len(others) > 0 {
+	if others := strangers(pd, d.cluster.Domain, together); len(others) > 0 {
 		return refuse("PD lists members of clusters that stay: %s", remedy.FirstFew(others, ", "))
 	}
 	return nil
 }
 
-// strangers returns the hosts of members in PD that belong to none of some clusters, sorted.
-func strangers(pd state.PD, clusters []cache.ObjectName) (hosts []string) {
+// strangers returns the hosts of members in PD that belong to none of some clusters, sorted. Members in other Kubernetes
+// clusters can have the names of members here, and another domain.
+func strangers(pd state.PD, domain string, clusters []cache.ObjectName) (hosts []string) {
+	here := func(rest, service string) bool {
+		return strings.HasSuffix(rest, service) || domain != "" && strings.HasSuffix(rest, service+"."+domain)
+	}
 	ours := func(host string) bool {
 		return slices.ContainsFunc(clusters, func(n cache.ObjectName) bool {
 			pod, rest, _ := strings.Cut(host, ".")
 			_, _, is := topology.Cluster{Namespace: n.Namespace, Name: n.Name}.Member(pod)
-			return is && strings.Contains(rest, "."+n.Namespace+".svc")
+			return is && here(rest, "."+n.Namespace+".svc")
 		})
 	}
 	for _, s := range pd.OtherStores {

@@ -15,8 +15,18 @@ func TestStrangers(t *testing.T) {
 	pd := state.PD{OtherStores: []state.OtherStore{
 		{Host: "more-tikv-1" + host}, {Host: "shop-tikv-0.shop-tikv-peer.prod.svc"}, {Host: "more-tikv-0" + host},
 	}}
-	got := strangers(pd, []cache.ObjectName{cache.NewObjectName("prod", "shop")})
+	got := strangers(pd, "", []cache.ObjectName{cache.NewObjectName("prod", "shop")})
 	if want := []string{"more-tikv-0" + host, "more-tikv-1" + host}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestStrangersAcross: members in another Kubernetes cluster have the same names, and another domain.
+func TestStrangersAcross(t *testing.T) {
+	const host = "shop-tikv-0.shop-tikv-peer.prod.svc"
+	pd := state.PD{OtherStores: []state.OtherStore{{Host: host + ".eu.example"}, {Host: host + ".us.example"}, {Host: host}}}
+	got := strangers(pd, "eu.example", []cache.ObjectName{cache.NewObjectName("prod", "shop")})
+	if want := []string{host + ".us.example"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -54,7 +54,7 @@ func oneAuthority(ctx context.Context, s *target.Session, c topology.Cluster) er
 		return err
 	case len(parts.Known) > 0:
 		return refuse("cluster %s/%s is a part of the same database", parts.Known[0].Namespace, parts.Known[0].Name)
-	case !parts.Unread && len(parts.Claimed) == 0:
+	case !parts.MayBeMore():
 		return nil
 	}
 	seen, err := s.Observer.Against(ctx, c)
@@ -65,7 +65,7 @@ func oneAuthority(ctx context.Context, s *target.Session, c topology.Cluster) er
 	case !pd.Known():
 		return refuse("it is not known whether there are other parts of the same database: %s", pd.Problem)
 	case pd.Shared:
-		return refuse("PD lists members of other clusters, which may be parts in other namespaces")
+		return refuse("PD lists members of other clusters, which may be parts in other namespaces or Kubernetes clusters")
 	}
 	return nil
 }

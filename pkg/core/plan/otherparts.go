@@ -24,7 +24,7 @@ func (d *decision) otherPartsSuspended() verdict {
 		return wait(g)
 	case len(others.Running) > 0:
 	case others.Unknown && len(d.upElsewhere()) > 0:
-		g.Observed = "PD lists stores of other clusters, which may be parts in other namespaces: " + remedy.FirstFew(d.upElsewhere(), ", ")
+		g.Observed = "PD lists stores of other clusters, which may be parts in other namespaces or Kubernetes clusters: " + remedy.FirstFew(d.upElsewhere(), ", ")
 		g.Remedy = remedy.Remedy{remedy.Run("see which TidbClusters these are, and suspend them", remedy.Kubectl("", "get", "tidbclusters", "--all-namespaces"))}
 		return wait(g)
 	default:

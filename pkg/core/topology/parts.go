@@ -48,6 +48,10 @@ func (c Cluster) JoinsAcross() bool {
 // name and the same namespace as pods here, and only the cluster domain tells them apart.
 func (c Cluster) SpansK8s() bool { return c.AcrossK8s || c.JoinsAcross() }
 
+// MayHavePartsAcross reports whether parts in other Kubernetes clusters may use the PD here. Their members find PD only by
+// names with a cluster domain.
+func (c Cluster) MayHavePartsAcross() bool { return c.SpansK8s() || c.Domain != "" }
+
 // JoinsHere reports whether the TidbCluster joins another one of this Kubernetes cluster.
 func (c Cluster) JoinsHere() bool { return c.IsPart() && !c.JoinsAcross() }
 

@@ -18,7 +18,12 @@ type Parts struct {
 	Claimed []topology.Cluster
 	// Unread: not all TidbClusters of other namespaces could be read. A user may not have the right.
 	Unread bool
+	// Across: parts may be in other Kubernetes clusters, whose TidbClusters cannot be read here.
+	Across bool
 }
+
+// MayBeMore reports whether there may be parts that are not known. Only PD knows whether they have members.
+func (p Parts) MayBeMore() bool { return p.Unread || len(p.Claimed) > 0 || p.Across }
 
 // Parts returns the TidbClusters that use the PD of a TidbCluster. One that cannot be decoded is an error in the same
 // namespace only, because one of another namespace could stop all deletions.
@@ -33,6 +38,7 @@ func (c *Client) Parts(ctx context.Context, of topology.Cluster) (parts Parts, e
 			read = own
 		}
 	}
+	parts.Across = of.MayHavePartsAcross()
 	for i := range read {
 		switch p := topology.New(&read[i]); {
 		case !p.JoinsTo(of):

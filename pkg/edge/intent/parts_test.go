@@ -30,10 +30,12 @@ func TestParts(t *testing.T) {
 		lets     string
 		denied   bool // other namespaces may not be read
 		parts    int
+		domain   string
 		complete bool
 		fails    bool
 	}{
 		"none":                                 {complete: true},
+		"names for other Kubernetes clusters":  {domain: "eu.example"},
 		"in its namespace":                     {there: []runtime.Object{joining("db", "more")}, parts: 1, complete: true},
 		"let in":                               {there: []runtime.Object{joining("db", "more"), joining("reports", "more")}, lets: "reports", parts: 2, complete: true},
 		"not let in":                           {there: []runtime.Object{joining("db", "more"), joining("reports", "more")}, parts: 1},
@@ -50,8 +52,9 @@ func TestParts(t *testing.T) {
 			t.Fatal(err)
 		}
 		tc.Annotations = map[string]string{topology.AnnotationPartsIn: tt.lets}
+		tc.Spec.ClusterDomain = tt.domain
 		parts, err := c.Parts(t.Context(), topology.New(tc))
-		complete := !parts.Unread && len(parts.Claimed) == 0 && err == nil
+		complete := !parts.MayBeMore() && err == nil
 		if len(parts.Known) != tt.parts || complete != tt.complete || (err != nil) != tt.fails {
 			t.Errorf("%s: %+v, %v", name, parts, err)
 		}

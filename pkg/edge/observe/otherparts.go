@@ -27,7 +27,7 @@ func (o *Observer) otherParts(ctx context.Context, c topology.Cluster, seen obje
 	if err != nil {
 		return state.OtherParts{Problem: err.Error()}
 	}
-	others := state.OtherParts{Unknown: parts.Unread || len(parts.Claimed) > 0}
+	others := state.OtherParts{Unknown: parts.MayBeMore()}
 	for _, p := range parts.Known {
 		running, err := o.runningOf(ctx, p)
 		if err != nil {
