@@ -232,7 +232,15 @@ func TestContextsMistakes(t *testing.T) {
 		"wait --for converged --contexts no":                 `no context "no"`,
 		"wait --for converged --contexts a --expect-uid u-1": "--contexts does not go with --expect-uid:",
 		"plan -f - --contexts prod-1":                        "give a file",
-		"sync --contexts prod-1":                             "unknown flag: --contexts",
+		"scale b tikv=3 --contexts prod-1":                   "unknown flag: --contexts",
+		"sync --contexts prod-1":                             "--contexts needs the name of a cluster",
+		"sync b --contexts=":                                 "needs names or patterns",
+		"upgrade b v8.1.1 --contexts=":                       "needs names or patterns",
+		"sync --watch --contexts prod-1":                     "--contexts does not go with --watch:",
+		"rollback b --contexts prod-1":                       "--contexts needs --to",
+		"restart b tikv-0 --contexts prod-1":                 "it does not go with b-tikv-0",
+		"restart b --cancel --contexts prod-1":               "--contexts does not go with --cancel:",
+		"restart b --canary tikv=1 --contexts prod-1":        "--contexts does not go with --canary:",
 	} {
 		r := call(t.Context(), t, append([]string{"--kubeconfig", file}, strings.Fields(args)...)...)
 		if r.code != 2 || r.out != "" || !strings.Contains(r.err, says) || strings.Count(r.err, "\n") != 1 {

@@ -153,7 +153,7 @@ func TestFleetParts(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	refused := fleetOf(t, part, with(tidbcluster("basic"), map[string]any{"paused": true}))
-	wantError(t, "the part with PD is refused", refused.call(t, "upgrade", "--all", "v8.1.1", "--yes"), exit.Refused, "default/a-part: the part with PD, default/basic, cannot be upgraded")
+	wantError(t, "the part with PD is refused", refused.call(t, "upgrade", "--all", "v8.1.1", "--yes"), exit.Refused, "default/a-part: the part with PD, default/basic, is refused itself")
 	alone := fleetOf(t, part)
 	alone.answers[tidbclusters+"/basic"] = tidbcluster("basic")
 	wantError(t, "without the part with PD", alone.call(t, "upgrade", "--all", "v8.1.1", "--yes"), exit.Refused, "PD is upgraded first")
@@ -185,6 +185,34 @@ func TestFleetOneDatabase(t *testing.T) {
 	wantError(t, "two databases", upgrade(file, "basic"), exit.Usage, "a default/basic and b default/basic are not parts of one database")
 	if got := append(append(a.written(), b.written()...), c.written()...); len(got) > 0 {
 		t.Errorf("changed %v", got)
+	}
+}
+
+// TestFleetVerbs: other commands drive all parts of one database as well. A restart that is asked for again would restart
+// all members once more, so that another command goes on.
+func TestFleetVerbs(t *testing.T) {
+	across := map[string]any{"acrossK8s": true}
+	part := with(with(tidbcluster("basic-2"), across), map[string]any{"cluster": map[string]any{"name": "basic"}})
+	a, b := fleetOf(t, with(tidbcluster("basic"), across), tidbcluster("other")), fleetOf(t, part)
+	file := kubeconfigOf(t, map[string]string{"a": a.URL, "b": b.URL})
+	for verb, args := range map[string][]string{"sync": nil, "restart": {"tikv", "pd"}} {
+		r := call(t.Context(), t, append([]string{verb, "basic", "--kubeconfig", file, "--contexts", "*", "--dry-run"}, args...)...)
+		if !strings.HasPrefix(r.out, "WAVE   CONTEXT   NAMESPACE   NAME      VERSION\n1      a         default     basic     v8.1.0\n1      b         default     basic-2   v8.1.0\n") {
+			t.Errorf("%s: %+v", verb, r)
+		}
+	}
+	if got := append(a.written(), b.written()...); len(got) > 0 {
+		t.Errorf("changed %v", got)
+	}
+	wantError(t, "a lower version", call(t.Context(), t, "rollback", "basic", "--to", "v8.0.0", "--kubeconfig", file, "--contexts", "*", "--yes"), exit.Refused,
+		`"rollback to v8.0.0" cannot begin in 2 of 2 clusters, so no cluster was changed`)
+	wantError(t, "no such component", call(t.Context(), t, "restart", "basic", "tiflash", "--kubeconfig", file, "--contexts", "*", "--yes"), exit.Refused, "so no cluster was changed")
+	r := call(t.Context(), t, "restart", "basic", "tikv", "--kubeconfig", file, "--contexts", "*", "--timeout", "4s", "--yes")
+	if all := strings.Join(a.written(), "\n"); !strings.Contains(all, "PATCH "+tidbclusters+"/basic") || strings.Contains(all, "/other") {
+		t.Errorf("changed\n%s", all)
+	}
+	if r.code == 0 || !strings.Contains(r.err, "go on, when the cause is gone: kubectl tidb sync basic --contexts '*'\n") {
+		t.Errorf("%+v", r)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 // Flag has the patterns of --contexts.
 type Flag struct {
 	patterns []string
+	flag     *pflag.Flag
 	not      []string // flags of the command that are not for several contexts
 }
 
@@ -36,12 +37,17 @@ func (c *Flag) Bind(cmd *cobra.Command, f *factory.Factory, does string, not ...
 	c.not = not
 	cmd.Flags().StringSliceVar(&c.patterns, flagName, nil,
 		does+" in each of these contexts of the kubeconfig: names or patterns with commas between them, e.g. 'prod-*,staging'.")
+	c.flag = cmd.Flags().Lookup(flagName)
 	// The only error is a flag that does not exist.
 	_ = cmd.RegisterFlagCompletionFunc(flagName, complete(f))
 }
 
-// Given reports whether the command is for several contexts.
-func (c *Flag) Given() bool { return len(c.patterns) > 0 }
+// Given reports whether the command is for several contexts. An empty value, as of a variable of a shell that is not set,
+// is not for the current context alone.
+func (c *Flag) Given() bool { return c.flag != nil && c.flag.Changed }
+
+// String returns the value of the flag.
+func (c *Flag) String() string { return strings.Join(c.patterns, ",") }
 
 // Validate checks what is known from the flags alone.
 func (c *Flag) Validate(set *pflag.FlagSet) error {

@@ -124,7 +124,7 @@ func (r *run) request(ctx context.Context, f *factory.Factory, s *target.Session
 	case c.pd == nil:
 	case c.pd.begun && !dry && !c.JoinsAcross(): // the part with PD has been written, and is read
 	case c.pd.want == nil:
-		return req, exit.Refusef("the part with PD, %s/%s, cannot be upgraded", c.pd.Namespace, c.pd.Name)
+		return req, exit.Refusef("the part with PD, %s/%s, is refused itself", c.pd.Namespace, c.pd.Name)
 	default:
 		req.Beside = []*v1alpha1.TidbCluster{c.pd.want}
 	}

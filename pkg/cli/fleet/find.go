@@ -114,7 +114,7 @@ func (o *Options) choose(f *factory.Factory, databases [][]*cluster) ([][]*clust
 	case 1:
 		return chosen, nil
 	}
-	return nil, remedy.For(exit.Usagef("%s are not parts of one database as far as their specs show it, so nothing was changed: name the contexts of one database, or upgrade all clusters with --all",
+	return nil, remedy.For(exit.Usagef("%s are not parts of one database as far as their specs show it, so nothing was changed: name the contexts of one database",
 		strings.Join(at, " and ")), see)
 }
 

@@ -49,9 +49,7 @@ func (o *Options) Bind(cmd *cobra.Command, f *factory.Factory, does string) {
 			Usage: does + " only the clusters whose TidbClusters have these labels, e.g. env=prod,tier!=test."},
 		{Name: "all-namespaces", Short: "A", Needs: "all", Add: flags.Bool(&o.AllNamespaces, false),
 			Usage: does + " the clusters of all namespaces."},
-		{Name: "contexts", Add: func(cmd *cobra.Command, _ flags.Flag) {
-			o.contexts.Bind(cmd, f, "With --all, "+does+" the clusters, and with NAME all parts of that cluster,")
-		}},
+		o.contextsFlag(f, "With --all, "+does+" the clusters, and with NAME all parts of that cluster,"),
 		{Name: "wave", Needs: "all", Add: flags.Text(&o.waves, defaultWaves), Values: []string{defaultWaves, "1,10%,100%", "100%"},
 			Usage: "how many clusters are done after each wave, as numbers or percentages of the clusters that have something to do."},
 		{Name: "parallel", Needs: "all", Add: flags.Int(&o.parallel, defaultParallel),
@@ -62,11 +60,31 @@ func (o *Options) Bind(cmd *cobra.Command, f *factory.Factory, does string) {
 	o.flags.Bind(cmd)
 }
 
+// BindParts adds the only flag of a command that always names a cluster. The flag chooses all parts of its database.
+func (o *Options) BindParts(cmd *cobra.Command, f *factory.Factory, does string) {
+	o.waves, o.parallel, o.stop = defaultWaves, defaultParallel, true
+	o.flags = flags.Table{o.contextsFlag(f, does+" all parts of the cluster,")}
+	o.flags.Bind(cmd)
+}
+
+func (o *Options) contextsFlag(f *factory.Factory, does string) flags.Flag {
+	return flags.Flag{Name: "contexts", Add: func(cmd *cobra.Command, _ flags.Flag) { o.contexts.Bind(cmd, f, does) }}
+}
+
 // Chosen reports whether the flags choose clusters. Otherwise the command is for the one cluster that it names.
 func (o *Options) Chosen() bool { return o.All || o.contexts.Given() }
 
 // Check refuses flags that need --all, where --all was not given.
 func (o *Options) Check(set *pflag.FlagSet) error { return o.flags.Check(set) }
+
+// ValidateParts checks the flag of a command for the cluster of a name.
+func (o *Options) ValidateParts(set *pflag.FlagSet, d flags.Options, name string) error {
+	if !o.Chosen() {
+		return nil
+	}
+	o.Name = name
+	return o.Validate(set, d)
+}
 
 // Validate checks what is known from the flags alone, and reads the waves.
 func (o *Options) Validate(set *pflag.FlagSet, d flags.Options) (err error) {
@@ -82,7 +100,7 @@ func (o *Options) Validate(set *pflag.FlagSet, d flags.Options) (err error) {
 	}
 	switch {
 	case !d.Wait:
-		return exit.Usagef("%s waits for each wave, so it does not go with --wait=false", by)
+		return exit.Usagef("%s waits for the end of all clusters, so it does not go with --wait=false", by)
 	case o.parallel < 1:
 		return exit.Usagef("--parallel has to be at least 1")
 	}

@@ -26,6 +26,9 @@ import (
 type Verb struct {
 	// Action is that in a user's words, e.g. "upgrade to v8.1.1".
 	Action string
+	// GoOn is the verb that goes on after a failure, "" where the same command does. A restart that is asked for again
+	// would restart all members once more.
+	GoOn string
 	// Request returns what is asked for of one cluster.
 	Request func(context.Context, *factory.Factory, *target.Session, *v1alpha1.TidbCluster) (check.Request, error)
 }
@@ -259,7 +262,15 @@ func (r *run) ended(ctx context.Context, found []*cluster) error {
 	for _, c := range waiting {
 		r.end(c, exit.With(code, errors.New("not begun, because "+because)))
 	}
-	return exit.With(code, remedy.For(errors.New(strings.Join(parts, "; ")), remedy.Run("go on, when the cause is gone", r.f.Again(r.namespace()))))
+	return exit.With(code, remedy.For(errors.New(strings.Join(parts, "; ")), remedy.Run("go on, when the cause is gone", r.goOn())))
+}
+
+// goOn returns the command that goes on with clusters that were begun.
+func (r *run) goOn() remedy.Command {
+	if r.v.GoOn == "" {
+		return r.f.Again(r.namespace())
+	}
+	return remedy.Plugin(*r.f.Flags.Namespace, r.v.GoOn, r.o.Name, "--contexts", r.o.contexts.String())
 }
 
 // namespace returns the namespace that another shell has to be told, "" where the command line says which.

@@ -6,13 +6,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/fleet"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -20,6 +23,7 @@ import (
 // options are the verb's flags and its arguments.
 type options struct {
 	flags.Options
+	fleet      fleet.Options
 	name       []string // the argument that names the cluster
 	components []topology.Kind
 	members    []string // pods
@@ -59,7 +63,10 @@ member that is named is restarted by this command.`,
   kubectl tidb restart basic --cancel
 
   # All components, and what that would begin with
-  kubectl tidb restart basic --dry-run`,
+  kubectl tidb restart basic --dry-run
+
+  # A component of a database over several Kubernetes clusters
+  kubectl tidb restart basic tikv --contexts 'prod-*'`,
 		SuggestFor:        []string{"roll", "reboot", "reload"},
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: target.CompleteMembers(f),
@@ -68,6 +75,9 @@ member that is named is restarted by this command.`,
 				return err
 			}
 			if err := o.parse(args); err != nil {
+				return err
+			}
+			if err := o.validateParts(cmd.Flags()); err != nil {
 				return err
 			}
 			return run(cmd.Context(), o)
@@ -79,10 +89,27 @@ member that is named is restarted by this command.`,
 	o.BindConcurrency(cmd)
 	cmd.Flags().BoolVar(&o.cancel, "cancel", false, "Do not restart members that were named and have not restarted yet.")
 	o.BindCanary(cmd)
+	o.fleet.BindParts(cmd, f, "Restart components in")
 	return cmd
 }
 
+// validateParts refuses what only one part can do, because members of several parts can have the same name.
+func (o *options) validateParts(set *pflag.FlagSet) error {
+	switch {
+	case !o.fleet.Chosen():
+		return nil
+	case o.cancel:
+		return exit.Usagef("--contexts does not go with --cancel: leave out one of them")
+	case len(o.members) > 0:
+		return exit.Usagef("--contexts restarts components in all parts, so it does not go with %s: give --context and the member", o.members[0])
+	}
+	return o.fleet.ValidateParts(set, o.Options, o.name[0])
+}
+
 func run(ctx context.Context, f *factory.Factory, o options) error {
+	if o.fleet.Chosen() {
+		return fleet.Run(ctx, f, o.fleet, o.Options, fleet.Verb{Action: o.action(), GoOn: "sync", Request: o.request})
+	}
 	s, now, err := target.Load(ctx, f, o.name)
 	if err != nil {
 		return err
@@ -91,12 +118,21 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	if o.cancel {
 		return o.takeBack(ctx, f, s, now)
 	}
+	r, err := o.request(ctx, f, s, now)
+	if err != nil {
+		return err
+	}
+	return drive.Run(ctx, f, s, o.Options, r)
+}
+
+// request returns what is asked for of one cluster.
+func (o options) request(ctx context.Context, f *factory.Factory, s *target.Session, now *v1alpha1.TidbCluster) (check.Request, error) {
 	if len(o.components)+len(o.members) == 0 {
 		for _, g := range topology.New(now).Groups {
 			o.components = append(o.components, g.Kind)
 		}
 	}
-	r := check.Request{Action: "restart " + strings.Join(append(names(o.components), o.members...), ", ")}
+	r := check.Request{Action: o.action()}
 	var asked requests
 	if len(o.members) > 0 {
 		if asked, r.Refusal = o.ask(ctx, f, s, now); r.Refusal == nil {
@@ -106,7 +142,15 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	if r.Refusal == nil {
 		r.Change, r.Refusal = s.Intent.Restart(now, o.components, asked, f.Clock.Now())
 	}
-	return drive.Run(ctx, f, s, o.Options, r)
+	return r, nil
+}
+
+// action is what the verb is asked for, as reports name it.
+func (o options) action() string {
+	if all := append(names(o.components), o.members...); len(all) > 0 {
+		return "restart " + strings.Join(all, ", ")
+	}
+	return "restart all components"
 }
 
 // parse reads the arguments.

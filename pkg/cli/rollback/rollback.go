@@ -15,6 +15,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/fleet"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/upgrade"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
@@ -25,8 +26,9 @@ import (
 // options are the verb's flags and its arguments.
 type options struct {
 	flags.Options
-	name []string // the argument that names the cluster
-	to   string   // the version to go back to; "" for the change that is recorded
+	fleet fleet.Options
+	name  []string // the argument that names the cluster
+	to    string   // the version to go back to; "" for the change that is recorded
 }
 
 // New makes the command.
@@ -52,20 +54,25 @@ data into a format that the lower one cannot read. To take back a restart remove
 annotation, so members that have restarted already restart once more.
 
 With --to the cluster goes back to that version, also when the version it has now was not set
-by a command, but by another tool.`,
+by a command, but by another tool. With --contexts all parts of the database go back to that
+version. Without --to each part would take back a change of its own.`,
 		Example: `  kubectl tidb rollback basic
 
   # See what that would be
   kubectl tidb rollback basic --dry-run
 
   # To a version, for a TidbCluster that another tool has changed
-  kubectl tidb rollback basic --to v8.1.0`,
+  kubectl tidb rollback basic --to v8.1.0
+
+  # All parts of a database over several Kubernetes clusters
+  kubectl tidb rollback basic --to v8.1.0 --contexts 'prod-*'`,
 		SuggestFor:        []string{"undo", "revert", "downgrade"},
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: target.Complete(f),
 		RunE:              o.runE(run),
 	}
 	o.bind(cmd)
+	o.fleet.BindParts(cmd, f, "With --to, take back")
 	cmd.Flags().StringVar(&o.to, "to", "", "The version to go back to; without it the last change is taken back.")
 	// The only error is a flag that does not exist.
 	_ = cmd.RegisterFlagCompletionFunc("to", cobra.NoFileCompletions)
@@ -86,37 +93,47 @@ func (o *options) runE(run func(context.Context, options) error) func(*cobra.Com
 			return err
 		}
 		o.name = args
+		if o.fleet.Chosen() && o.to == "" {
+			return exit.Usagef("--contexts needs --to, because the last change of each part can be another one: give the version to go back to")
+		}
+		if err := o.fleet.ValidateParts(cmd.Flags(), o.Options, args[0]); err != nil {
+			return err
+		}
 		return run(cmd.Context(), *o)
 	}
 }
 
 func run(ctx context.Context, f *factory.Factory, o options) error {
+	if o.fleet.Chosen() {
+		return fleet.Run(ctx, f, o.fleet, o.Options, fleet.Verb{Action: "rollback to " + o.to, Request: o.version})
+	}
 	s, now, err := target.Load(ctx, f, o.name)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	if o.to != "" {
-		return version(ctx, f, s, o, now)
+		r, err := o.version(ctx, f, s, now)
+		if err != nil {
+			return err
+		}
+		return drive.Run(ctx, f, s, o.Options, r)
 	}
 	return takeBackLastChange(ctx, f, s, o, now, "rollback of ")
 }
 
-// version takes a cluster back to a version. Whether that is safe, package drive decides for all
-// verbs.
-func version(ctx context.Context, f *factory.Factory, s *target.Session, o options, now *v1alpha1.TidbCluster) error {
+// version asks for a version to go back to. Whether that is safe, package drive decides for all verbs.
+func (o options) version(_ context.Context, _ *factory.Factory, s *target.Session, now *v1alpha1.TidbCluster) (check.Request, error) {
 	change, err := s.Intent.SetVersion(now, o.to, nil)
 	if err != nil {
-		return err
+		return check.Request{}, err
 	}
 	refusal := upgrade.Refusal(change)
 	if lower, err := topology.IsDowngrade(o.to, now.Spec.Version); refusal == nil && err == nil && lower {
 		refusal = remedy.For(exit.Usagef("--to %s is higher than %s, which cluster %s/%s has", o.to, now.Spec.Version, now.Namespace, now.Name),
 			remedy.Run("go on to that version", topology.New(now).Plugin("upgrade", o.to)))
 	}
-	return drive.Run(ctx, f, s, o.Options, check.Request{
-		Action: "rollback to " + o.to, Change: change, Refusal: refusal, Unrecorded: true, Keep: true,
-	})
+	return check.Request{Action: "rollback to " + o.to, Change: change, Refusal: refusal, Unrecorded: true, Keep: true}, nil
 }
 
 // takeBackLastChange takes back the last change. Verb is the beginning of what the run is called, and instead what

@@ -5,13 +5,16 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/fleet"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
@@ -20,6 +23,7 @@ import (
 type options struct {
 	flags.Options
 	watching
+	fleet      fleet.Options
 	restricted bool
 	name       []string // the argument that names the cluster, if there is one
 }
@@ -50,6 +54,9 @@ signal ends it at a safe point, with exit code 0.`,
   # Is there anything to do? Exits with 10 if so
   kubectl tidb sync basic --dry-run --exit-code
 
+  # All parts of a database over several Kubernetes clusters
+  kubectl tidb sync basic --contexts 'prod-*'
+
   # Keep all clusters of production converged
   kubectl tidb sync --watch --all-namespaces --selector env=prod`,
 		SuggestFor:        []string{"reconcile"},
@@ -71,6 +78,9 @@ signal ends it at a safe point, with exit code 0.`,
 			if err := o.Stay("sync"); err != nil {
 				return err
 			}
+			if err := o.validateParts(cmd.Flags()); err != nil {
+				return err
+			}
 			return run(cmd.Context(), o)
 		},
 	}
@@ -79,8 +89,22 @@ signal ends it at a safe point, with exit code 0.`,
 	o.BindConcurrency(cmd)
 	o.BindStop(cmd)
 	o.table().Bind(cmd)
+	o.fleet.BindParts(cmd, f, "Drive")
 	cmd.Flags().BoolVar(&o.restricted, "restricted", false, "Refuse clusters whose pods are privileged, use the host (network, processes, folders, ports), or have a service account of their own.")
 	return cmd
+}
+
+// validateParts checks the flag for all parts of a database.
+func (o *options) validateParts(set *pflag.FlagSet) error {
+	switch {
+	case !o.fleet.Chosen():
+		return nil
+	case o.on:
+		return exit.Usagef("--contexts does not go with --watch: run a daemon in each Kubernetes cluster")
+	case len(o.name) == 0:
+		return exit.Usagef("--contexts needs the name of a cluster, all parts of which are meant")
+	}
+	return o.fleet.ValidateParts(set, o.Options, o.name[0])
 }
 
 // daemon refuses what a daemon has no use for, or cannot do.
@@ -93,11 +117,23 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	if o.on {
 		return watch(ctx, f, o)
 	}
+	if o.fleet.Chosen() {
+		return fleet.Run(ctx, f, o.fleet, o.Options, fleet.Verb{Action: "sync", Request: o.request})
+	}
 	s, tc, err := target.Load(ctx, f, o.name)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
+	r, err := o.request(ctx, f, s, tc)
+	if err != nil {
+		return err
+	}
+	return drive.Run(ctx, f, s, o.Options, r)
+}
+
+// request asks for what the TidbCluster says.
+func (o options) request(_ context.Context, _ *factory.Factory, s *target.Session, tc *v1alpha1.TidbCluster) (check.Request, error) {
 	s.Restricted = o.restricted
-	return drive.Run(ctx, f, s, o.Options, check.Request{Action: "sync", Change: intent.Change{Now: tc, Want: tc}})
+	return check.Request{Action: "sync", Change: intent.Change{Now: tc, Want: tc}}, nil
 }
