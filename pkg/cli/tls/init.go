@@ -24,12 +24,13 @@ import (
 
 // initOptions are the flags and the argument of "tls init".
 type initOptions struct {
-	name    []string
-	issuer  string
-	domain  string
-	partOf  string
-	life    time.Duration
-	timeout time.Duration
+	name         []string
+	issuer       string
+	domain       string
+	partOf       string
+	partOfDomain string
+	life         time.Duration
+	timeout      time.Duration
 }
 
 const (
@@ -56,12 +57,17 @@ With --issuer=cert-manager/ISSUER it makes Certificates, for which cert-manager'
 that name in the namespace makes the Secrets, and renews them.
 
 The certificates for members of a part are issued by the authority of the TidbCluster whose
-PD the part uses.`,
+PD the part uses. If that is in another Kubernetes cluster, copy the Secret with its authority
+to NAME-cluster-ca-secret before.`,
 		Example: `  kubectl tidb tls init basic
   kubectl tidb create basic --version v8.1.0 --tls
 
   # For a part that uses the PD of cluster shop in namespace prod
   kubectl tidb tls init reports --part-of prod/shop
+
+  # For a part that uses the PD of cluster shop in another Kubernetes cluster
+  kubectl tidb tls init shop --part-of prod/shop --part-of-domain eu.example \
+    --cluster-domain us.example
 
   # By cert-manager
   kubectl tidb tls init basic --issuer cert-manager/my-issuer`,
@@ -72,6 +78,8 @@ PD the part uses.`,
 			switch name, asked := strings.CutPrefix(o.issuer, certManager); {
 			case o.issuer != ownIssuer && (!asked || name == ""):
 				return exit.Usagef("--issuer: %q is neither self nor cert-manager/NAME", o.issuer)
+			case o.partOfDomain != "" && o.partOf == "":
+				return exit.Usagef("--part-of-domain is that of the TidbCluster which --part-of names: give both")
 			case o.life < time.Hour:
 				return exit.Usagef("--valid-for: %s is less than an hour", o.life)
 			}
@@ -82,6 +90,7 @@ PD the part uses.`,
 	flags.StringVar(&o.issuer, "issuer", ownIssuer, "Who issues the certificates: self, or cert-manager/NAME with the name of an Issuer.")
 	flags.StringVar(&o.domain, "cluster-domain", "", "Cluster domain (spec.clusterDomain) of a cluster that does not exist yet.")
 	flags.StringVar(&o.partOf, "part-of", "", "TidbCluster whose PD the cluster uses (spec.cluster), as NAME or NAMESPACE/NAME. It is needed where the cluster does not exist yet, or that TidbCluster does not let parts of the namespace in.")
+	flags.StringVar(&o.partOfDomain, "part-of-domain", "", "Cluster domain of the TidbCluster that --part-of names, where it is in another Kubernetes cluster.")
 	flags.DurationVar(&o.life, "valid-for", issue.Life, "How long the certificates are valid.")
 	flags.DurationVar(&o.timeout, "timeout", 2*time.Minute, "How long to wait for cert-manager.")
 	_ = cmd.RegisterFlagCompletionFunc("issuer", cobra.FixedCompletions([]string{ownIssuer, certManager}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
@@ -98,7 +107,7 @@ func runInit(ctx context.Context, f *factory.Factory, o initOptions) error {
 	if err != nil {
 		return err
 	}
-	if asked := o.joins(); asked != nil && exists && (c.Joined.Name != asked.Name || c.Joined.Namespace != cmp.Or(asked.Namespace, c.Namespace)) {
+	if asked := o.joins(); asked != nil && exists && (c.Joined.Name != asked.Name || c.Joined.Namespace != cmp.Or(asked.Namespace, c.Namespace) || o.partOfDomain != "" && c.Joined.Domain != o.partOfDomain) {
 		return exit.Refusef("--part-of %s: cluster %s/%s exists, and its spec.cluster does not name that one; nothing was changed", o.partOf, c.Namespace, c.Name)
 	}
 	if exists && !c.TLS.Members && !c.TLS.SQL {
@@ -128,7 +137,7 @@ func (o initOptions) joins() *v1alpha1.TidbClusterRef {
 	if !both {
 		namespace, name = "", namespace
 	}
-	return &v1alpha1.TidbClusterRef{Namespace: namespace, Name: name, ClusterDomain: o.domain}
+	return &v1alpha1.TidbClusterRef{Namespace: namespace, Name: name, ClusterDomain: cmp.Or(o.partOfDomain, o.domain)}
 }
 
 // refusal makes an error about the certificates or the authority of others one of a refusal.
