@@ -54,6 +54,25 @@ func storeCorrections() []Correction {
 			Old: "msg.FromPeer.Id, msg.ToPeer.Id, d.storeFsm.id, regionID, msg.Message.MsgType)",
 			New: "msg.FromPeer.GetId(), msg.ToPeer.GetId(), d.storeFsm.id, regionID, msg.Message.GetMsgType())",
 		},
+		{
+			// A change of replicas that had failed was reported without the change, which ended the store. Raft is told of an
+			// empty change.
+			Module: unistore, File: folder + "fsm_peer.go",
+			Old: "changeType := cp.confChange.ChangeType\n",
+			New: "if cp.confChange == nil {\n\t\tcp.confChange = new(eraftpb.ConfChange)\n\t}\n\tchangeType := cp.confChange.ChangeType\n",
+		},
+		{
+			// A replica that was replaced while it applied a snapshot ended the store. The message that says so comes again.
+			Module: unistore, File: folder + "peer.go",
+			Old: "if !p.Store().CancelApplyingSnap() {", New: "if p.Store().CheckApplyingSnap() {",
+		},
+		{
+			// A message to a replica that had just been removed from the store ended the store.
+			Module: unistore, File: folder + "peer_worker.go",
+			Old: "newRaftMsgHandler(peerState.peer, rw.raftCtx).HandleMsgs(msg)",
+			New: "if peerState == nil {\n\t\t\t\tdelete(peerStateMap, msg.RegionID)\n\t\t\t\tcontinue\n\t\t\t}\n" +
+				"\t\t\tnewRaftMsgHandler(peerState.peer, rw.raftCtx).HandleMsgs(msg)",
+		},
 		{Module: unistore, File: folder + "snap_builder.go", By: "_library/snap_builder.go"},
 		{Module: unistore, File: folder + "snap_applier.go", By: "_library/snap_applier.go"},
 		{
