@@ -166,7 +166,18 @@ e2e-hosts: build ## whole hosts that reboot, are drained, crash and are cut off,
 	cd test/e2e && code=0; $(LAB) go test -count=1 -timeout 40m -v -run TestHosts . || code=$$?; \
 	cd ../node && $(LAB) go run . down && exit $$code
 
-e2e-all: e2e e2e-hosts lab-test ## all tests against real nodes, also those that take long and rarely fail
+# Two Kubernetes clusters, with names and addresses of their own.
+FIRST := /var/lib/kubectl-tidb-node-test/first
+SECOND := /var/lib/kubectl-tidb-node-test/second
+
+e2e-clusters: build ## one database over two Kubernetes clusters, whose networks are joined and cut
+	cd test/node && NODE_STATE=$(FIRST) NODE_NETWORK=1 go run . up && NODE_STATE=$(SECOND) NODE_NETWORK=2 go run . up
+	cd test/node && NODE_STATE=$(SECOND) go run . join $(FIRST)
+	cd test/e2e && code=0; NODE_STATE=$(FIRST) NODE_SECOND=$(SECOND) \
+	go test -count=1 -timeout 40m -v -run TestTwoKubernetesClusters . || code=$$?; \
+	cd ../node && NODE_STATE=$(SECOND) go run . down && NODE_STATE=$(FIRST) go run . down && exit $$code
+
+e2e-all: e2e e2e-hosts e2e-clusters lab-test ## all tests against real nodes, also those that take long and rarely fail
 
 RUNS ?= 3
 LOAD ?= 0

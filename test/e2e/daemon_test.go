@@ -169,7 +169,9 @@ func awaitReady(t *testing.T) {
 
 func (s environment) patchCluster(t *testing.T, patch string) {
 	t.Helper()
-	kubectl(t, "", "-n", s.plugin.Namespace, "patch", "tidbcluster", cluster, "--type=merge", "-p", patch)
+	if _, err := s.Kubectl(t.Context(), "", "-n", s.plugin.Namespace, "patch", "tidbcluster", cluster, "--type=merge", "-p", patch); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // awaitEviction waits until PD moves leaders away from a store: the moment at

@@ -39,7 +39,13 @@ func (s environment) in(namespace string) environment {
 // After the test the namespace is deleted with the cluster.
 func newEnvironment(t *testing.T, namespace string) environment {
 	t.Helper()
-	s := shared.in(namespace)
+	return shared.ready(t, namespace)
+}
+
+// ready does that on one of several nodes.
+func (s environment) ready(t *testing.T, namespace string) environment {
+	t.Helper()
+	s = s.in(namespace)
 	if err := s.make(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -31,13 +31,14 @@ type Node struct {
 	Kube       kubernetes.Interface
 	// root is the repository's folder; "" when KUBECONFIG_E2E names another cluster.
 	root string
+	// state is where the local node keeps its things.
+	state string
 }
 
 // Up finds the cluster or brings the local node up, with flags of its command up.
 func Up(ctx context.Context, root string, progress io.Writer, flags ...string) (*Node, error) {
-	path, local := os.Getenv("KUBECONFIG_E2E"), ""
+	path := os.Getenv("KUBECONFIG_E2E")
 	if path == "" {
-		local = root
 		if runtime.GOOS != "linux" || os.Geteuid() != 0 {
 			return nil, ErrNone
 		}
@@ -47,18 +48,28 @@ func Up(ctx context.Context, root string, progress io.Writer, flags ...string) (
 		if err := up.Run(); err != nil {
 			return nil, fmt.Errorf("bring the local node up: %w", err)
 		}
-		path = filepath.Join(state(), "kubeconfig")
+		return Open(root, state())
 	}
-	config, err := clientcmd.BuildConfigFromFlags("", path)
+	return open(Node{Kubeconfig: path})
+}
+
+// Open is a local node that is up, by its state folder.
+func Open(root, state string) (*Node, error) {
+	return open(Node{Kubeconfig: filepath.Join(state, "kubeconfig"), root: root, state: state})
+}
+
+// open connects to the API server.
+func open(n Node) (*Node, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", n.Kubeconfig)
 	if err != nil {
-		return nil, fmt.Errorf("load kubeconfig %s: %w", path, err)
+		return nil, fmt.Errorf("load kubeconfig %s: %w", n.Kubeconfig, err)
 	}
 	config.QPS, config.Burst = 50, 100
-	kube, err := kubernetes.NewForConfig(config)
-	if err != nil {
+	n.Config = config
+	if n.Kube, err = kubernetes.NewForConfig(config); err != nil {
 		return nil, err
 	}
-	return &Node{Kubeconfig: path, Config: config, Kube: kube, root: local}, nil
+	return &n, nil
 }
 
 // Local reports whether the cluster is the local node, which is ours to break.
@@ -129,8 +140,21 @@ func imageOf(archive string) (string, error) {
 func (n *Node) command(ctx context.Context, args ...string) error {
 	cmd := exec.CommandContext(ctx, "go", append([]string{"run", "."}, args...)...)
 	cmd.Dir = filepath.Join(n.root, "test", "node")
+	cmd.Env = append(os.Environ(), "NODE_STATE="+n.state)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
+	}
+	return nil
+}
+
+// Link connects the networks of two local nodes, so that their pods reach each other, or takes the link away.
+func (n *Node) Link(ctx context.Context, other *Node, connected bool) error {
+	verb := "part"
+	if connected {
+		verb = "join"
+	}
+	if err := n.command(ctx, verb, other.state); err != nil {
+		return fmt.Errorf("%s %s and %s: %w", verb, n.state, other.state, err)
 	}
 	return nil
 }
