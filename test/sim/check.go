@@ -363,7 +363,7 @@ func (w *Model) judgeRepair(k kind, victim int, say sayer) {
 		f = "" // a working one would fail as well
 	}
 	has := w.seen.revision[k][victim]
-	neverServes := flaw(has) == deaf || flaw(has) == crashing
+	neverServes := slices.Contains([]string{deaf, crashing, noImage}, flaw(has))
 	if f != noImage && f != crashing || w.gone(k, victim) || has != set.current || neverServes {
 		return
 	}
