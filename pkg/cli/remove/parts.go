@@ -42,16 +42,16 @@ func (d *deletion) leaves(ctx context.Context, together []cache.ObjectName) erro
 	// In another Kubernetes cluster, the joined TidbCluster can have the namespace and the name of the part itself.
 	j := d.cluster.Joined
 	joinsHere := d.cluster.JoinsHere() || j.Domain == d.cluster.Domain
-	if d.cluster.IsPart() && !(joinsHere && goes(j.Namespace, j.Name)) {
+	if d.cluster.IsPart() && (!joinsHere || !goes(j.Namespace, j.Name)) {
 		return d.emptied(ctx)
 	}
 	return nil
 }
 
 // usedElsewhere refuses to delete a cluster with PD which parts in other namespaces or Kubernetes clusters may use, where
-// not all parts are known. If PD does not answer, or cannot be asked, the deletion goes on, because most clusters have no
-// parts, and a user has to be able to delete a cluster that is broken. A cluster with names for parts in other Kubernetes
-// clusters stays: while the link to these is cut, PD may have no quorum here and serve them.
+// not all parts are known. If PD does not answer, or cannot be asked, the deletion goes on. Most clusters have no parts, and
+// a user has to be able to delete a cluster that is broken. A cluster with names for parts in other Kubernetes clusters
+// stays. While the link to these is cut, PD may have no quorum here and serve them.
 func (d *deletion) usedElsewhere(ctx context.Context, parts intent.Parts, together []cache.ObjectName) error {
 	refuse := func(format string, args ...any) error {
 		return exit.With(exit.Refused, remedy.For(
