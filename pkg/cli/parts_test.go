@@ -66,10 +66,15 @@ func TestDeletePartsAcross(t *testing.T) {
 			status: map[string]any{"clusterID": "7"},
 			says:   "not known whether PD of default/basic counts on its members",
 		},
-		"the first part":           {map[string]any{"acrossK8s": true, "clusterDomain": "eu.example"}, map[string]any{"clusterID": "7"}, "not known whether parts in other Kubernetes clusters use its PD"},
-		"names for other clusters": {map[string]any{"clusterDomain": "eu.example"}, map[string]any{"clusterID": "7"}, "not known whether parts in other Kubernetes clusters use its PD"},
-		"it has never started":     {map[string]any{"acrossK8s": true, "clusterDomain": "eu.example"}, nil, ""},
-		"all in one place":         {nil, map[string]any{"clusterID": "7"}, ""},
+		"the first part": {map[string]any{"acrossK8s": true, "clusterDomain": "eu.example"}, map[string]any{"clusterID": "7"}, "not known whether parts in other Kubernetes clusters use its PD"},
+		"parts seen before": {
+			map[string]any{"clusterDomain": "eu.example"},
+			map[string]any{"clusterID": "7", "tikv": map[string]any{"peerStores": map[string]any{"5": map[string]any{"id": "5"}}}},
+			"not known whether parts in other Kubernetes clusters use its PD",
+		},
+		"a domain in one place": {map[string]any{"clusterDomain": "eu.example"}, map[string]any{"clusterID": "7"}, ""},
+		"it has never started":  {map[string]any{"acrossK8s": true, "clusterDomain": "eu.example"}, nil, ""},
+		"all in one place":      {nil, map[string]any{"clusterID": "7"}, ""},
 	} {
 		tc := tidbcluster("basic")
 		maps.Copy(tc["spec"].(map[string]any), c.spec)

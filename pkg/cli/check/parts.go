@@ -74,7 +74,7 @@ func (p proposal) loadBeside(ctx context.Context, s *target.Session, namespace, 
 			return tc, nil
 		}
 	}
-	return s.Intent.Load(ctx, namespace, name)
+	return s.Intent.LoadOther(ctx, namespace, name)
 }
 
 // joins compares a part with the TidbCluster that it joins.

@@ -39,19 +39,28 @@ func (d *deletion) leaves(ctx context.Context, together []cache.ObjectName) erro
 	if err := d.usedElsewhere(ctx, parts, together); err != nil {
 		return err
 	}
-	// In another Kubernetes cluster, the joined TidbCluster can have the namespace and the name of the part itself.
-	j := d.cluster.Joined
-	joinsHere := d.cluster.JoinsHere() || j.Domain == d.cluster.Domain
-	if d.cluster.IsPart() && (!joinsHere || !goes(j.Namespace, j.Name)) {
+	if d.cluster.IsPart() && !d.databaseGoes(ctx, goes) {
 		return d.emptied(ctx)
 	}
 	return nil
 }
 
+// databaseGoes reports whether the same command deletes the TidbCluster that has started the database. Where the part joins
+// another part, the database stays. In another Kubernetes cluster, the joined TidbCluster can have the namespace and the
+// name of the part itself.
+func (d *deletion) databaseGoes(ctx context.Context, goes func(namespace, name string) bool) bool {
+	j := d.cluster.Joined
+	if !d.cluster.JoinsHere() && j.Domain != d.cluster.Domain || !goes(j.Namespace, j.Name) {
+		return false
+	}
+	tc, err := d.session.Intent.LoadOther(ctx, j.Namespace, j.Name)
+	return err == nil && topology.New(tc).Founds()
+}
+
 // usedElsewhere refuses to delete a cluster with PD which parts in other namespaces or Kubernetes clusters may use, where
 // not all parts are known. If PD does not answer, or cannot be asked, the deletion goes on. Most clusters have no parts, and
-// a user has to be able to delete a cluster that is broken. A cluster with names for parts in other Kubernetes clusters
-// stays. While the link to these is cut, PD may have no quorum here and serve them.
+// a user has to be able to delete a cluster that is broken. A cluster with parts in other Kubernetes clusters stays. While
+// the link to these is cut, PD may have no quorum here and serve them.
 func (d *deletion) usedElsewhere(ctx context.Context, parts intent.Parts, together []cache.ObjectName) error {
 	refuse := func(format string, args ...any) error {
 		return exit.With(exit.Refused, remedy.For(
@@ -60,15 +69,18 @@ func (d *deletion) usedElsewhere(ctx context.Context, parts intent.Parts, togeth
 			remedy.Say("remove stores from PD that are gone for good")))
 	}
 	switch in := topology.PartsIn(d.tc); {
-	case d.cluster.UsesOtherPD(), d.cluster.IsPart(), !parts.MayBeMore():
-		return nil // what a part must not take along is decided below
+	case d.cluster.UsesOtherPD(), !parts.MayBeMore():
+		return nil
 	case parts.Unread && len(in) > 0:
 		return refuse("parts in namespaces %s may use its PD, and not all TidbClusters there can be read", strings.Join(in, ", "))
+	}
+	if !d.cluster.Founds() {
+		return nil // PD lists members of the database that it joins in any case
 	}
 	seen, err := d.session.Observer.Against(ctx, d.cluster)
 	pd := seen.Snapshot.PD
 	switch unknown := err != nil || !pd.Known(); {
-	case unknown && parts.Across && d.tc.Status.ClusterID != "":
+	case unknown && d.hasHadPartsAcross():
 		return exit.With(exit.Refused, remedy.For(
 			fmt.Errorf("%s is not deleted: it is not known whether parts in other Kubernetes clusters use its PD: %s", target.Title(d.cluster), cmp.Or(pd.Problem, fmt.Sprint(err))),
 			remedy.Run("see what PD lacks", d.cluster.Plugin("doctor")),
@@ -80,6 +92,13 @@ func (d *deletion) usedElsewhere(ctx context.Context, parts intent.Parts, togeth
 		return refuse("PD lists members of clusters that stay: %s", remedy.FirstFew(others, ", "))
 	}
 	return nil
+}
+
+// hasHadPartsAcross reports whether parts in other Kubernetes clusters may have members in PD. A cluster domain alone says
+// little, because clusters in one place have one as well.
+func (d *deletion) hasHadPartsAcross() bool {
+	s := d.tc.Status
+	return s.ClusterID != "" && (d.cluster.SpansK8s() || len(s.PD.PeerMembers)+len(s.TiKV.PeerStores)+len(s.TiFlash.PeerStores) > 0)
 }
 
 // strangers returns the hosts of members in PD that belong to none of some clusters, sorted. Members in other Kubernetes
@@ -114,7 +133,7 @@ func (d *deletion) emptied(ctx context.Context) error {
 		return nil
 	}
 	if d.cluster.JoinsHere() {
-		if _, err := d.session.Intent.Load(ctx, d.cluster.Joined.Namespace, d.cluster.Joined.Name); intent.Gone(err) {
+		if _, err := d.session.Intent.LoadOther(ctx, d.cluster.Joined.Namespace, d.cluster.Joined.Name); intent.Gone(err) {
 			return nil // the database is gone
 		}
 	}
@@ -125,7 +144,7 @@ func (d *deletion) emptied(ctx context.Context) error {
 	if pd := seen.Snapshot.PD; !pd.Known() {
 		return exit.With(exit.Refused, remedy.For(
 			fmt.Errorf("%s is not deleted: it is not known whether PD of %s counts on its members: %s", target.Title(d.cluster), d.cluster.Joined, pd.Problem),
-			remedy.Run("see what PD lacks", remedy.Plugin(d.cluster.Joined.Namespace, "doctor", d.cluster.Joined.Name))))
+			remedy.Run("see what PD lacks", d.cluster.PDPart().Plugin("doctor"))))
 	}
 	var counted, empty []string
 	for _, k := range topology.Kinds() {

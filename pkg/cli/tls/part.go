@@ -25,7 +25,7 @@ func issuer(ctx context.Context, f *factory.Factory, s *target.Session, c topolo
 	if !c.JoinsHere() {
 		return self, nil
 	}
-	tc, err := s.Intent.Load(ctx, c.Joined.Namespace, c.Joined.Name)
+	tc, err := s.Intent.LoadOther(ctx, c.Joined.Namespace, c.Joined.Name)
 	switch {
 	case intent.Gone(err) && named:
 		return self, nil // it can be made later, as the part itself

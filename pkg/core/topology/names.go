@@ -162,9 +162,10 @@ func (c Cluster) Ordinal(k Kind, host string) (int, bool) {
 	return n, true
 }
 
-// HostOrdinal returns the ordinal of the member whose pod has an address. The cluster domain is not compared: when
-// the domain is added to the spec later, PD keeps the address that a member was started with. But where the
-// TiDB cluster spans several Kubernetes clusters, only the domain distinguishes pods of the same name.
+// HostOrdinal returns the ordinal of the member whose pod has an address. An address without a cluster domain is one of
+// the cluster too: when the domain is added to the spec later, PD keeps the address that a member was started with. But
+// where the TiDB cluster spans several Kubernetes clusters, only the domain distinguishes pods of the same name. So an
+// address with another domain is never one of the cluster.
 func (c Cluster) HostOrdinal(k Kind, host string) (int, bool) {
 	n, ok := c.Ordinal(k, host)
 	switch {
@@ -173,8 +174,12 @@ func (c Cluster) HostOrdinal(k Kind, host string) (int, bool) {
 	case c.SpansK8s():
 		return n, host == c.PodHost(k, n)
 	}
+	domain := c.Domain
 	c.Domain = ""
 	own := c.PodHost(k, n)
+	if domain != "" {
+		return n, host == own || host == own+"."+domain
+	}
 	return n, host == own || strings.HasPrefix(host, own+".")
 }
 

@@ -125,3 +125,21 @@ func TestLabels(t *testing.T) {
 		}
 	}
 }
+
+// TestHostOfAnotherDomain: a pod of another Kubernetes cluster can have the name and the namespace of a pod here. A member
+// that was started before the cluster got its domain keeps an address without it.
+func TestHostOfAnotherDomain(t *testing.T) {
+	const host = "basic-tikv-1.basic-tikv-peer.db.svc"
+	for _, tt := range []struct {
+		domain, host string
+		own          bool
+	}{
+		{"eu.example", host + ".eu.example", true}, {"eu.example", host, true}, {"eu.example", host + ".us.example", false},
+		{"", host, true}, {"", host + ".cluster.local", true}, {"", host + "c.example", false},
+	} {
+		c := Cluster{Namespace: "db", Name: "basic", Domain: tt.domain}
+		if n, own := c.HostOrdinal(TiKV, tt.host); own != tt.own || own && n != 1 {
+			t.Errorf("%s in the domain %q: ordinal %d, %t; want %t", tt.host, tt.domain, n, own, tt.own)
+		}
+	}
+}

@@ -63,6 +63,11 @@ func (c *Client) Load(ctx context.Context, namespace, name string) (*v1alpha1.Ti
 	return decode(u)
 }
 
+// LoadOther reads another TidbCluster than the one to which the client is limited, such as the one that a part joins.
+func (c *Client) LoadOther(ctx context.Context, namespace, name string) (*v1alpha1.TidbCluster, error) {
+	return New(c.dyn).Load(ctx, namespace, name)
+}
+
 // get reads a TidbCluster as the API server has it.
 func (c *Client) get(ctx context.Context, namespace, name string) (*unstructured.Unstructured, error) {
 	u, err := c.resourceIn(namespace).Get(ctx, name, metav1.GetOptions{})

@@ -38,7 +38,7 @@ func (c *Client) Parts(ctx context.Context, of topology.Cluster) (parts Parts, e
 			read = own
 		}
 	}
-	parts.Across = of.MayHavePartsAcross()
+	parts.Across = of.Founds() && of.MayHavePartsAcross()
 	for i := range read {
 		switch p := topology.New(&read[i]); {
 		case !p.JoinsTo(of):

@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -31,11 +33,13 @@ func TestParts(t *testing.T) {
 		denied   bool // other namespaces may not be read
 		parts    int
 		domain   string
+		joins    *v1alpha1.TidbClusterRef
 		complete bool
 		fails    bool
 	}{
 		"none":                                 {complete: true},
 		"names for other Kubernetes clusters":  {domain: "eu.example"},
+		"a part, whose PD others use as well":  {domain: "eu.example", joins: &v1alpha1.TidbClusterRef{Name: "basic", ClusterDomain: "us.example"}, complete: true},
 		"in its namespace":                     {there: []runtime.Object{joining("db", "more")}, parts: 1, complete: true},
 		"let in":                               {there: []runtime.Object{joining("db", "more"), joining("reports", "more")}, lets: "reports", parts: 2, complete: true},
 		"not let in":                           {there: []runtime.Object{joining("db", "more"), joining("reports", "more")}, parts: 1},
@@ -52,7 +56,7 @@ func TestParts(t *testing.T) {
 			t.Fatal(err)
 		}
 		tc.Annotations = map[string]string{topology.AnnotationPartsIn: tt.lets}
-		tc.Spec.ClusterDomain = tt.domain
+		tc.Spec.ClusterDomain, tc.Spec.Cluster = tt.domain, tt.joins
 		parts, err := c.Parts(t.Context(), topology.New(tc))
 		complete := !parts.MayBeMore() && err == nil
 		if len(parts.Known) != tt.parts || complete != tt.complete || (err != nil) != tt.fails {
