@@ -83,7 +83,7 @@ type Gate struct {
 	polled bool
 	// resolves: what happens at the deadline needs no help from a person.
 	resolves bool
-	// endless: the user has asked to wait for it without an end, or for work that takes as long as it takes.
+	// endless: the user has asked to wait for it without an end.
 	endless bool
 	// patience is how long a gate without a Deadline may make no progress before it is Blocked.
 	// Zero means as long as usual. See Waits.

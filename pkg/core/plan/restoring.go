@@ -30,19 +30,25 @@ func (s *subject) restored() verdict {
 	return wait(g)
 }
 
+// restoring is how long a restore may take before a person is asked to look. The command that follows a restore puts the
+// settings back. Where that command was killed, they stay until somebody runs it again.
+const restoring = 24 * time.Hour
+
 // restoreGate waits until BR has ended, and PD has its settings from before. It reports whether there is such a restore.
-// The TidbCluster says so from before BR starts until the settings are put back.
+// The TidbCluster says so from before BR starts until the settings are put back. Without PD, BR restores nothing.
 func (sc Scope) restoreGate(member string) (Gate, bool) {
 	data := sc.Want.Kind.Data()
 	if sc.Cluster.Source == nil || data != topology.Raft && data != topology.Store {
 		return Gate{}, false
 	}
 	was, recorded, err := backup.SettingsOf(sc.Cluster.Source)
-	if !recorded && err == nil {
+	ofAnother := was.Cluster != 0 && was.Cluster != sc.All.PD.ClusterID // as of a TidbCluster that was copied
+	if !recorded && err == nil || !sc.All.PD.Serving() || ofAnother {
 		return Gate{}, false
 	}
+	remove := sc.Cluster.Kubectl("annotate", "tidbcluster", sc.Cluster.Name, topology.AnnotationRestore+"-")
 	g := Gate{
-		Component: sc.Want.Kind, Member: member, Reason: RestoreEnded, Want: "restore ended", endless: true,
+		Component: sc.Want.Kind, Member: member, Reason: RestoreEnded, Want: "restore ended",
 		Observed: "restore " + was.Restore + " began at " + was.Since.UTC().Format(time.RFC3339),
 		Remedy: remedy.Remedy{
 			remedy.Run("see how far it is", sc.Cluster.Kubectl("get", "job", backup.Asked{Does: backup.Restores}.JobName(*sc.Cluster))),
@@ -50,9 +56,11 @@ func (sc Scope) restoreGate(member string) (Gate, bool) {
 		},
 	}
 	if err != nil {
-		g.Observed = err.Error()
-		g.Remedy = remedy.Remedy{remedy.Run("if no restore runs, remove it, and compare PD's settings with those that you want",
-			sc.Cluster.Kubectl("annotate", "tidbcluster", sc.Cluster.Name, topology.AnnotationRestore+"-"))}
+		g.Observed, g.patience = err.Error(), Moving
+		g.Remedy = remedy.Remedy{remedy.Run("if no restore runs, remove it, and compare PD's settings with those that you want", remove)}
+		return g, true
 	}
+	g.Since, g.Deadline = was.Since, was.Since.Add(restoring)
+	g.Blocked = !sc.All.At.Before(g.Deadline)
 	return g, true
 }

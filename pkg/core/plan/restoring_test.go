@@ -45,6 +45,31 @@ func TestRestoring(t *testing.T) {
 	}
 }
 
+// TestRestoringOver: a record does not hold back for ever. One of another cluster of PD is a copy, and without PD no BR
+// restores anything. After a day a person is asked to look.
+func TestRestoringOver(t *testing.T) {
+	for name, c := range map[string]struct {
+		text    string
+		change  func(*plantest.Cluster)
+		held    bool
+		blocked bool
+	}{
+		"of today":           {`{"restore":"t-restore-1","since":"2026-01-01T00:00:00Z","cluster":"7"}`, func(*plantest.Cluster) {}, true, false},
+		"of a day before":    {`{"restore":"t-restore-1","since":"2025-12-30T00:00:00Z","cluster":"7"}`, func(*plantest.Cluster) {}, true, true},
+		"of another cluster": {`{"restore":"t-restore-1","since":"2026-01-01T00:00:00Z","cluster":"8"}`, func(*plantest.Cluster) {}, false, false},
+		"PD is lost":         {`{"restore":"t-restore-1","since":"2026-01-01T00:00:00Z","cluster":"7"}`, func(c *plantest.Cluster) { c.PDUnknown() }, false, false},
+	} {
+		cluster := plantest.New(3, 4, 2).Roll(tikv)
+		record(cluster, c.text)
+		c.change(cluster)
+		p := cluster.Decide()
+		i := slices.IndexFunc(p.Gates, func(g plan.Gate) bool { return g.Reason == plan.RestoreEnded })
+		if i >= 0 != c.held || i >= 0 && p.Gates[i].Blocked != c.blocked {
+			t.Errorf("%s: want held back %t, blocked %t\n%s", name, c.held, c.blocked, plantest.Text(p))
+		}
+	}
+}
+
 // record has the TidbCluster say that BR restores data.
 func record(c *plantest.Cluster, text string) {
 	source := &v1alpha1.TidbCluster{}
