@@ -262,7 +262,11 @@ func (r *run) ended(ctx context.Context, found []*cluster) error {
 	for _, c := range waiting {
 		r.end(c, exit.With(code, errors.New("not begun, because "+because)))
 	}
-	return exit.With(code, remedy.For(errors.New(strings.Join(parts, "; ")), remedy.Run("go on, when the cause is gone", r.goOn())))
+	help := remedy.Remedy{remedy.Run("go on, when the cause is gone", r.goOn())}
+	if len(waiting) > 0 && r.v.GoOn != "" {
+		help = append(help, remedy.Say("then give the same command with --context for each that was not begun"))
+	}
+	return exit.With(code, remedy.For(errors.New(strings.Join(parts, "; ")), help...))
 }
 
 // goOn returns the command that goes on with clusters that were begun.
