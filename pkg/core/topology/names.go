@@ -163,7 +163,7 @@ func (c Cluster) Ordinal(k Kind, host string) (int, bool) {
 }
 
 // HostOrdinal returns the ordinal of the member whose pod has an address. An address without a cluster domain is one of
-// the cluster too: when the domain is added to the spec later, PD keeps the address that a member was started with. But
+// the cluster too. When the domain is added to the spec later, PD keeps the address that a member was started with. But
 // where the TiDB cluster spans several Kubernetes clusters, only the domain distinguishes pods of the same name. So an
 // address with another domain is never one of the cluster.
 func (c Cluster) HostOrdinal(k Kind, host string) (int, bool) {
