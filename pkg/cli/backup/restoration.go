@@ -193,7 +193,7 @@ func (r *restoration) check(ctx context.Context, request backup.Request) error {
 }
 
 // unchanging refuses a restore into a cluster whose members are being restarted, added or removed. BR writes to all stores,
-// and gives up when one of them is away for long. While BR restores, such a change waits.
+// and gives up when a store is away for long. While BR restores, changes of PD and of stores wait.
 func (r *restoration) unchanging(ctx context.Context) error {
 	left, err := r.changes(ctx)
 	switch {

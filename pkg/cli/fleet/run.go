@@ -47,8 +47,25 @@ type run struct {
 	end func(c *cluster, err error)
 }
 
-// Run finds the clusters, checks all of them, asks the user, and drives them in waves.
-func Run(ctx context.Context, f *factory.Factory, o Options, d flags.Options, v Verb) error {
+// Drive drives the clusters that the flags choose, or else the one cluster that the command names.
+func Drive(ctx context.Context, f *factory.Factory, o Options, d flags.Options, name []string, v Verb) error {
+	if o.Chosen() {
+		return driveChosen(ctx, f, o, d, v)
+	}
+	s, now, err := target.Load(ctx, f, name)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	req, err := v.Request(ctx, f, s, now)
+	if err != nil {
+		return err
+	}
+	return drive.Run(ctx, f, s, d, req)
+}
+
+// driveChosen finds the clusters, checks all of them, asks the user, and drives them in waves.
+func driveChosen(ctx context.Context, f *factory.Factory, o Options, d flags.Options, v Verb) error {
 	if err := d.Reports.Begin(); err != nil {
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
@@ -107,22 +106,15 @@ func (o *options) validateParts(set *pflag.FlagSet) error {
 }
 
 func run(ctx context.Context, f *factory.Factory, o options) error {
-	if o.fleet.Chosen() {
-		return fleet.Run(ctx, f, o.fleet, o.Options, fleet.Verb{Action: o.action(), GoOn: "sync", Request: o.request})
+	if !o.cancel {
+		return fleet.Drive(ctx, f, o.fleet, o.Options, o.name, fleet.Verb{Action: o.action(), GoOn: "sync", Request: o.request})
 	}
 	s, now, err := target.Load(ctx, f, o.name)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	if o.cancel {
-		return o.takeBack(ctx, f, s, now)
-	}
-	r, err := o.request(ctx, f, s, now)
-	if err != nil {
-		return err
-	}
-	return drive.Run(ctx, f, s, o.Options, r)
+	return o.takeBack(ctx, f, s, now)
 }
 
 // request returns what is asked for of one cluster.

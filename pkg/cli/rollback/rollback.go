@@ -104,21 +104,14 @@ func (o *options) runE(run func(context.Context, options) error) func(*cobra.Com
 }
 
 func run(ctx context.Context, f *factory.Factory, o options) error {
-	if o.fleet.Chosen() {
-		return fleet.Run(ctx, f, o.fleet, o.Options, fleet.Verb{Action: "rollback to " + o.to, Request: o.version})
+	if o.to != "" {
+		return fleet.Drive(ctx, f, o.fleet, o.Options, o.name, fleet.Verb{Action: "rollback to " + o.to, Request: o.version})
 	}
 	s, now, err := target.Load(ctx, f, o.name)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	if o.to != "" {
-		r, err := o.version(ctx, f, s, now)
-		if err != nil {
-			return err
-		}
-		return drive.Run(ctx, f, s, o.Options, r)
-	}
 	return takeBackLastChange(ctx, f, s, o, now, "rollback of ")
 }
 

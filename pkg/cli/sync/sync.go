@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
@@ -117,19 +116,7 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	if o.on {
 		return watch(ctx, f, o)
 	}
-	if o.fleet.Chosen() {
-		return fleet.Run(ctx, f, o.fleet, o.Options, fleet.Verb{Action: "sync", Request: o.request})
-	}
-	s, tc, err := target.Load(ctx, f, o.name)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	r, err := o.request(ctx, f, s, tc)
-	if err != nil {
-		return err
-	}
-	return drive.Run(ctx, f, s, o.Options, r)
+	return fleet.Drive(ctx, f, o.fleet, o.Options, o.name, fleet.Verb{Action: "sync", Request: o.request})
 }
 
 // request asks for what the TidbCluster says.

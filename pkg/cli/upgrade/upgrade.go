@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
@@ -99,19 +98,7 @@ func (o *options) bind(cmd *cobra.Command, f *factory.Factory) {
 }
 
 func run(ctx context.Context, f *factory.Factory, o options) error {
-	if o.fleet.Chosen() {
-		return fleet.Run(ctx, f, o.fleet, o.Options, fleet.Verb{Action: o.action(), Request: o.request})
-	}
-	s, now, err := target.Load(ctx, f, o.name)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	r, err := o.request(ctx, f, s, now)
-	if err != nil {
-		return err
-	}
-	return drive.Run(ctx, f, s, o.Options, r)
+	return fleet.Drive(ctx, f, o.fleet, o.Options, o.name, fleet.Verb{Action: o.action(), Request: o.request})
 }
 
 // request returns what is asked for of one cluster.

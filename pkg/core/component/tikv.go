@@ -133,7 +133,7 @@ var enoughStores = plan.Hook{
 }
 
 // mayComeUp returns how many stores of other parts PD does not call Up although these stores are to serve. othersRun waits
-// for such stores. PD calls a store Down between its registration by another part and its first heartbeat.
+// for such stores. PD calls a new store Down from the registration to the first heartbeat.
 func mayComeUp(sc plan.Scope) (n int) {
 	for _, s := range sc.All.PD.Elsewhere {
 		if s.State != state.StoreOffline {

@@ -63,7 +63,7 @@ func (c *Client) Load(ctx context.Context, namespace, name string) (*v1alpha1.Ti
 	return decode(u)
 }
 
-// LoadOther reads another TidbCluster than the one to which the client is limited, such as the one that a part joins.
+// LoadOther reads a TidbCluster whatever its UID, such as the TidbCluster that a part joins.
 func (c *Client) LoadOther(ctx context.Context, namespace, name string) (*v1alpha1.TidbCluster, error) {
 	return New(c.dyn).Load(ctx, namespace, name)
 }

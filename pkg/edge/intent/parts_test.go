@@ -64,3 +64,16 @@ func TestParts(t *testing.T) {
 		}
 	}
 }
+
+// TestLoadOther: the UID that a user expects is that of the TidbCluster of the command, and not of the TidbCluster that a
+// part joins.
+func TestLoadOther(t *testing.T) {
+	c, _ := client(t, object(t, stored))
+	c.Expect("another")
+	if _, err := c.Load(t.Context(), "db", "basic"); !Gone(err) {
+		t.Errorf("loaded with another UID: %v", err)
+	}
+	if tc, err := c.LoadOther(t.Context(), "db", "basic"); err != nil || tc.Name != "basic" {
+		t.Errorf("%v", err)
+	}
+}
