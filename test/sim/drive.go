@@ -39,8 +39,8 @@ func (w *Model) Settle(most time.Duration) {
 			w.Pass(tombstoneTime)
 			continue
 		}
-		again = said == gates(p)
-		said = gates(p)
+		again = said == firstGate(p)
+		said = firstGate(p)
 		if w.t >= late {
 			w.broke("stuck", "%s, %v", gates(p), err)
 			return
@@ -81,6 +81,14 @@ func (w *Model) attention(again bool) time.Duration {
 // watched: with OnDelete a person looks at the screen and deletes pods.
 func (w *Model) watched() bool {
 	return w.Intent.Manual != [components]bool{}
+}
+
+// firstGate returns what a plan waits for first. Which components come after that says nothing.
+func firstGate(p plan.Plan) string {
+	if len(p.Gates) == 0 {
+		return p.Outcome.String()
+	}
+	return p.Outcome.String() + "; " + p.Gates[0].String()
 }
 
 func gates(p plan.Plan) string {

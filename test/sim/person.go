@@ -23,6 +23,7 @@ func (w *Model) obey(p plan.Plan) {
 		w.unstallByHand(g)
 		w.relaxTables(g)
 		w.addRoom(g)
+		w.askForStore(g)
 		w.makeRoom(g)
 		w.stopFeeds(g)
 		w.keepPump(g)

@@ -112,6 +112,17 @@ func (w *Model) addRoom(g plan.Gate) {
 	}
 }
 
+// askForStore asks for one more store, as a gate says where PD cannot move regions to any other store. People have taken the
+// other stores offline.
+func (w *Model) askForStore(g plan.Gate) {
+	if w.chaos || !g.Blocked || g.Component.Data() != topology.Store || !strings.Contains(g.Remedy.Line(""), "ask for more replicas") {
+		return
+	}
+	if n := w.Intent.Replicas[kindOf(g.Component)]; n < limit-1 {
+		w.Scale(g.Component, n+1)
+	}
+}
+
 // fullStores are the stores whose disks are nearly full.
 func (w *Model) fullStores() map[uint64]bool {
 	all := map[uint64]bool{}

@@ -103,8 +103,16 @@ func (w *Model) anyOf(all members) int {
 }
 
 // takesSlots reports whether users ask for such members: not for fewer than they ever ask for, and not for more than
-// the model has room for.
+// the model has room for. As long as no engine knows that PD has served, package render refuses
+// slots of its first members.
 func (w *Model) takesSlots(k kind, all members) bool {
+	if k == pd && !w.advice.cluster {
+		for i := range w.advice.founders.each() {
+			if all.slots&(1<<i) != 0 {
+				return false
+			}
+		}
+	}
 	fewest := [components]int{pd: 1, tikv: 3}[k]
 	many := w.Many && [components]bool{tikv: true, tidb: true}[k]
 	return all.replicas >= fewest && all.replicas <= 6 && bits.OnesCount32(uint32(all.slots)) <= mostSlots && !many
