@@ -137,6 +137,7 @@ func (s environment) logCrashes(t *testing.T) {
 				continue
 			}
 			t.Logf("%s of %s, restarted %d times, before (%v):\n%s", c.Name, pod.Name, c.RestartCount, err, out)
+			s.failed.noteCrash(c.Name+" of "+pod.Name, out)
 		}
 	}
 }

@@ -10,9 +10,9 @@ import (
 // lastLines is how much is repeated of what a command has printed.
 const lastLines = 20
 
-// failedCommands are the commands of a test that did not end as wanted. They are logged again at the very end of the
-// test, below the state of the cluster, because a log that was cut has only its end.
-type failedCommands struct{ all []string }
+// failedCommands are the commands of a test that did not end as wanted, and the containers that ended. Both are logged
+// again at the very end of the test, below the state of the cluster, because a log that was cut has only its end.
+type failedCommands struct{ all, crashes []string }
 
 // note adds a command that did not end with the code that is wanted, with the end of what it has printed.
 func (f *failedCommands) note(args []string, want int, r plugin.Result, printed string) {
@@ -24,6 +24,31 @@ func (f *failedCommands) note(args []string, want int, r plugin.Result, printed 
 	f.all = append(f.all, "kubectl tidb "+strings.Join(args, " ")+"\n"+strings.Join(lines, "\n"))
 }
 
+// causeLines and causeLength are how much is repeated of what a container has printed before it ended.
+const causeLines, causeLength = 3, 500
+
+// noteCrash adds a container that ended, with the last lines that it printed. Lines of a fatal error come first, since
+// a stack or the end of other work may follow them.
+func (f *failedCommands) noteCrash(container, printed string) {
+	if f == nil {
+		return
+	}
+	var fatal, last []string
+	for line := range strings.Lines(strings.TrimSpace(printed)) {
+		line = strings.TrimSpace(line)
+		line = line[:min(len(line), causeLength)]
+		if strings.Contains(line, "[FATAL]") || strings.HasPrefix(line, "panic:") || strings.HasPrefix(line, "fatal error:") {
+			fatal = append(fatal, line)
+		}
+		last = append(last, line)
+	}
+	if fatal == nil {
+		fatal = last
+	}
+	fatal = fatal[max(len(fatal)-causeLines, 0):]
+	f.crashes = append(f.crashes, container+"\n"+strings.Join(fatal, "\n"))
+}
+
 // log logs them if the test has failed.
 func (f *failedCommands) log(t *testing.T) {
 	if !t.Failed() {
@@ -31,5 +56,8 @@ func (f *failedCommands) log(t *testing.T) {
 	}
 	for _, text := range f.all {
 		t.Logf("did not end as wanted: %s", text)
+	}
+	for _, text := range f.crashes {
+		t.Logf("ended before: %s", text)
 	}
 }
