@@ -1,9 +1,12 @@
 package render
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -41,6 +44,27 @@ func unusableSlots(c topology.Cluster, g topology.Group) (field.ErrorList, remed
 	return field.ErrorList{field.Forbidden(field.NewPath("metadata", "annotations").Key(key),
 			"a StatefulSet of Kubernetes always removes its last pod: with slots, the data of one member and the pod of another would go")},
 		withoutSlots(c, g, key, slots)
+}
+
+// initialMembersInSlots refuses slots that take initial members of PD away before PD has ever served. Initial members
+// start PD together, by a list that no member reads anew. Without a majority of them, PD would never serve.
+func initialMembersInSlots(c topology.Cluster, g topology.Group, founding *corev1.ConfigMap) (field.ErrorList, remedy.Remedy) {
+	if firstMembers(founding) == 0 {
+		return nil, nil
+	}
+	var names []string
+	for _, i := range topology.SlotsAsked(c.Source, g.Kind) {
+		if named(founding.Data[keyInitial], c.PDName(i)) {
+			names = append(names, c.PodName(g.Kind, i))
+		}
+	}
+	if len(names) == 0 {
+		return nil, nil
+	}
+	key := topology.SlotsAnnotation(g.Kind)
+	return field.ErrorList{field.Forbidden(field.NewPath("metadata", "annotations").Key(key),
+			fmt.Sprintf("PD has never served, and starts with %s: change the slots when PD serves", strings.Join(names, ", ")))},
+		remedy.Remedy{remedy.Run("remove the annotation", c.Kubectl("annotate", "tidbcluster", c.Name, key+"-"))}
 }
 
 // withoutSlots returns what a user can do in place of slots. A cluster that does not exist yet has only its manifest.

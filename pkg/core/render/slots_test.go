@@ -47,6 +47,30 @@ func TestSlotsOfPlainSets(t *testing.T) {
 	}
 }
 
+// TestInitialMembersInSlots: before PD has served, slots keep its initial members. A cluster that is created with slots
+// has other initial members.
+func TestInitialMembersInSlots(t *testing.T) {
+	slots := func(tc *v1alpha1.TidbCluster) {
+		tc.Annotations = map[string]string{"pd.tidb.pingcap.com/delete-slots": "[0]"}
+	}
+	begun := created(t, want(t, load(t, "basic"), nothing(), state.Snapshot{}))
+	c := advanced(load(t, "basic", slots), begun)
+	_, err := Want(state.Observation{Cluster: c, Existing: begun})
+	if err == nil || !strings.Contains(err.Error(), "metadata.annotations[pd.tidb.pingcap.com/delete-slots]") || !strings.Contains(err.Error(), "starts with basic-pd-0") {
+		t.Errorf("%v", err)
+	}
+	if help := remedy.Of(err).Line(""); !strings.Contains(help, "kubectl annotate tidbcluster basic pd.tidb.pingcap.com/delete-slots-") {
+		t.Error(help)
+	}
+	served := state.Observation{Cluster: c, Existing: begun}
+	served.Snapshot.PD.ClusterID = 7
+	for name, o := range map[string]state.Observation{"PD serves": served, "a new cluster": {Cluster: c, Existing: nothing()}} {
+		if _, err := Want(o); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestInsteadOfSlots: each command that is named can work.
 func TestInsteadOfSlots(t *testing.T) {
 	for name, tt := range map[string]struct {

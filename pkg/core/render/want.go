@@ -84,6 +84,10 @@ func wantGroup(
 	refused := slices.Concat(comp.refused, config.refused, immutable(comp, set, have))
 	claims, help := needsNewClaims(comp, live, set, snap.Groups[g.Kind])
 	slots, without := unusableSlots(c, g)
+	if comp.founding == byBootstrapMap {
+		initial, back := initialMembersInSlots(c, g, founding)
+		slots, without = append(slots, initial...), append(without, back...)
+	}
 	refused, help = slices.Concat(refused, claims, slots, unstartable(comp, set)), append(help, without...)
 	refused = append(refused, topology.InvalidSysctls(comp.spec.PodSecurityContext(), topology.FieldOf(c.Source, g.Kind).Child("podSecurityContext"))...)
 
