@@ -72,6 +72,16 @@ func TestDeletePartsAcross(t *testing.T) {
 			map[string]any{"clusterID": "7", "tikv": map[string]any{"peerStores": map[string]any{"5": map[string]any{"id": "5"}}}},
 			"not known whether parts in other Kubernetes clusters use its PD",
 		},
+		"it has joined a PD by its addresses": {
+			map[string]any{"pdAddresses": []any{"http://pd.example:2379"}},
+			map[string]any{"clusterID": "7"},
+			"not known whether PD at http://pd.example:2379 counts on its members",
+		},
+		"it may have joined": {
+			map[string]any{"pdAddresses": []any{"http://pd.example:2379"}},
+			nil,
+			"if no member has ever joined: kubectl delete tidbclusters basic -n default",
+		},
 		"a domain in one place": {map[string]any{"clusterDomain": "eu.example"}, map[string]any{"clusterID": "7"}, ""},
 		"it has never started":  {map[string]any{"acrossK8s": true, "clusterDomain": "eu.example"}, nil, ""},
 		"all in one place":      {nil, map[string]any{"clusterID": "7"}, ""},

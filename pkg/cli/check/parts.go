@@ -42,6 +42,9 @@ func (p proposal) joined(ctx context.Context, s *target.Session) (errs field.Err
 		return nil, nil, nil, err
 	}
 	errs, help = joins(c, topology.New(tc), at)
+	if p.existing == nil {
+		errs = append(errs, named(c, topology.New(tc))...)
+	}
 	suspended, resume := p.resumes(topology.New(tc))
 	if c.UsesOtherPD() && !topology.AllowsParts(tc, c.Namespace) {
 		notes = []Warning{{
@@ -50,6 +53,18 @@ func (p proposal) joined(ctx context.Context, s *target.Session) (errs field.Err
 		}}
 	}
 	return append(errs, suspended...), append(help, resume...), notes, nil
+}
+
+// named refuses a new part whose stores PD could not tell from stores in other Kubernetes clusters. A part there can have
+// the same namespace and name, and only a cluster domain distinguishes the addresses. Members that run keep the addresses
+// that they have.
+func named(c, other topology.Cluster) field.ErrorList {
+	if !c.UsesOtherPD() || !other.SpansK8s() || other.Domain == c.Domain {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(field.NewPath("spec", "clusterDomain"), c.Domain, fmt.Sprintf(
+		"%s has members in other Kubernetes clusters, where stores may have the names of stores here: set clusterDomain and cluster.clusterDomain to %s",
+		c.Joined, other.Domain))}
 }
 
 // loadJoined returns the TidbCluster that a part joins. It is nil where that is in another Kubernetes cluster, and the

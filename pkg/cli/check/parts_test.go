@@ -47,6 +47,32 @@ func part(change func(*v1alpha1.TidbCluster)) *v1alpha1.TidbCluster {
 	})
 }
 
+// TestNamesOfNewParts: beside a database that spans Kubernetes clusters, the stores of a new part have the cluster domain in
+// their addresses.
+func TestNamesOfNewParts(t *testing.T) {
+	spans := basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.AcrossK8s, tc.Spec.ClusterDomain = true, "eu.example" })
+	short := part(func(*v1alpha1.TidbCluster) {})
+	long := part(func(tc *v1alpha1.TidbCluster) {
+		tc.Spec.ClusterDomain, tc.Spec.Cluster.ClusterDomain = "eu.example", "eu.example"
+	})
+	for name, c := range map[string]struct {
+		now, want, joined *v1alpha1.TidbCluster
+		refused           bool
+	}{
+		"without the domain":       {nil, short, spans, true},
+		"with the domain":          {nil, long, spans, false},
+		"it exists":                {short, short, spans, false},
+		"in one place, no domain":  {nil, short, basic(func(*v1alpha1.TidbCluster) {}), false},
+		"in one place, one domain": {nil, short, basic(func(tc *v1alpha1.TidbCluster) { tc.Spec.ClusterDomain = "eu.example" }), false},
+	} {
+		r := Request{Change: intent.Change{Now: c.now, Want: c.want}}
+		errs, _, _, err := propose(r).compareParts(t.Context(), serving(t, c.joined))
+		if refused := len(errs) > 0 && errs[0].Field == "spec.clusterDomain"; refused != c.refused || err != nil {
+			t.Errorf("%s: %v, %v", name, errs, err)
+		}
+	}
+}
+
 // TestPartsAndSuspension: PD is suspended after the parts that use it, and resumed before them. A command that changes
 // several TidbClusters is judged by what it makes of all of them.
 func TestPartsAndSuspension(t *testing.T) {

@@ -39,7 +39,7 @@ func (d *deletion) leaves(ctx context.Context, together []cache.ObjectName) erro
 	if err := d.usedElsewhere(ctx, parts, together); err != nil {
 		return err
 	}
-	if d.cluster.IsPart() && !d.databaseGoes(ctx, goes) {
+	if !d.cluster.Founds() && !d.databaseGoes(ctx, goes) {
 		return d.emptied(ctx)
 	}
 	return nil
@@ -50,7 +50,7 @@ func (d *deletion) leaves(ctx context.Context, together []cache.ObjectName) erro
 // name of the part itself.
 func (d *deletion) databaseGoes(ctx context.Context, goes func(namespace, name string) bool) bool {
 	j := d.cluster.Joined
-	if !d.cluster.JoinsHere() && j.Domain != d.cluster.Domain || !goes(j.Namespace, j.Name) {
+	if !d.cluster.IsPart() || !d.cluster.JoinsHere() && j.Domain != d.cluster.Domain || !goes(j.Namespace, j.Name) {
 		return false
 	}
 	tc, err := d.session.Intent.LoadOther(ctx, j.Namespace, j.Name)
@@ -80,7 +80,7 @@ func (d *deletion) usedElsewhere(ctx context.Context, parts intent.Parts, togeth
 	seen, err := d.session.Observer.Against(ctx, d.cluster)
 	pd := seen.Snapshot.PD
 	switch unknown := err != nil || !pd.Known(); {
-	case unknown && d.hasHadPartsAcross():
+	case unknown && d.cluster.HasHadPartsAcross():
 		return exit.With(exit.Refused, remedy.For(
 			fmt.Errorf("%s is not deleted: it is not known whether parts in other Kubernetes clusters use its PD: %s", target.Title(d.cluster), cmp.Or(pd.Problem, fmt.Sprint(err))),
 			remedy.Run("see what PD lacks", d.cluster.Plugin("doctor")),
@@ -92,13 +92,6 @@ func (d *deletion) usedElsewhere(ctx context.Context, parts intent.Parts, togeth
 		return refuse("PD lists members of clusters that stay: %s", remedy.FirstFew(others, ", "))
 	}
 	return nil
-}
-
-// hasHadPartsAcross reports whether parts in other Kubernetes clusters may have members in PD. A cluster domain alone says
-// little, because clusters in one place have one as well.
-func (d *deletion) hasHadPartsAcross() bool {
-	s := d.tc.Status
-	return s.ClusterID != "" && (d.cluster.SpansK8s() || len(s.PD.PeerMembers)+len(s.TiKV.PeerStores)+len(s.TiFlash.PeerStores) > 0)
 }
 
 // strangers returns the hosts of members in PD that belong to none of some clusters, sorted. Members in other Kubernetes
@@ -127,7 +120,8 @@ func strangers(pd state.PD, domain string, clusters []cache.ObjectName) (hosts [
 }
 
 // emptied refuses to delete a part whose members PD counts on. Where PD does not answer, that is unknown. Members of PD
-// leave as a part of the deletion.
+// leave as a part of the deletion. A cluster that has joined a PD by its addresses can be the whole database meanwhile. It
+// is, where PD lists no member elsewhere.
 func (d *deletion) emptied(ctx context.Context) error {
 	if d.cluster.HasLeft() {
 		return nil
@@ -141,10 +135,11 @@ func (d *deletion) emptied(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if pd := seen.Snapshot.PD; !pd.Known() {
-		return exit.With(exit.Refused, remedy.For(
-			fmt.Errorf("%s is not deleted: it is not known whether PD of %s counts on its members: %s", target.Title(d.cluster), d.cluster.Joined, pd.Problem),
-			remedy.Run("see what PD lacks", d.cluster.PDPart().Plugin("doctor"))))
+	switch pd := seen.Snapshot.PD; {
+	case !pd.Known():
+		return d.unknown(pd.Problem)
+	case !d.cluster.IsPart() && len(pd.OtherStores)+len(pd.OtherVoters) == 0:
+		return nil
 	}
 	var counted, empty []string
 	for _, k := range topology.Kinds() {
@@ -166,8 +161,19 @@ func (d *deletion) emptied(ctx context.Context) error {
 		return d.mayLeave(seen.Snapshot)
 	}
 	return exit.With(exit.Refused, remedy.For(
-		fmt.Errorf("%s is not deleted: PD of %s counts on %s", target.Title(d.cluster), d.cluster.Joined, strings.Join(counted, ", ")),
+		fmt.Errorf("%s is not deleted: %s counts on %s", target.Title(d.cluster), d.cluster.JoinedPD(), strings.Join(counted, ", ")),
 		remedy.Run("have their data move to the other parts first", d.cluster.Plugin("scale", empty...))))
+}
+
+// unknown refuses to delete a part of which nobody can say whether PD counts on its members. A part that has never
+// joined has no id of the database.
+func (d *deletion) unknown(problem string) error {
+	help := remedy.Remedy{remedy.Run("see what PD lacks", d.cluster.PDPart().Plugin("doctor"))}
+	if d.tc.Status.ClusterID == "" {
+		help = append(help, remedy.Run("if no member has ever joined", d.cluster.Kubectl("delete", "tidbclusters", d.cluster.Name)))
+	}
+	return exit.With(exit.Refused, remedy.For(
+		fmt.Errorf("%s is not deleted: it is not known whether %s counts on its members: %s", target.Title(d.cluster), d.cluster.JoinedPD(), problem), help...))
 }
 
 // mayLeave refuses to delete a part without whose members PD would have no quorum.

@@ -26,7 +26,7 @@ func pdCannotAnswer(sc plan.Scope) bool {
 		return false
 	case pd.Leaderless:
 		return true
-	case sc.Cluster.IsPart():
+	case !sc.Cluster.Founds():
 		return false // members of another part are not observed here, and only PD says what they do
 	}
 	for _, m := range sc.All.Groups[topology.PD].Members {

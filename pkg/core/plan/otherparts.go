@@ -11,7 +11,8 @@ import (
 
 // otherPartsSuspended holds back the suspension of PD, and of the data that PD places, until no member of another part
 // runs. They are known only where PD is to be suspended. Members of other parts fail without PD, and their regions may have
-// no quorum without the stores here. A store in PD that is Up may be one of a part that is not known.
+// no quorum without the stores here. A store in PD that is Up, or a healthy member of PD, may be one of a part that is not
+// known. Where PD does not answer here, PD may serve parts in other Kubernetes clusters.
 func (d *decision) otherPartsSuspended() verdict {
 	others := d.All.OtherParts
 	if d.Want.Kind.Data() == topology.None {
@@ -23,8 +24,12 @@ func (d *decision) otherPartsSuspended() verdict {
 		g.Observed = "not known what runs of them: " + others.Problem
 		return wait(g)
 	case len(others.Running) > 0:
+	case others.Across && !d.All.PD.Known():
+		g.Observed = "not known whether parts in other Kubernetes clusters use PD: " + d.All.PD.Problem
+		g.Remedy = remedy.Remedy{remedy.Run("see what PD lacks", d.Cluster.Plugin("doctor"))}
+		return wait(g)
 	case others.Unknown && len(d.upElsewhere()) > 0:
-		g.Observed = "PD lists stores of other clusters, which may be parts in other namespaces or Kubernetes clusters: " + remedy.FirstFew(d.upElsewhere(), ", ")
+		g.Observed = "PD lists members of other clusters, which may be parts in other namespaces or Kubernetes clusters: " + remedy.FirstFew(d.upElsewhere(), ", ")
 		g.Remedy = remedy.Remedy{remedy.Run("see which TidbClusters these are, and suspend them", remedy.Kubectl("", "get", "tidbclusters", "--all-namespaces"))}
 		return wait(g)
 	default:
@@ -49,11 +54,17 @@ func (d *decision) otherPartsSuspended() verdict {
 	return wait(g)
 }
 
-// upElsewhere returns the hosts of the stores that PD calls Up and that are no members here.
+// upElsewhere returns the hosts of the stores that PD calls Up, and of the members of PD that may be healthy, where
+// these are no members here.
 func (sc Scope) upElsewhere() (hosts []string) {
 	for _, s := range sc.All.PD.OtherStores {
 		if s.State == state.StoreUp {
 			hosts = append(hosts, s.Host)
+		}
+	}
+	for _, v := range sc.All.PD.OtherVoters {
+		if host := v.Host(); (v.Healthy || v.Unasked) && host != "" {
+			hosts = append(hosts, host)
 		}
 	}
 	return hosts

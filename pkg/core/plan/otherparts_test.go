@@ -29,6 +29,14 @@ func TestOtherPartsSuspended(t *testing.T) {
 		c.Seen.OtherParts.Unknown = true
 		c.Seen.PD.OtherStores = []state.OtherStore{{Host: "old-tikv-0.old-tikv-peer.old.svc", State: state.StoreDown}, {Host: "more-tikv-0.more-tikv-peer.reports.svc", State: state.StoreUp}}
 	}
+	voter := func(c *plantest.Cluster) {
+		c.Seen.OtherParts.Unknown = true
+		c.Seen.PD.OtherVoters = []state.OtherVoter{{Name: "more-pd-0", ClientURL: "http://more-pd-0.more-pd-peer.reports.svc:2379", Healthy: true}}
+	}
+	across := func(c *plantest.Cluster) {
+		c.Seen.OtherParts.Unknown, c.Seen.OtherParts.Across = true, true
+		c.Seen.PD = state.PD{Problem: "PD does not answer"}
+	}
 	plantest.Waits(t, "otherparts", []plantest.Case{
 		{Name: "the servers go", Cluster: suspend(all, parts(member("more-tikv-0", false)))},
 		{Name: "the stores stay", Cluster: suspend(all, gone(tidb), parts(member("more-tikv-0", true), member("more-tikv-1", false)))},
@@ -36,6 +44,8 @@ func TestOtherPartsSuspended(t *testing.T) {
 		{Name: "the other part is on its way", Cluster: suspend(all, gone(tidb), parts(member("more-tikv-0", true)))},
 		{Name: "it is not known what runs", Cluster: suspend(all, gone(tidb, tikv), unknown)},
 		{Name: "there may be more parts", Cluster: suspend(all, gone(tidb, tikv), more)},
+		{Name: "only members of PD may be more parts", Cluster: suspend(all, gone(tidb, tikv), voter)},
+		{Name: "PD, which parts in other Kubernetes clusters have used, does not answer", Cluster: suspend(all, gone(tidb, tikv), across)},
 		{Name: "no other part runs", Cluster: suspend(all, gone(tidb))},
 	})
 }

@@ -7,6 +7,8 @@ type OtherParts struct {
 	Running []RunningElsewhere
 	// Unknown: there may be more parts, in namespaces that were not read.
 	Unknown bool
+	// Across: parts in other Kubernetes clusters may have members in PD.
+	Across bool
 	// Problem says why that is not known, "" where it is.
 	Problem string
 }

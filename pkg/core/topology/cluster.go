@@ -20,10 +20,12 @@ type Cluster struct {
 	Domain    string // spec.clusterDomain
 	AcrossK8s bool
 	Joined    Joined // spec.cluster
-	TLS       TLS
-	Paused    bool
-	Pause     Pause // of a cluster that is paused
-	DDLPause  DDLPause
+	// PDAddresses are URLs of members of a PD that runs elsewhere, which PD's first members join (spec.pdAddresses).
+	PDAddresses []string
+	TLS         TLS
+	Paused      bool
+	Pause       Pause // of a cluster that is paused
+	DDLPause    DDLPause
 	// Maintained are the nodes under maintenance that had members when that began.
 	Maintained []Maintenance
 	// Canary is the annotation that asks for a canary, "" for none.

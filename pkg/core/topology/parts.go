@@ -87,7 +87,25 @@ func (c Cluster) UsesOtherPD() bool {
 // Founds reports whether PD's first members start a new database. Members of a part join the database that exists, and
 // so do members that are given addresses of PD. If they started a database, its data could never be united with that
 // of the other members.
-func (c Cluster) Founds() bool { return !c.IsPart() && len(c.Source.Spec.PDAddresses) == 0 }
+func (c Cluster) Founds() bool { return !c.IsPart() && len(c.PDAddresses) == 0 }
+
+// JoinedPD names the PD that the members here join, for people. It is "" where PD's first members start a database.
+func (c Cluster) JoinedPD() string {
+	switch {
+	case c.IsPart():
+		return "PD of " + c.Joined.String()
+	case c.Founds():
+		return ""
+	}
+	return "PD at " + strings.Join(c.PDAddresses, ", ")
+}
+
+// HasHadPartsAcross reports whether parts in other Kubernetes clusters may have members in PD. A cluster domain alone says
+// little, because clusters in one place have one as well.
+func (c Cluster) HasHadPartsAcross() bool {
+	s := c.Source.Status
+	return s.ClusterID != "" && (c.SpansK8s() || len(s.PD.PeerMembers)+len(s.TiKV.PeerStores)+len(s.TiFlash.PeerStores) > 0)
+}
 
 // JoinsNamespace returns the other namespace whose PD the members here connect to, "" if there is none. A driver connects
 // to pods there, and needs rights there.
@@ -165,7 +183,7 @@ func (c Cluster) PDToJoin() []string {
 	case c.IsPart():
 		return []string{endpoints(c.Scheme()+"://", []string{c.JoinedPart().serviceHost(PD)})}
 	}
-	return c.Source.Spec.PDAddresses
+	return c.PDAddresses
 }
 
 // serviceHost returns the whole DNS name of the Service of a component.
@@ -209,6 +227,9 @@ func (c Cluster) TiFlashTiDBHost() string {
 func validateParts(c Cluster) field.ErrorList {
 	ref, at := c.Written.Spec.Cluster, field.NewPath("spec", "cluster")
 	switch {
+	case c.HasLeft():
+		return field.ErrorList{field.Forbidden(field.NewPath("metadata", "annotations").Key(AnnotationLeft),
+			"PD lists no member of this part any more, and nothing is left to do but to delete this TidbCluster")}
 	case ref == nil:
 		return nil
 	case ref.Name == "":
@@ -218,9 +239,6 @@ func validateParts(c Cluster) field.ErrorList {
 	}
 	own := c.HasPD()
 	switch {
-	case c.HasLeft():
-		return field.ErrorList{field.Forbidden(field.NewPath("metadata", "annotations").Key(AnnotationLeft),
-			"PD lists no member of this part any more, and nothing is left to do but to delete this TidbCluster")}
 	case !own && c.JoinsAcross():
 		return field.ErrorList{field.Required(field.NewPath("spec", "pd"), "PD of "+c.Joined.String()+
 			" is in another Kubernetes cluster and cannot be asked from here: have at least one member of PD in this part")}
@@ -234,7 +252,7 @@ func validateParts(c Cluster) field.ErrorList {
 // validatePDAddresses refuses addresses of PD that no member here could use.
 func validatePDAddresses(c Cluster) field.ErrorList {
 	at := field.NewPath("spec", "pdAddresses")
-	if len(c.Source.Spec.PDAddresses) == 0 {
+	if len(c.PDAddresses) == 0 {
 		return nil
 	}
 	if !c.HasPD() {
@@ -249,7 +267,7 @@ func validatePDAddresses(c Cluster) field.ErrorList {
 			"PreferPDAddressesOverDiscovery, with which members do not ask PD of this part")}
 	}
 	var errs field.ErrorList
-	for i, address := range c.Source.Spec.PDAddresses {
+	for i, address := range c.PDAddresses {
 		u, err := url.Parse(address)
 		switch {
 		case err == nil && u.Scheme != "http" && u.Scheme != "https": // the API module refuses it

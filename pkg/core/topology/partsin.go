@@ -18,12 +18,12 @@ import (
 // the annotation, the author could have the daemon connect to PD of any other namespace.
 const AnnotationPartsIn = "kubectl-tidb/parts-in"
 
-// AnnotationLeft is an annotation of a TidbCluster that is a part with members of PD of its own. The value "true" says
+// AnnotationLeft is an annotation of a TidbCluster whose members of PD have joined a database. The value "true" says
 // that PD lists no member and no store of the part any more. The members here can be asked no more then.
 const AnnotationLeft = "kubectl-tidb/left"
 
 // HasLeft reports whether a part has left its database, and only its TidbCluster is left to be deleted.
-func (c Cluster) HasLeft() bool { return c.IsPart() && c.Source.Annotations[AnnotationLeft] == "true" }
+func (c Cluster) HasLeft() bool { return !c.Founds() && c.Source.Annotations[AnnotationLeft] == "true" }
 
 // PartsIn returns the namespaces in the annotation.
 func PartsIn(tc *v1alpha1.TidbCluster) (all []string) {

@@ -87,17 +87,21 @@ func (c *Client) get(ctx context.Context, namespace, name string) (*unstructured
 // List reads the TidbClusters of a namespace, of all namespaces for "". When some of them cannot be decoded, the
 // error says so. Such TidbClusters are in the list nevertheless, with what could be read: at least the names.
 func (c *Client) List(ctx context.Context, namespace, selector string) ([]v1alpha1.TidbCluster, error) {
+	all, failed, err := c.list(ctx, namespace, selector)
+	return all, errors.Join(append(failed, err)...)
+}
+
+// list returns an error for each TidbCluster that cannot be decoded, besides the error of the request itself.
+func (c *Client) list(ctx context.Context, namespace, selector string) (out []v1alpha1.TidbCluster, failed []error, err error) {
 	list, err := c.resourceIn(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, NoResource(err)
+		return nil, nil, NoResource(err)
 	case err != nil && namespace == "":
-		return nil, fmt.Errorf("list tidbclusters of all namespaces: %w", err)
+		return nil, nil, fmt.Errorf("list tidbclusters of all namespaces: %w", err)
 	case err != nil:
-		return nil, fmt.Errorf("list tidbclusters in namespace %s: %w", namespace, err)
+		return nil, nil, fmt.Errorf("list tidbclusters in namespace %s: %w", namespace, err)
 	}
-	var out []v1alpha1.TidbCluster
-	var failed []error
 	for i := range list.Items {
 		tc, err := decode(&list.Items[i])
 		if err != nil {
@@ -106,7 +110,7 @@ func (c *Client) List(ctx context.Context, namespace, selector string) ([]v1alph
 		}
 		out = append(out, *tc)
 	}
-	return out, errors.Join(failed...)
+	return out, failed, nil
 }
 
 // partial returns what could be read of a TidbCluster that cannot be decoded.

@@ -2,7 +2,9 @@ package intent
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,9 +30,9 @@ func (p Parts) MayBeMore() bool { return p.Unread || len(p.Claimed) > 0 || p.Acr
 // Parts returns the TidbClusters that use the PD of a TidbCluster. One that cannot be decoded is an error in the same
 // namespace only, because one of another namespace could stop all deletions.
 func (c *Client) Parts(ctx context.Context, of topology.Cluster) (parts Parts, err error) {
-	read, err := c.List(ctx, metav1.NamespaceAll, "")
+	read, err := c.listJoined(ctx, metav1.NamespaceAll)
 	if err != nil {
-		own, err := c.List(ctx, of.Namespace, "")
+		own, err := c.listJoined(ctx, of.Namespace)
 		if err != nil {
 			return parts, fmt.Errorf("see which TidbClusters use the PD of %s/%s: %w", of.Namespace, of.Name, err)
 		}
@@ -49,6 +51,17 @@ func (c *Client) Parts(ctx context.Context, of topology.Cluster) (parts Parts, e
 		}
 	}
 	return parts, nil
+}
+
+// listJoined lists TidbClusters with what they join. That can be read where only a configuration is malformed. If that
+// were an error, no cluster of the namespace could be deleted.
+func (c *Client) listJoined(ctx context.Context, namespace string) ([]v1alpha1.TidbCluster, error) {
+	all, failed, err := c.list(ctx, namespace, "")
+	failed = slices.DeleteFunc(failed, func(err error) bool {
+		_, malformed := errors.AsType[*MalformedError](err)
+		return malformed
+	})
+	return all, errors.Join(append(failed, err)...)
 }
 
 // RecordLeft records that PD lists no member of a part any more.

@@ -27,6 +27,10 @@ func TestParts(t *testing.T) {
 		_ = unstructured.SetNestedField(u.Object, "three", "spec", "pd", "replicas")
 		return u
 	}
+	malformed := func(u *unstructured.Unstructured) *unstructured.Unstructured {
+		_ = unstructured.SetNestedField(u.Object, "= 1", "spec", "tikv", "config")
+		return u
+	}
 	for name, tt := range map[string]struct {
 		there    []runtime.Object
 		lets     string
@@ -45,6 +49,8 @@ func TestParts(t *testing.T) {
 		"not let in":                           {there: []runtime.Object{joining("db", "more"), joining("reports", "more")}, parts: 1},
 		"others may not be read":               {there: []runtime.Object{joining("db", "more")}, denied: true, parts: 1},
 		"one elsewhere cannot be decoded":      {there: []runtime.Object{joining("db", "more"), undecodable("reports")}, parts: 1},
+		"a malformed one beside this one":      {there: []runtime.Object{malformed(named(t, "db", "broken"))}, complete: true},
+		"a malformed part":                     {there: []runtime.Object{malformed(joining("db", "more"))}, parts: 1, complete: true},
 		"one beside this one is not decodable": {there: []runtime.Object{undecodable("db")}, fails: true},
 	} {
 		c, dyn := client(t, append(tt.there, object(t, stored))...)

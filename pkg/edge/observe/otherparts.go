@@ -27,7 +27,7 @@ func (o *Observer) otherParts(ctx context.Context, c topology.Cluster, seen obje
 	if err != nil {
 		return state.OtherParts{Problem: err.Error()}
 	}
-	others := state.OtherParts{Unknown: parts.MayBeMore()}
+	others := state.OtherParts{Unknown: parts.MayBeMore(), Across: c.HasHadPartsAcross()}
 	for _, p := range parts.Known {
 		running, err := o.runningOf(ctx, p)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,6 +42,7 @@ func TestOtherParts(t *testing.T) {
 		return intent.Parts{Known: []topology.Cluster{more, reports}, Unread: true}, fails
 	})
 	c, suspended := basic, basic
+	suspended.Source = &v1alpha1.TidbCluster{}
 	c.Groups = []topology.Group{{Kind: topology.PD, Replicas: 1}}
 	suspended.Groups = []topology.Group{{Kind: topology.PD, Replicas: 1, Suspend: true}}
 	runs := Objects{Sets: []*appsv1.StatefulSet{{ObjectMeta: metav1.ObjectMeta{Name: "basic-pd"}}}}.sort(c)
@@ -55,6 +57,10 @@ func TestOtherParts(t *testing.T) {
 	}}
 	if got := o.otherParts(t.Context(), suspended, runs); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v", got)
+	}
+	suspended.AcrossK8s, suspended.Source.Status.ClusterID, want.Across = true, "7", true
+	if got := o.otherParts(t.Context(), suspended, runs); !reflect.DeepEqual(got, want) {
+		t.Errorf("over several Kubernetes clusters: %+v", got)
 	}
 	fails = errors.New("no answer")
 	if got := o.otherParts(t.Context(), suspended, runs); got.Problem != "no answer" || got.Running != nil {
