@@ -139,7 +139,8 @@ func (w *way) chosen(value any) (*url.URL, error) {
 		return nil, fmt.Errorf("read PD's dashboard-address: %w", err)
 	}
 	k, n, ok := c.Member(at.Hostname())
-	if !ok {
+	_, here := c.HostOrdinal(k, at.Hostname())
+	if !ok || c.SpansK8s() && !here {
 		return nil, exit.Refusef("the dashboard is served by %s, which is no member of cluster %s/%s: open it there", address, c.Namespace, c.Name)
 	}
 	return &url.URL{Scheme: c.Scheme(), Host: net.JoinHostPort(c.PodHost(k, n), strconv.Itoa(topology.PDClientPort))}, nil

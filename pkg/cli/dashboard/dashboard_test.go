@@ -96,6 +96,21 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// TestFindAcross: a member in another Kubernetes cluster can have the name of a member here, which does not serve the
+// dashboard.
+func TestFindAcross(t *testing.T) {
+	for domain, want := range map[string]string{"eu.example": "http://basic-pd-1.basic-pd-peer.db.svc.eu.example:2379", "us.example": ""} {
+		w, _, _ := made("http://basic-pd-1.basic-pd-peer.db.svc." + domain + ":2379")
+		tc := w.cluster.Written.DeepCopy()
+		tc.Spec.AcrossK8s, tc.Spec.ClusterDomain = true, "eu.example"
+		w.cluster = topology.New(tc)
+		at, err := w.find(t.Context())
+		if (err == nil) != (want != "") || err == nil && at.String() != want || err != nil && exit.Of(err) != exit.Refused {
+			t.Errorf("%s: %v, %v", domain, at, err)
+		}
+	}
+}
+
 type refuses struct{}
 
 func (refuses) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New("refused") }

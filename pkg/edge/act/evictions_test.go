@@ -408,7 +408,7 @@ func TestOwnSchedulerMovesNoLeaders(t *testing.T) {
 }
 
 // TestPausedStore: PD's leader may believe that a store has a scheduler. No further attempt helps then, and the error
-// names the member that should lead.
+// names the member that should lead. A member in another Kubernetes cluster is none of these, whatever its name.
 func TestPausedStore(t *testing.T) {
 	for members, want := range map[int]string{3: "kubectl tidb transfer-leader basic basic-pd-1 -n db", 1: "kubectl tidb restart basic basic-pd-0 -n db"} {
 		w := newFixture(t)
@@ -417,6 +417,7 @@ func TestPausedStore(t *testing.T) {
 			for i := range members {
 				s.Members = append(s.Members, pd.Member{ID: uint64(i + 1), Name: fmt.Sprintf("basic-pd-%d.basic-pd-peer.db.svc", i)})
 			}
+			s.Members = append(s.Members, pd.Member{ID: 9, Name: "basic-pd-1.basic-pd-peer.db.svc.us.example"})
 		})
 		w.pd.Hook = func(_ context.Context, call string) error {
 			if strings.HasPrefix(call, "AddEvictLeader") {
