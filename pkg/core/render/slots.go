@@ -30,10 +30,14 @@ func setSlots(set *appsv1.StatefulSet, slots []int) {
 	delete(set.Annotations, topology.AnnotationSlots)
 }
 
-// unusableSlots refuses slots where the StatefulSets of a cluster cannot have slots, also where they do not exist yet.
-func unusableSlots(c topology.Cluster, g topology.Group) (field.ErrorList, remedy.Remedy) {
-	if c.Advanced || c.Source == nil {
+// unusableSlots refuses slots where the StatefulSets of a cluster cannot have slots, also where they do not exist yet. Where
+// they can, initial members of PD stay out of slots.
+func unusableSlots(c topology.Cluster, g topology.Group, founding *corev1.ConfigMap) (field.ErrorList, remedy.Remedy) {
+	switch {
+	case c.Source == nil:
 		return nil, nil
+	case c.Advanced:
+		return initialMembersInSlots(c, g, founding)
 	}
 	k := g.Kind
 	slots := topology.SlotsAsked(c.Source, k)

@@ -83,11 +83,10 @@ func wantGroup(
 	}
 	refused := slices.Concat(comp.refused, config.refused, immutable(comp, set, have))
 	claims, help := needsNewClaims(comp, live, set, snap.Groups[g.Kind])
-	slots, without := unusableSlots(c, g)
-	if comp.founding == byBootstrapMap {
-		initial, back := initialMembersInSlots(c, g, founding)
-		slots, without = append(slots, initial...), append(without, back...)
+	if comp.founding != byBootstrapMap {
+		founding = nil // it says nothing about these members
 	}
+	slots, without := unusableSlots(c, g, founding)
 	refused, help = slices.Concat(refused, claims, slots, unstartable(comp, set)), append(help, without...)
 	refused = append(refused, topology.InvalidSysctls(comp.spec.PodSecurityContext(), topology.FieldOf(c.Source, g.Kind).Child("podSecurityContext"))...)
 
@@ -103,9 +102,7 @@ func wantGroup(
 	wanted.OtherVolumes = live != nil && OtherVolumes(g.Kind, live, set)
 	findings, lacks := changedByOthers(c, g, live, stay)
 	wanted.Notices, wanted.Lacks = append(wanted.Notices, findings...), append(wanted.Lacks, lacks...)
-	if comp.founding == byBootstrapMap {
-		wanted.Founders = firstMembers(founding)
-	}
+	wanted.Founders = firstMembers(founding)
 	if live != nil {
 		wanted.Set.Generation = live.Generation
 	}
