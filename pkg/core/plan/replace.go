@@ -15,6 +15,9 @@ func (d *decision) replaceNamed(m state.Member) verdict {
 	if first := d.removedBefore(m); len(first) > 0 {
 		return d.awaitServing(first)
 	}
+	if v := d.downVoterLeaves(); !v.idle() {
+		return v
+	}
 	if v := d.awaitBalance(m); !v.idle() {
 		return v.plus(othersStay.ask(d.about(m)))
 	}
@@ -91,6 +94,10 @@ var beforeReplacement = []condition{
 	{
 		want: "no member gets new data now", because: "with a member that has new data, the others have all of the data again", by: ByTool,
 		unmet: (*subject).renewedBefore,
+	},
+	{
+		want: "no voter that is to leave is down", because: "its vote counts for the size of a quorum until it has left", by: ByTool,
+		waits: func(s *subject) verdict { return s.downVoterLeaves() },
 	},
 	{
 		want: "regions balanced", because: "the user asks that PD balances regions before the next member is replaced", by: ByDatabase,

@@ -77,8 +77,8 @@ func turn(surplus []state.Member, m state.Member) int {
 }
 
 // downVoterLeaves removes from PD a leaving member that surely does not serve, before a member that serves and leaves
-// first, and before a member joins. The vote counts for the size of a quorum until then. PD might have no quorum
-// without a member that serves, and no member could ever leave or join. The pod goes in its turn.
+// first, before a member joins, and before a member is replaced. The vote counts for the size of a quorum until then. PD
+// might have no quorum without a member that serves, and no member could ever leave or join. The pod goes in its turn.
 func (d *decision) downVoterLeaves() verdict {
 	if m, found := d.downVoter(); found {
 		return d.release(m)
@@ -86,9 +86,11 @@ func (d *decision) downVoterLeaves() verdict {
 	return verdict{}
 }
 
-// downVoter returns the first voter that is to leave and surely does not serve, and reports whether there is one.
+// downVoter returns the first voter that is to leave and surely does not serve, and reports whether there is one. A voter
+// whose pod is gone already may be above the replicas of the StatefulSet.
 func (d *decision) downVoter() (state.Member, bool) {
-	for _, m := range d.Surplus() {
+	gone := slices.DeleteFunc(d.Got.OutsideSet(), func(m state.Member) bool { return m.Pod != nil || d.Kept(m) })
+	for _, m := range slices.Concat(d.Surplus(), gone) {
 		if m.Kind.Data() == topology.Raft && m.Database.Presence == state.Present && d.SurelyDown(m) {
 			return m, true
 		}
