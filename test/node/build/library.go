@@ -91,6 +91,38 @@ func storeCorrections() []Correction {
 			New: "if cnt += state.tableCount; cnt > n {\n\t\t\tbreak\n\t\t}\n",
 		},
 		{
+			// A snapshot counted as applied before its data and the state of its region were written. A learner that was made
+			// a voter in between was a learner again after the next start. Such a replica takes over no leader, and its region
+			// accepts no writes for ever.
+			Module: unistore, File: folder + "worker.go",
+			Old: "case nil:\n\t\tatomic.SwapUint32(status, JobStatus_Finished)", New: "case nil: // finishApply says so",
+		},
+		{
+			Module: unistore, File: folder + "worker.go",
+			Old: "tableCount int\n}", New: "tableCount int\n\tstatus     *JobStatus\n}",
+		},
+		{
+			Module: unistore, File: folder + "worker.go",
+			Old: "r.handleApplyResult(result); err != nil {\n\t\t\tlog.S().Error(err)\n\t\t}",
+			New: "r.handleApplyResult(result); err != nil {\n\t\t\tlog.S().Error(err)\n\t\t} else {\n" +
+				"\t\t\tr.applyStates[len(r.applyStates)-1].status = task.status\n\t\t}",
+		},
+		{
+			Module: unistore, File: folder + "worker.go",
+			Old: "var cnt int\n\tfor _, state := range r.applyStates {", New: "var cnt int\n\tvar written []*JobStatus\n\tfor _, state := range r.applyStates {",
+		},
+		{
+			Module: unistore, File: folder + "worker.go",
+			Old: "wb.Delete(y.KeyWithTs(SnapshotRaftStateKey(regionID), KvTS))\n\t}",
+			New: "wb.Delete(y.KeyWithTs(SnapshotRaftStateKey(regionID), KvTS))\n\t\twritten = append(written, state.status)\n\t}",
+		},
+		{
+			Module: unistore, File: folder + "worker.go",
+			Old: "log.Error(\"update region status failed\", zap.Error(err))\n\t}",
+			New: "log.Error(\"update region status failed\", zap.Error(err))\n\t\twritten = nil\n\t}\n" +
+				"\tfor _, status := range written {\n\t\tatomic.SwapUint32(status, JobStatus_Finished)\n\t}",
+		},
+		{
 			// Entries that were applied were blanked while they were still being sent to other stores, which end when
 			// they receive a blank entry.
 			Module: unistore, File: folder + "applier.go",
