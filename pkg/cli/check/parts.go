@@ -59,11 +59,11 @@ func (p proposal) joined(ctx context.Context, s *target.Session) (errs field.Err
 // the same namespace and name, and only a cluster domain distinguishes the addresses. Members that run keep the addresses
 // that they have.
 func named(c, other topology.Cluster) field.ErrorList {
-	if !c.UsesOtherPD() || !other.SpansK8s() || other.Domain == c.Domain {
+	if !c.JoinsHere() || !other.SpansK8s() || other.Domain == "" || other.Domain == c.Domain {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(field.NewPath("spec", "clusterDomain"), c.Domain, fmt.Sprintf(
-		"%s has members in other Kubernetes clusters, where stores may have the names of stores here: set clusterDomain and cluster.clusterDomain to %s",
+		"%s may have members in other Kubernetes clusters, where stores can have the names of stores here: set clusterDomain and cluster.clusterDomain to %s",
 		c.Joined, other.Domain))}
 }
 

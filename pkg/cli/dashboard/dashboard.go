@@ -140,7 +140,7 @@ func (w *way) chosen(value any) (*url.URL, error) {
 	}
 	k, n, ok := c.Member(at.Hostname())
 	_, here := c.HostOrdinal(k, at.Hostname())
-	if !ok || c.SpansK8s() && !here {
+	if !ok || c.MayHavePartsAcross() && !here {
 		return nil, exit.Refusef("the dashboard is served by %s, which is no member of cluster %s/%s: open it there", address, c.Namespace, c.Name)
 	}
 	return &url.URL{Scheme: c.Scheme(), Host: net.JoinHostPort(c.PodHost(k, n), strconv.Itoa(topology.PDClientPort))}, nil

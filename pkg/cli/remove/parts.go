@@ -40,7 +40,7 @@ func (d *deletion) leaves(ctx context.Context, together []cache.ObjectName) erro
 		return err
 	}
 	if !d.cluster.Founds() && !d.databaseGoes(ctx, goes) {
-		return d.emptied(ctx)
+		return d.emptied(ctx, together)
 	}
 	return nil
 }
@@ -54,7 +54,7 @@ func (d *deletion) databaseGoes(ctx context.Context, goes func(namespace, name s
 		return false
 	}
 	tc, err := d.session.Intent.LoadOther(ctx, j.Namespace, j.Name)
-	return err == nil && topology.New(tc).Founds()
+	return err == nil && !topology.New(tc).IsPart()
 }
 
 // usedElsewhere refuses to delete a cluster with PD which parts in other namespaces or Kubernetes clusters may use, where
@@ -122,7 +122,7 @@ func strangers(pd state.PD, domain string, clusters []cache.ObjectName) (hosts [
 // emptied refuses to delete a part whose members PD counts on. Where PD does not answer, that is unknown. Members of PD
 // leave as a part of the deletion. A cluster that has joined a PD by its addresses can be the whole database meanwhile. It
 // is, where PD lists no member elsewhere.
-func (d *deletion) emptied(ctx context.Context) error {
+func (d *deletion) emptied(ctx context.Context, together []cache.ObjectName) error {
 	if d.cluster.HasLeft() {
 		return nil
 	}
@@ -138,7 +138,9 @@ func (d *deletion) emptied(ctx context.Context) error {
 	switch pd := seen.Snapshot.PD; {
 	case !pd.Known():
 		return d.unknown(pd.Problem)
-	case !d.cluster.IsPart() && len(pd.OtherStores)+len(pd.OtherVoters) == 0:
+	case !pd.Bootstrapped && d.tc.Status.TiKV.BootStrapped:
+		return d.unknown("PD has not loaded its stores yet")
+	case !d.cluster.IsPart() && len(strangers(pd, d.cluster.Domain, together)) == 0:
 		return nil
 	}
 	var counted, empty []string
@@ -169,8 +171,12 @@ func (d *deletion) emptied(ctx context.Context) error {
 // joined has no id of the database.
 func (d *deletion) unknown(problem string) error {
 	help := remedy.Remedy{remedy.Run("see what PD lacks", d.cluster.PDPart().Plugin("doctor"))}
-	if d.tc.Status.ClusterID == "" {
-		help = append(help, remedy.Run("if no member has ever joined", d.cluster.Kubectl("delete", "tidbclusters", d.cluster.Name)))
+	anyway := d.cluster.Kubectl("delete", "tidbclusters", d.cluster.Name)
+	switch {
+	case d.tc.Status.ClusterID == "":
+		help = append(help, remedy.Run("if no member has ever joined", anyway))
+	case !d.cluster.IsPart():
+		help = append(help, remedy.Run("if all members of the database are in this cluster by now", anyway))
 	}
 	return exit.With(exit.Refused, remedy.For(
 		fmt.Errorf("%s is not deleted: it is not known whether %s counts on its members: %s", target.Title(d.cluster), d.cluster.JoinedPD(), problem), help...))

@@ -54,7 +54,7 @@ func oneAuthority(ctx context.Context, s *target.Session, c topology.Cluster) er
 		return err
 	case len(parts.Known) > 0:
 		return refuse("cluster %s/%s is a part of the same database", parts.Known[0].Namespace, parts.Known[0].Name)
-	case !parts.MayBeMore():
+	case c.Founds() && !parts.MayBeMore():
 		return nil
 	}
 	seen, err := s.Observer.Against(ctx, c)

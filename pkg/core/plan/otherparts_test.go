@@ -46,6 +46,7 @@ func TestOtherPartsSuspended(t *testing.T) {
 		{Name: "there may be more parts", Cluster: suspend(all, gone(tidb, tikv), more)},
 		{Name: "only members of PD may be more parts", Cluster: suspend(all, gone(tidb, tikv), voter)},
 		{Name: "PD, which parts in other Kubernetes clusters have used, does not answer", Cluster: suspend(all, gone(tidb, tikv), across)},
+		{Name: "PD, which these parts have used, has no leader", Cluster: suspend(all, gone(tidb, tikv), across, func(c *plantest.Cluster) { c.Seen.PD.Leaderless = true })},
 		{Name: "no other part runs", Cluster: suspend(all, gone(tidb))},
 	})
 }

@@ -43,7 +43,7 @@ func (p *Plan) markLocked(decisions []decision) {
 // part has servers of its own. A member that is known not to serve is not taken away by its restart. Such a restart needs
 // no lock, because PD may have no quorum and no lock without that member.
 func (d *decision) needsLock(s step.Step) bool {
-	if d.Cluster.Founds() && !d.All.PD.Shared || d.Want.Kind.Data() == topology.None || !TakesAway(s) {
+	if !d.Cluster.IsPart() && !d.All.PD.Shared || d.Want.Kind.Data() == topology.None || !TakesAway(s) {
 		return false
 	}
 	_, name := s.Target()

@@ -32,12 +32,12 @@ func setSlots(set *appsv1.StatefulSet, slots []int) {
 
 // unusableSlots refuses slots where the StatefulSets of a cluster cannot have slots, also where they do not exist yet. Where
 // they can, initial members of PD stay out of slots.
-func unusableSlots(c topology.Cluster, g topology.Group, founding *corev1.ConfigMap) (field.ErrorList, remedy.Remedy) {
+func unusableSlots(c topology.Cluster, g topology.Group, founding *corev1.ConfigMap, live *appsv1.StatefulSet) (field.ErrorList, remedy.Remedy) {
 	switch {
 	case c.Source == nil:
 		return nil, nil
 	case c.Advanced:
-		return initialMembersInSlots(c, g, founding)
+		return initialMembersGone(c, g, founding, live)
 	}
 	k := g.Kind
 	slots := topology.SlotsAsked(c.Source, k)
@@ -50,25 +50,33 @@ func unusableSlots(c topology.Cluster, g topology.Group, founding *corev1.Config
 		withoutSlots(c, g, key, slots)
 }
 
-// initialMembersInSlots refuses slots that take initial members of PD away before PD has ever served. Initial members
-// start PD together, by a list that no member reads anew. Without a majority of them, PD would never serve.
-func initialMembersInSlots(c topology.Cluster, g topology.Group, founding *corev1.ConfigMap) (field.ErrorList, remedy.Remedy) {
-	if firstMembers(founding) == 0 {
+// initialMembersGone refuses slots with which initial members of PD would go, or others would come in their place, before
+// PD has ever served. Initial members start PD together, by a list that no member reads anew. Without a majority of them,
+// PD would never serve.
+func initialMembersGone(c topology.Cluster, g topology.Group, founding *corev1.ConfigMap, live *appsv1.StatefulSet) (field.ErrorList, remedy.Remedy) {
+	first := firstMembers(founding)
+	if first == 0 {
 		return nil, nil
 	}
-	var names []string
-	for _, i := range topology.SlotsAsked(c.Source, g.Kind) {
-		if named(founding.Data[keyInitial], c.PDName(i)) {
-			names = append(names, c.PodName(g.Kind, i))
+	var gone []string
+	wanted := g.Ordinals().Resized(max(g.Replicas, first))
+	for entry := range strings.SplitSeq(founding.Data[keyInitial], ",") {
+		name, _, _ := strings.Cut(entry, "=")
+		if i, is := c.Ordinal(g.Kind, name); is && !wanted.Has(i) {
+			gone = append(gone, c.PodName(g.Kind, i))
 		}
 	}
-	if len(names) == 0 {
+	if len(gone) == 0 {
 		return nil, nil
 	}
 	key := topology.SlotsAnnotation(g.Kind)
+	change := key + "-"
+	if live != nil && live.Annotations[topology.AnnotationSlots] != "" {
+		change = key + "=" + live.Annotations[topology.AnnotationSlots]
+	}
 	return field.ErrorList{field.Forbidden(field.NewPath("metadata", "annotations").Key(key),
-			fmt.Sprintf("PD has never served, and starts with %s: change the slots when PD serves", strings.Join(names, ", ")))},
-		remedy.Remedy{remedy.Run("remove the annotation", c.Kubectl("annotate", "tidbcluster", c.Name, key+"-"))}
+			fmt.Sprintf("PD has never served, and starts with %s: change the slots when PD serves", strings.Join(gone, ", ")))},
+		remedy.Remedy{remedy.Run("take the change back", c.Kubectl("annotate", "tidbcluster", c.Name, "--overwrite", change))}
 }
 
 // withoutSlots returns what a user can do in place of slots. A cluster that does not exist yet has only its manifest.

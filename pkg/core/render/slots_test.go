@@ -47,20 +47,33 @@ func TestSlotsOfPlainSets(t *testing.T) {
 	}
 }
 
-// TestInitialMembersInSlots: before PD has served, slots keep its initial members. A cluster that is created with slots
-// has other initial members.
-func TestInitialMembersInSlots(t *testing.T) {
-	slots := func(tc *v1alpha1.TidbCluster) {
-		tc.Annotations = map[string]string{"pd.tidb.pingcap.com/delete-slots": "[0]"}
+// TestInitialMembersGone: before PD has served, slots keep its initial members. A cluster that is created with slots
+// has other initial members, and keeps its slots then.
+func TestInitialMembersGone(t *testing.T) {
+	with := func(text string) func(tc *v1alpha1.TidbCluster) {
+		return func(tc *v1alpha1.TidbCluster) {
+			tc.Annotations = map[string]string{"pd.tidb.pingcap.com/delete-slots": text}
+		}
 	}
+	slots := with("[0]")
 	begun := created(t, want(t, load(t, "basic"), nothing(), state.Snapshot{}))
 	c := advanced(load(t, "basic", slots), begun)
 	_, err := Want(state.Observation{Cluster: c, Existing: begun})
 	if err == nil || !strings.Contains(err.Error(), "metadata.annotations[pd.tidb.pingcap.com/delete-slots]") || !strings.Contains(err.Error(), "starts with basic-pd-0") {
 		t.Errorf("%v", err)
 	}
-	if help := remedy.Of(err).Line(""); !strings.Contains(help, "kubectl annotate tidbcluster basic pd.tidb.pingcap.com/delete-slots-") {
+	if help := remedy.Of(err).Line(""); !strings.Contains(help, "kubectl annotate tidbcluster basic --overwrite pd.tidb.pingcap.com/delete-slots-") {
 		t.Error(help)
+	}
+	made := created(t, want(t, advanced(load(t, "basic", slots), nothing()), nothing(), state.Snapshot{}))
+	made.Sets[topology.PD].Annotations[topology.AnnotationSlots] = "[0]"
+	_, err = Want(state.Observation{Cluster: advanced(load(t, "basic"), made), Existing: made})
+	if help := remedy.Of(err).Line(""); err == nil || !strings.Contains(help, "--overwrite 'pd.tidb.pingcap.com/delete-slots=[0]'") {
+		t.Errorf("slots are taken back: %v, %s", err, help)
+	}
+	fewer := func(tc *v1alpha1.TidbCluster) { slots(tc); tc.Spec.PD.Replicas = 1 }
+	if _, err := Want(state.Observation{Cluster: advanced(load(t, "basic", fewer), made), Existing: made}); err != nil {
+		t.Errorf("fewer are wanted: %v", err)
 	}
 	served := state.Observation{Cluster: c, Existing: begun}
 	served.Snapshot.PD.ClusterID = 7

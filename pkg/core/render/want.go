@@ -86,7 +86,7 @@ func wantGroup(
 	if comp.founding != byBootstrapMap {
 		founding = nil // it says nothing about these members
 	}
-	slots, without := unusableSlots(c, g, founding)
+	slots, without := unusableSlots(c, g, founding, live)
 	refused, help = slices.Concat(refused, claims, slots, unstartable(comp, set)), append(help, without...)
 	refused = append(refused, topology.InvalidSysctls(comp.spec.PodSecurityContext(), topology.FieldOf(c.Source, g.Kind).Child("podSecurityContext"))...)
 

@@ -5,9 +5,9 @@ type OtherParts struct {
 	// Running are the members of other parts that have a pod, by the names of their pods. A component that is to run and has
 	// no pod now is there by the name of its StatefulSet.
 	Running []RunningElsewhere
-	// Unknown: there may be more parts, in namespaces that were not read.
+	// Unknown: there may be more parts, in namespaces or Kubernetes clusters that were not read. Only PD knows their members.
 	Unknown bool
-	// Across: parts in other Kubernetes clusters may have members in PD.
+	// Across: parts in other Kubernetes clusters may have members in PD, and would fail without the members here.
 	Across bool
 	// Problem says why that is not known, "" where it is.
 	Problem string

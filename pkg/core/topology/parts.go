@@ -100,9 +100,12 @@ func (c Cluster) JoinedPD() string {
 	return "PD at " + strings.Join(c.PDAddresses, ", ")
 }
 
-// HasHadPartsAcross reports whether parts in other Kubernetes clusters may have members in PD. A cluster domain alone says
-// little, because clusters in one place have one as well.
+// HasHadPartsAcross reports whether parts in other Kubernetes clusters may have members in the PD that was started here. A
+// cluster domain alone says little, because clusters in one place have one as well.
 func (c Cluster) HasHadPartsAcross() bool {
+	if !c.Founds() || !c.MayHavePartsAcross() {
+		return false
+	}
 	s := c.Source.Status
 	return s.ClusterID != "" && (c.SpansK8s() || len(s.PD.PeerMembers)+len(s.TiKV.PeerStores)+len(s.TiFlash.PeerStores) > 0)
 }

@@ -79,10 +79,10 @@ func Forget(ctx context.Context, c topology.Cluster, client pd.Client) remedy.Re
 	leader, others := part.PodName(topology.PD, 0), []string(nil)
 	if got, err := client.Members(ctx); err == nil {
 		for _, m := range got.Members {
-			if !part.HasPDName(m.Name) {
+			pod, _, _ := strings.Cut(m.Name, ".")
+			if _, ours := part.Ordinal(topology.PD, pod); !ours || part.MayHavePartsAcross() && !part.HasPDName(m.Name) {
 				continue
 			}
-			pod, _, _ := strings.Cut(m.Name, ".")
 			if got.Leader != nil && m.ID == got.Leader.ID {
 				leader = pod
 				continue
@@ -90,7 +90,7 @@ func Forget(ctx context.Context, c topology.Cluster, client pd.Client) remedy.Re
 			others = append(others, pod)
 		}
 	}
-	return scheduling.Forget(c, leader, others)
+	return scheduling.Forget(part, leader, others)
 }
 
 // pausedError is the refusal of a PD that believes that a store has a scheduler.

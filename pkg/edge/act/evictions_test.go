@@ -412,6 +412,7 @@ func TestOwnSchedulerMovesNoLeaders(t *testing.T) {
 func TestPausedStore(t *testing.T) {
 	for members, want := range map[int]string{3: "kubectl tidb transfer-leader basic basic-pd-1 -n db", 1: "kubectl tidb restart basic basic-pd-0 -n db"} {
 		w := newFixture(t)
+		w.cluster.AcrossK8s = true
 		w.pd.Update(func(s *pd.FakeState) {
 			s.Members, s.Leader = nil, "basic-pd-0.basic-pd-peer.db.svc"
 			for i := range members {

@@ -271,7 +271,7 @@ func (a answers) sort(c topology.Cluster) database {
 	d := database{
 		state: state.PD{
 			ClusterID:    a.members.ClusterID,
-			Shared:       !c.Founds(),
+			Shared:       c.IsPart(),
 			Members:      len(a.members.Members),
 			Bootstrapped: len(a.stores) > 0,
 			MaxReplicas:  a.replication.MaxReplicas,

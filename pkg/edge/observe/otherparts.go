@@ -27,7 +27,9 @@ func (o *Observer) otherParts(ctx context.Context, c topology.Cluster, seen obje
 	if err != nil {
 		return state.OtherParts{Problem: err.Error()}
 	}
-	others := state.OtherParts{Unknown: parts.MayBeMore(), Across: c.HasHadPartsAcross()}
+	// Members of the first part are up while it waits for a part that joins it. So only the first part waits for members
+	// that are not known.
+	others := state.OtherParts{Unknown: c.Founds() && parts.MayBeMore(), Across: c.HasHadPartsAcross()}
 	for _, p := range parts.Known {
 		running, err := o.runningOf(ctx, p)
 		if err != nil {
