@@ -106,7 +106,7 @@ func (w *Model) addRoom(g plan.Gate) {
 		switch {
 		case size > w.Intent.Size[k]:
 			w.Resize(kinds[k], size)
-		case g.Blocked && g.Component == kinds[k] && strings.Contains(g.Remedy.Line(""), "to call it off") && w.Intent.Replicas[k] < 6:
+		case g.Blocked && g.Component == kinds[k] && strings.Contains(g.Remedy.Line(""), "to call it off") && w.Intent.members(k).end() < limit-2:
 			w.Scale(kinds[k], w.Intent.Replicas[k]+1) // volumes of this class do not grow
 		}
 	}
@@ -118,8 +118,8 @@ func (w *Model) askForStore(g plan.Gate) {
 	if w.chaos || !g.Blocked || g.Component.Data() != topology.Store || !strings.Contains(g.Remedy.Line(""), "ask for more replicas") {
 		return
 	}
-	if n := w.Intent.Replicas[kindOf(g.Component)]; n < limit-1 {
-		w.Scale(g.Component, n+1)
+	if k := kindOf(g.Component); w.Intent.members(k).end() < limit-2 {
+		w.Scale(g.Component, w.Intent.Replicas[k]+1)
 	}
 }
 
