@@ -80,7 +80,7 @@ func newHelp() *cobra.Command {
 		Use:     "help [COMMAND]",
 		Short:   "Show help for a command",
 		Example: `kubectl tidb help upgrade`,
-		Args:    cobra.MaximumNArgs(2),
+		Args:    cobra.MaximumNArgs(3),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			var names []string
 			at, err := find(cmd.Root(), args)

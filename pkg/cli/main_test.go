@@ -35,6 +35,7 @@ func typical(t *testing.T) map[string][]string {
 		"apply":             {"-f", file},
 		"backup create":     {"basic", "--to", "s3://backups/basic", "--from-secret", "s3"},
 		"backup list":       {"basic"},
+		"backup log status": {"basic"},
 		"backup show":       {"basic-20260310-020000"},
 		"backup verify":     {"basic-20260310-020000"},
 		"create":            {"basic", "--version", "v8.1.0"},

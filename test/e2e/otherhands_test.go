@@ -29,6 +29,7 @@ func TestOtherHands(t *testing.T) {
 	t.Run("PriorityClass that does not exist", p.missingPriorityClass)
 	t.Run("leader-schedule-limit 0", p.noLeaderMoves)
 	t.Run("import denies scheduling", p.importDenies)
+	t.Run("log backup in PD's etcd", p.logBackup)
 	t.Run("PD leader out of reach", p.leaderOutOfReach)
 	t.Run("deleted during an eviction", p.deletedDuringEviction)
 	t.Run("store elsewhere down", p.storeElsewhereDown)

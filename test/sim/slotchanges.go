@@ -106,7 +106,7 @@ func (w *Model) anyOf(all members) int {
 // the model has room for. As long as no engine knows that PD has served, package render refuses
 // slots of its first members.
 func (w *Model) takesSlots(k kind, all members) bool {
-	if k == pd && !w.advice.cluster {
+	if k.data() == topology.Raft && !w.advice.cluster {
 		for i := range w.advice.founders.each() {
 			if all.slots&(1<<i) != 0 {
 				return false

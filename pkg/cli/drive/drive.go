@@ -227,7 +227,7 @@ func Plan(ctx context.Context, f *factory.Factory, s *target.Session, o flags.Op
 func logBackups(ctx context.Context, s *target.Session, p check.Prospect) []check.Warning {
 	tasks, _ := s.Observer.LogBackups(ctx, p.Snapshot)
 	var notes []check.Warning
-	for _, f := range finding.LogBackups(tasks) {
+	for _, f := range finding.LogBackups(p.Wanted.Cluster, tasks) {
 		notes = append(notes, check.Warning{Text: f.Text, Remedy: f.Remedy})
 	}
 	return notes

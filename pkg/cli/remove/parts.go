@@ -137,9 +137,9 @@ func (d *deletion) emptied(ctx context.Context, together []cache.ObjectName) err
 	}
 	switch pd := seen.Snapshot.PD; {
 	case !pd.Known():
-		return d.unknown(pd.Problem)
+		return d.refuseUnknown(pd.Problem)
 	case !pd.Bootstrapped && d.tc.Status.TiKV.BootStrapped:
-		return d.unknown("PD has not loaded its stores yet")
+		return d.refuseUnknown("PD has not loaded its stores yet")
 	case !d.cluster.IsPart() && len(strangers(pd, d.cluster.Domain, together)) == 0:
 		return nil
 	}
@@ -167,9 +167,9 @@ func (d *deletion) emptied(ctx context.Context, together []cache.ObjectName) err
 		remedy.Run("have their data move to the other parts first", d.cluster.Plugin("scale", empty...))))
 }
 
-// unknown refuses to delete a part of which nobody can say whether PD counts on its members. A part that has never
+// refuseUnknown refuses to delete a part of which nobody can say whether PD counts on its members. A part that has never
 // joined has no id of the database.
-func (d *deletion) unknown(problem string) error {
+func (d *deletion) refuseUnknown(problem string) error {
 	help := remedy.Remedy{remedy.Run("see what PD lacks", d.cluster.PDPart().Plugin("doctor"))}
 	anyway := d.cluster.Kubectl("delete", "tidbclusters", d.cluster.Name)
 	switch {

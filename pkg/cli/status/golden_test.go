@@ -93,7 +93,7 @@ func cases() map[string]sight {
 	inPlace := plan.Plan{Unapplied: []plan.Unapplied{{
 		Component: topology.TiKV, Older: []string{"t-tikv-0", "t-tikv-1"}, Unknown: []string{"t-tikv-2"}, Remedy: remedy.Remedy{remedy.Say("kubectl patch tc t -n ns")},
 	}}}
-	behind := plan.Plan{Notices: rules.LogBackups([]state.LogBackup{{Task: "pitr", Paused: true, Behind: 2 * time.Hour}, {Task: "daily", Behind: time.Hour}})}
+	behind := plan.Plan{Notices: rules.LogBackups(topology.Cluster{Namespace: "db", Name: "basic"}, []state.LogBackup{{Task: "pitr", Paused: true, Behind: 2 * time.Hour}, {Task: "daily", Behind: time.Hour}})}
 	part := plantest.New(1, 2, 0)
 	part.Wanted.Groups = slices.DeleteFunc(part.Wanted.Groups, func(g desired.Group) bool { return g.Kind != topology.TiKV })
 	part.Seen.PD.Leader = "shop-pd-0"

@@ -178,7 +178,7 @@ func look(ctx context.Context, s *target.Session, see sees) (sight, error) {
 	}
 	l.plan.Notices = append(l.plan.Notices, maintenance.Notices(ctx, s.Kube, hosts.Sight{Cluster: c, Snapshot: l.snapshot})...)
 	logs, failed := s.Observer.LogBackups(ctx, l.snapshot)
-	if l.plan.Notices = append(l.plan.Notices, rules.LogBackups(logs)...); failed != nil {
+	if l.plan.Notices = append(l.plan.Notices, rules.LogBackups(c, logs)...); failed != nil {
 		l.logBackupsUnread = failed.Error()
 	}
 	// The driver is shown if the user may read it.

@@ -194,7 +194,7 @@ func leftExamples() []example {
 		}
 	}
 	logs := func(b state.LogBackup) func(*sick) {
-		return func(s *sick) { s.look.Plan.Notices = finding.LogBackups([]state.LogBackup{b}) }
+		return func(s *sick) { s.look.Plan.Notices = finding.LogBackups(s.Wanted.Cluster, []state.LogBackup{b}) }
 	}
 	pd := func(c state.Scheduling) func(*sick) { return func(s *sick) { s.Seen.PD.Scheduling = c } }
 	return []example{

@@ -16,17 +16,18 @@ const logBehind = 15 * time.Minute
 
 // LogBackups returns what is wrong with the tasks of log backup, for "status" and "plan" as well. There is a notice for
 // each task that is paused or behind.
-func LogBackups(tasks []state.LogBackup) []desired.Notice {
+func LogBackups(c topology.Cluster, tasks []state.LogBackup) []desired.Notice {
+	look := func(text string) remedy.Action { return remedy.Run(text, remedy.Plugin(c.Namespace, "backup", "log", "status", c.Name)) }
 	var all []desired.Notice
 	for _, b := range tasks {
 		f := desired.Notice{Component: topology.TiKV, Object: b.Task}
 		switch {
 		case b.Paused:
 			f.Reason, f.Text = event.LogBackupPaused, fmt.Sprintf("log backup %s is paused", b.Task)
-			f.Remedy = remedy.Remedy{remedy.Say("see why, and resume it: br log status, then br log resume, or the logSubcommand of its Backup")}
+			f.Remedy = remedy.Remedy{look("see why"), remedy.Say("resume it: br log resume, or the logSubcommand of its Backup")}
 		case b.Behind >= logBehind:
 			f.Reason, f.Text = event.LogBackupBehind, fmt.Sprintf("log backup %s is behind", b.Task)
-			f.Remedy = remedy.Remedy{remedy.Say("see which store it waits for, and its errors: br log status")}
+			f.Remedy = remedy.Remedy{look("see which store it waits for, and its errors")}
 		default:
 			continue
 		}

@@ -75,8 +75,8 @@ func (sc Scope) PDCannotAnswer() bool {
 	return true
 }
 
-// upElsewhere returns the hosts of the stores that PD calls Up, and of the members of PD that may be healthy, where
-// these are no members here.
+// upElsewhere returns the hosts of members of other clusters: stores that PD calls Up, and members of PD that may be
+// healthy.
 func (sc Scope) upElsewhere() (hosts []string) {
 	for _, s := range sc.All.PD.OtherStores {
 		if s.State == state.StoreUp {

@@ -76,9 +76,9 @@ func turn(surplus []state.Member, m state.Member) int {
 	return slices.IndexFunc(surplus, func(o state.Member) bool { return o.Ordinal == m.Ordinal })
 }
 
-// downVoterLeaves removes from PD a leaving member that surely does not serve, before a member that serves and leaves
-// first, before a member joins, and before a member is replaced. The vote counts for the size of a quorum until then. PD
-// might have no quorum without a member that serves, and no member could ever leave or join. The pod goes in its turn.
+// downVoterLeaves removes from PD a leaving member that surely does not serve. That comes before a member that serves
+// leaves or is replaced, and before a member joins. The vote counts for the size of a quorum until then. PD might have no
+// quorum without a member that serves, and no member could ever leave or join. The pod goes in its turn.
 func (d *decision) downVoterLeaves() verdict {
 	if m, found := d.downVoter(); found {
 		return d.release(m)

@@ -106,6 +106,7 @@ var commands = []Command{
 	})},
 	{Name: "backup list", Role: Editor, only: []string{readsBackups, "pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "/namespaces list"}},
 	{Name: "backup show", Role: Editor, only: []string{readsBackups, "/namespaces list"}},
+	{Name: "backup log status", Role: Viewer, except: looksOnly},
 	{Name: "backup verify", Role: Editor, only: []string{
 		"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "/namespaces list", "/secrets get", "/pods list", readsEvents, readsLogs,
 		readsBackups, marksBackups, makesJobs, "batch/jobs get", "batch/jobs delete", "pingcap.com/tidbclusters/finalizers update",

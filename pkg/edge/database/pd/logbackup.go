@@ -1,9 +1,10 @@
 package pd
 
 import (
+	"cmp"
 	"context"
-	"encoding/binary"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -13,6 +14,18 @@ type LogBackup struct {
 	Task string
 	// Paused: it goes no further, by a person or after an error.
 	Paused bool
+	// Start is from when changes are in the backup, by PD's clock.
+	Start time.Time
+	// Storage is the URL of the place, without parameters; "" where it is neither a folder nor in S3 or GCS.
+	Storage string
+	// Filters name the tables in it, as BR's --filter.
+	Filters []string
+	// Pause says who has paused it, and why.
+	Pause LogBackupPause
+	// Stores are up to when each store has written its changes to the storage, by its id.
+	Stores map[uint64]time.Time
+	// Errors are the last errors of stores, by their ids.
+	Errors []LogBackupError
 	// Checkpoint is up to when all changes are in the backup, by PD's clock; zero where PD's etcd does not say that yet.
 	Checkpoint time.Time
 	// Answered is when PD answered by the clock of the answering member, cut to seconds; zero when PD does not say so.
@@ -30,23 +43,50 @@ func (c *client) LogBackups(ctx context.Context) ([]LogBackup, error) {
 	if err != nil {
 		return nil, err
 	}
-	paused, reached := map[string]bool{}, map[string]time.Time{}
 	var all []LogBackup
 	for _, e := range entries {
-		kind, rest, _ := strings.Cut(strings.TrimPrefix(string(e.Key), logBackupPrefix), "/")
-		task, of, _ := strings.Cut(rest, "/")
-		switch {
-		case kind == "info" && of == "" && task != "":
-			all = append(all, LogBackup{Task: task, Answered: answered})
-		case kind == "pause":
-			paused[task] = true
-		case kind == "checkpoint" && of == "central_global" && len(e.Value) == 8:
-			reached[task] = physical(int64(binary.BigEndian.Uint64(e.Value))) //nolint:gosec // a timestamp has 63 bits
+		if kind, task, of := logBackupKey(e.Key); kind == "info" && of == "" && task != "" {
+			b := LogBackup{Task: task, Answered: answered}
+			b.setInformation(e.Value)
+			all = append(all, b)
 		}
 	}
-	for i := range all {
-		all[i].Paused, all[i].Checkpoint = paused[all[i].Task], reached[all[i].Task]
+	for _, e := range entries {
+		kind, task, of := logBackupKey(e.Key)
+		if i := slices.IndexFunc(all, func(b LogBackup) bool { return b.Task == task }); i >= 0 {
+			all[i].set(kind, of, e.Value)
+		}
 	}
 	slices.SortFunc(all, func(a, b LogBackup) int { return strings.Compare(a.Task, b.Task) })
 	return all, nil
+}
+
+// logBackupKey returns the parts of a key: <kind>/<task>[/<of>].
+func logBackupKey(key []byte) (kind, task, of string) {
+	kind, rest, _ := strings.Cut(strings.TrimPrefix(string(key), logBackupPrefix), "/")
+	task, of, _ = strings.Cut(rest, "/")
+	return kind, task, of
+}
+
+// set sets what an entry says of the task.
+func (b *LogBackup) set(kind, of string, value []byte) {
+	switch kind {
+	case "pause":
+		b.Paused, b.Pause = true, pauseOf(value)
+	case "checkpoint":
+		if of == "central_global" {
+			b.Checkpoint = timestamp(value)
+		}
+	case "storage-checkpoint":
+		store, err := strconv.ParseUint(of, 10, 64)
+		if at := timestamp(value); err == nil && !at.IsZero() {
+			if b.Stores == nil {
+				b.Stores = map[uint64]time.Time{}
+			}
+			b.Stores[store] = at
+		}
+	case "last-error":
+		b.Errors = append(b.Errors, lastError(value))
+		slices.SortFunc(b.Errors, func(x, y LogBackupError) int { return cmp.Compare(x.Store, y.Store) })
+	}
 }
