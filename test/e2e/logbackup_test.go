@@ -30,7 +30,9 @@ func (p *person) logBackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.etcd(t, "put", map[string][]byte{"key": []byte(prefix + "pause/pitr"), "value": pause})
-	t.Cleanup(func() { p.etcd(t, "deleterange", map[string][]byte{"key": []byte(prefix), "range_end": []byte("/tidb/br-stream0")}) })
+	t.Cleanup(func() {
+		p.etcd(t, "deleterange", map[string][]byte{"key": []byte(prefix), "range_end": []byte("/tidb/br-stream0")})
+	})
 	shown := p.tidb(t, 0, "backup", "log", "status", cluster).Stdout
 	for _, want := range []string{"pitr", "Paused", "60m", "log backup pitr is paused since 2026-03-10T02:00:00Z by br-0: a move"} {
 		if !strings.Contains(shown, want) {

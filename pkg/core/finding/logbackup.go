@@ -17,7 +17,9 @@ const logBehind = 15 * time.Minute
 // LogBackups returns what is wrong with the tasks of log backup, for "status" and "plan" as well. There is a notice for
 // each task that is paused or behind.
 func LogBackups(c topology.Cluster, tasks []state.LogBackup) []desired.Notice {
-	look := func(text string) remedy.Action { return remedy.Run(text, remedy.Plugin(c.Namespace, "backup", "log", "status", c.Name)) }
+	look := func(text string) remedy.Action {
+		return remedy.Run(text, remedy.Plugin(c.Namespace, "backup", "log", "status", c.Name))
+	}
 	var all []desired.Notice
 	for _, b := range tasks {
 		f := desired.Notice{Component: topology.TiKV, Object: b.Task}

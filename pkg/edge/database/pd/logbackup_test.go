@@ -27,7 +27,7 @@ func field(message []byte, n protowire.Number, value any) []byte {
 // TestLogBackup: what BR and TiDB write about one task, in the forms of old and new versions.
 func TestLogBackup(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	ts := uint64(at.UnixMilli()) << 18 //nolint:gosec // a time after 1970
+	ts := uint64(at.UnixMilli()) << 18                                                                                          //nolint:gosec // a time after 1970
 	failure := field(field(field(field(nil, 1, uint64(at.UnixMilli())), 2, "KV:LogBackup:Other"), 3, "no space"), 4, uint64(4)) //nolint:gosec // a time after 1970
 	s3 := field(nil, 3, field(field(field(nil, 1, "http://s3:9000"), 3, "logs"), 4, "/basic/"))
 	information := field(field(field(field(field(nil, 1, s3), 2, ts), 3, uint64(math.MaxInt64)), 4, "pitr"), 5, "*.*")
