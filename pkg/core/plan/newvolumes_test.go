@@ -32,6 +32,14 @@ func TestServersWithNewVolumes(t *testing.T) {
 		{Name: "another one is down", Cluster: servers("t-tidb-1").Down(time.Minute, "t-tidb-0")},
 		{Name: "all, and one is down, which comes first", Cluster: servers("t-tidb-0", "t-tidb-1", "t-tidb-2").Down(time.Hour, "t-tidb-0")},
 		{Name: "two are down, and new volumes may be all that they need", Cluster: servers("t-tidb-0", "t-tidb-1").Down(time.Hour, "t-tidb-0", "t-tidb-1")},
+		{Name: "with OnDelete: it has crashed a moment ago, and another one fails with the template that it would get", Cluster: edit(manual(servers("t-tidb-1").Roll(tidb)), func(c *plantest.Cluster) {
+			c.Member("t-tidb-0").Pod.Revision = "v2"
+			c.Down(time.Hour, "t-tidb-0").Down(time.Second, "t-tidb-1")
+		})},
+		{Name: "with OnDelete: it has been down for long, and new volumes may help", Cluster: edit(manual(servers("t-tidb-1").Roll(tidb)), func(c *plantest.Cluster) {
+			c.Member("t-tidb-0").Pod.Revision = "v2"
+			c.Down(time.Hour, "t-tidb-0", "t-tidb-1")
+		})},
 		{Name: "after a rollout, which restarts those that it reaches with new volumes", Cluster: servers("t-tidb-0", "t-tidb-2").Roll(tidb)},
 		{Name: "a rollout of PD comes first", Cluster: servers("t-tidb-1").Roll(pd)},
 		{Name: "the StatefulSet is made again first", Cluster: smaller(servers("t-tidb-0", "t-tidb-1", "t-tidb-2"))},

@@ -190,7 +190,7 @@ func (s *subject) failsAnyway() bool {
 func (s *subject) helpless() string {
 	m := s.member
 	failing := s.Failing(m)
-	if s.UpdateRevisionServes() || s.RestartsWithNewVolumes(m) { // new volumes may be all that these members need
+	if s.UpdateRevisionServes() || s.mayNeedNewVolumes() {
 		failing = nil
 	}
 	switch {
@@ -200,6 +200,13 @@ func (s *subject) helpless() string {
 		return ""
 	}
 	return s.deadlocked(failing)
+}
+
+// mayNeedNewVolumes reports whether new volumes may be all that the member needs. It has to have been down for long,
+// because a process that has crashed once comes back by itself.
+func (s *subject) mayNeedNewVolumes() bool {
+	down := s.DownSince(s.member)
+	return s.RestartsWithNewVolumes(s.member) && !down.IsZero() && s.All.At.Sub(down) >= facts.TimeToServe
 }
 
 // mayBeRenewedOrRemoved reports whether nothing keeps a member from getting new data, or from
