@@ -93,22 +93,35 @@ func page(c *cobra.Command) string {
 	var b strings.Builder
 	b.WriteString(generated)
 	manual(&b, "#", c)
-	for i, part := range c.Commands() {
+	parts := below(c)
+	for i, part := range parts {
 		if i == 0 {
 			b.WriteString("\n| Command | |\n| --- | --- |\n")
 		}
-		anchor := strings.ReplaceAll(part.CommandPath(), " ", "-")
-		fmt.Fprintf(&b, "| [%s %s](#%s) | %s |\n", c.Name(), part.Name(), anchor, part.Short)
+		anchor, name := strings.ReplaceAll(part.CommandPath(), " ", "-"), strings.TrimPrefix(part.CommandPath(), c.Parent().CommandPath()+" ")
+		fmt.Fprintf(&b, "| [%s](#%s) | %s |\n", name, anchor, part.Short)
 	}
-	for _, part := range c.Commands() {
+	for _, part := range parts {
 		b.WriteString("\n")
 		manual(&b, "##", part)
 	}
 	b.WriteString("\n## See also\n\n* [flags of all commands](README.md#flags-of-all-commands)\n* [exit codes](../exit-codes.md)\n")
-	if slices.ContainsFunc(append(c.Commands(), c), drives) {
+	if slices.ContainsFunc(append(parts, c), drives) {
 		b.WriteString("* [events](../events.md), which `-o json` writes\n")
 	}
 	return b.String()
+}
+
+// below returns the commands below a command. In place of a command that only has commands below it, those are there.
+func below(c *cobra.Command) (all []*cobra.Command) {
+	for _, part := range c.Commands() {
+		if part.HasSubCommands() {
+			all = append(all, below(part)...)
+			continue
+		}
+		all = append(all, part)
+	}
+	return all
 }
 
 // drives reports whether a command drives a cluster, and so writes events.

@@ -19,7 +19,7 @@ func (p *person) logBackup(t *testing.T) {
 		t.Errorf("without one: %s%s", r.Stdout, r.Stderr)
 	}
 	const prefix = "/tidb/br-stream/"
-	hourAgo := uint64(time.Now().Add(-time.Hour).UnixMilli()) << 18 //nolint:gosec // a time after 1970
+	hourAgo := uint64(time.Now().Add(-time.Hour-30*time.Second).UnixMilli()) << 18 //nolint:gosec // a time after 1970
 	p.etcd(t, "put", map[string][]byte{"key": []byte(prefix + "info/pitr"), "value": {0x22, 4, 'p', 'i', 't', 'r'}})
 	p.etcd(t, "put", map[string][]byte{"key": []byte(prefix + "checkpoint/pitr/central_global"), "value": binary.BigEndian.AppendUint64(nil, hourAgo)})
 	pause, err := json.Marshal(map[string]string{

@@ -4,13 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
@@ -21,6 +20,9 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
 )
+
+// ofLogBackup is what "-o name" prints. Kubernetes has no such objects.
+var ofLogBackup = schema.GroupVersionKind{Group: "kubectl-tidb", Version: "v1", Kind: "LogBackup"}
 
 func newLog(f *factory.Factory) *cobra.Command {
 	return parent.New(&cobra.Command{
@@ -33,7 +35,7 @@ cluster can be restored to any time since.`,
 }
 
 func newLogStatus(f *factory.Factory) *cobra.Command {
-	var o output.Objects
+	o := output.Objects{About: ofLogBackup}
 	cmd := &cobra.Command{
 		Use:   "status NAME",
 		Short: "Show how far log backups reach, and what holds them up",
@@ -90,7 +92,6 @@ type logView struct {
 	Storage       string       `json:"storage,omitempty"`
 	TableFilters  []string     `json:"tableFilters,omitempty"`
 	Paused        *pauseView   `json:"paused,omitempty"`
-	Stores        []storeView  `json:"stores,omitempty"`
 	Errors        []storeError `json:"errors,omitempty"`
 }
 
@@ -100,11 +101,6 @@ type pauseView struct {
 	Why  string `json:"why,omitempty"`
 }
 
-type storeView struct {
-	ID      uint64 `json:"id"`
-	Reaches string `json:"reaches"`
-}
-
 type storeError struct {
 	Store uint64 `json:"store"`
 	At    string `json:"at,omitempty"`
@@ -112,7 +108,8 @@ type storeError struct {
 	Text  string `json:"text"`
 }
 
-// stateOf returns the state of a log backup, as BR calls it but for the letters. One that an error has paused is in Error.
+// stateOf returns the state of a log backup, which BR calls NORMAL, PAUSE or ERROR. A pause of an old version does not say
+// whether a person has made it.
 func stateOf(b pd.LogBackup) string {
 	switch {
 	case b.Paused && (b.Pause.Severity == "ERROR" || len(b.Errors) > 0):
@@ -130,9 +127,6 @@ func viewOfLog(b pd.LogBackup) logView {
 	}
 	if b.Paused {
 		v.Paused = &pauseView{written(b.Pause.At), b.Pause.Host, b.Pause.Why}
-	}
-	for _, id := range slices.Sorted(maps.Keys(b.Stores)) {
-		v.Stores = append(v.Stores, storeView{id, written(b.Stores[id])})
 	}
 	for _, e := range b.Errors {
 		v.Errors = append(v.Errors, storeError{e.Store, written(e.At), e.Code, e.Text})

@@ -54,7 +54,7 @@ func (d *deletion) databaseGoes(ctx context.Context, goes func(namespace, name s
 		return false
 	}
 	tc, err := d.session.Intent.LoadOther(ctx, j.Namespace, j.Name)
-	return err == nil && !topology.New(tc).IsPart()
+	return err == nil && topology.New(tc).Founds()
 }
 
 // usedElsewhere refuses to delete a cluster with PD which parts in other namespaces or Kubernetes clusters may use, where

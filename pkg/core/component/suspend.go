@@ -5,6 +5,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // pdTrouble returns why PD does not serve, "" while it does.
@@ -15,11 +16,32 @@ func pdTrouble(sc plan.Scope, _ state.Member) string {
 	return pdState(sc)
 }
 
+// pdCannotAnswer reports whether PD does not answer and none of its members is expected to. Either the members
+// themselves say that PD has no leader, or their processes do not run. A cluster without a quorum may be suspended as
+// well. Requests that PD could not answer are recorded, and are made when PD is back. A PD that only we cannot reach,
+// or of which Kubernetes hears nothing, goes on serving, with our schedulers.
+func pdCannotAnswer(sc plan.Scope) bool {
+	switch pd := sc.All.PD; {
+	case pd.Known() || len(pd.Unreached) > 0:
+		return false
+	case pd.Leaderless:
+		return true
+	case sc.Cluster.IsPart():
+		return false // members of another part are not observed here, and only PD says what they do
+	}
+	for _, m := range sc.All.Groups[topology.PD].Members {
+		if m.Pod != nil && !m.Pod.Terminating && !m.Stopped() {
+			return false
+		}
+	}
+	return true
+}
+
 // evictionsEnded holds before the stores are suspended, and again before PD is. PD keeps a
 // scheduler over any restart, and would move leaders away from a store that has just come back.
 var evictionsEnded = plan.Hook{
 	Reason: plan.EvictionsEnded, Want: "evictions ended",
-	Done:      func(sc plan.Scope, _ state.Member) bool { return len(sc.All.Evictions) == 0 || sc.PDCannotAnswer() },
+	Done:      func(sc plan.Scope, _ state.Member) bool { return len(sc.All.Evictions) == 0 || pdCannotAnswer(sc) },
 	Schedules: true,
 	Step: func(sc plan.Scope, _ state.Member) step.Step {
 		if !sc.All.PD.Serving() {
@@ -48,7 +70,7 @@ var claimsKept = plan.Hook{
 		return m.Database.Removed() || len(m.MarkedClaims()) == 0
 	},
 	Step: func(sc plan.Scope, m state.Member) step.Step {
-		if m.Database.Presence == state.Unknown && !sc.PDCannotAnswer() {
+		if m.Database.Presence == state.Unknown && !pdCannotAnswer(sc) {
 			return nil
 		}
 		step := step.UnmarkClaims{Component: m.Kind, Member: m.Name, Claims: step.Identities(m.MarkedClaims())}

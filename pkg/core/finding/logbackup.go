@@ -29,7 +29,7 @@ func LogBackups(c topology.Cluster, tasks []state.LogBackup) []desired.Notice {
 			f.Remedy = remedy.Remedy{look("see why"), remedy.Say("resume it: br log resume, or the logSubcommand of its Backup")}
 		case b.Behind >= logBehind:
 			f.Reason, f.Text = event.LogBackupBehind, fmt.Sprintf("log backup %s is behind", b.Task)
-			f.Remedy = remedy.Remedy{look("see which store it waits for, and its errors")}
+			f.Remedy = remedy.Remedy{look("see the last errors of its stores")}
 		default:
 			continue
 		}

@@ -12,7 +12,8 @@ import (
 // otherPartsSuspended holds back the suspension of PD, and of the data that PD places, until no member of another part
 // runs. They are known only where PD is to be suspended. Members of other parts fail without PD, and their regions may have
 // no quorum without the stores here. A store in PD that is Up, or a healthy member of PD, may be one of a part that is not
-// known. A PD that does not answer us may serve parts in other Kubernetes clusters.
+// known. A PD that does not answer us may serve parts in other Kubernetes clusters, unless its members say that it has no
+// leader.
 func (d *decision) otherPartsSuspended() verdict {
 	others := d.All.OtherParts
 	if d.Want.Kind.Data() == topology.None {
@@ -24,7 +25,7 @@ func (d *decision) otherPartsSuspended() verdict {
 		g.Observed = "not known what runs of them: " + others.Problem
 		return wait(g)
 	case len(others.Running) > 0:
-	case others.Across && !d.All.PD.Known() && !d.PDCannotAnswer():
+	case others.Across && !d.All.PD.Known() && !d.All.PD.Leaderless:
 		g.Observed = "not known whether parts in other Kubernetes clusters use PD: " + d.All.PD.Problem
 		g.Remedy = remedy.Remedy{remedy.Run("see what PD lacks", d.Cluster.Plugin("doctor"))}
 		return wait(g)
@@ -52,27 +53,6 @@ func (d *decision) otherPartsSuspended() verdict {
 		g.Observed += fmt.Sprintf(", and %s", remedy.Count(more, "other member", "other members"))
 	}
 	return wait(g)
-}
-
-// PDCannotAnswer reports whether PD does not answer and none of its members is expected to. Either the members
-// themselves say that PD has no leader, or their processes do not run. A cluster without a quorum may be suspended as
-// well. Requests that PD could not answer are recorded, and are made when PD is back. A PD that only we cannot reach,
-// or of which Kubernetes hears nothing, goes on serving, with our schedulers.
-func (sc Scope) PDCannotAnswer() bool {
-	switch pd := sc.All.PD; {
-	case pd.Known() || len(pd.Unreached) > 0:
-		return false
-	case pd.Leaderless:
-		return true
-	case sc.Cluster.IsPart():
-		return false // members of another part are not observed here, and only PD says what they do
-	}
-	for _, m := range sc.All.Groups[topology.PD].Members {
-		if m.Pod != nil && !m.Pod.Terminating && !m.Stopped() {
-			return false
-		}
-	}
-	return true
 }
 
 // upElsewhere returns the hosts of members of other clusters: stores that PD calls Up, and members of PD that may be

@@ -15,7 +15,7 @@ func (d *decision) replaceNamed(m state.Member) verdict {
 	if first := d.removedBefore(m); len(first) > 0 {
 		return d.awaitServing(first)
 	}
-	if v := d.downVoterLeaves(); !v.idle() {
+	if v := d.downVoterFirst(m); !v.idle() {
 		return v
 	}
 	if v := d.awaitBalance(m); !v.idle() {
@@ -28,6 +28,15 @@ func (d *decision) replaceNamed(m state.Member) verdict {
 		}
 	}
 	return v
+}
+
+// downVoterFirst has a voter that is down leave before a member is replaced. A voter leaves while all that stay serve, so a
+// member that does not serve would wait for itself.
+func (d *decision) downVoterFirst(m state.Member) verdict {
+	if !m.Up() {
+		return verdict{}
+	}
+	return d.downVoterLeaves()
 }
 
 // removedBefore returns the members that the database has removed, and that have to serve again before a member begins to
@@ -97,7 +106,7 @@ var beforeReplacement = []condition{
 	},
 	{
 		want: "no voter that is to leave is down", because: "its vote counts for the size of a quorum until it has left", by: ByTool,
-		waits: func(s *subject) verdict { return s.downVoterLeaves() },
+		waits: func(s *subject) verdict { return s.downVoterFirst(s.member) },
 	},
 	{
 		want: "regions balanced", because: "the user asks that PD balances regions before the next member is replaced", by: ByDatabase,

@@ -60,6 +60,12 @@ func TestReplacement(t *testing.T) {
 		{Name: "PD's leader, and a member whose turn comes later", Cluster: replaced(plantest.New(3, 4, 2), "t-pd-0", "t-pd-1")},
 		{Name: "the only member of PD", Cluster: replaced(plantest.New(1, 4, 2), "t-pd-0")},
 		{Name: "PD without a second healthy member", Cluster: replaced(plantest.New(3, 4, 2), "t-pd-1").Down(time.Minute, "t-pd-2")},
+		{Name: "a member of PD that is to leave has no pod, and the one to be replaced is down: that one need not wait for itself", Cluster: edit(replaced(plantest.New(5, 4, 2), "t-pd-1").Down(time.Hour, "t-pd-4", "t-pd-1"), func(c *plantest.Cluster) {
+			c.Want(pd).Replicas = 4
+			c.Set(pd, func(s *state.Set) { s.Replicas = 4 })
+			m := c.Member("t-pd-4")
+			m.Pod, m.Claims[0].Marked = nil, true
+		})},
 		{Name: "a member of PD that is to leave has no pod: PD does without its vote first", Cluster: edit(replaced(plantest.New(3, 4, 2), "t-pd-0").Down(time.Hour, "t-pd-2"), func(c *plantest.Cluster) {
 			c.Want(pd).Replicas = 2
 			c.Set(pd, func(s *state.Set) { s.Replicas = 2 })

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -22,8 +21,6 @@ type LogBackup struct {
 	Filters []string
 	// Pause says who has paused it, and why.
 	Pause LogBackupPause
-	// Stores are up to when each store has written its changes to the storage, by its id.
-	Stores map[uint64]time.Time
 	// Errors are the last errors of stores, by their ids.
 	Errors []LogBackupError
 	// Checkpoint is up to when all changes are in the backup, by PD's clock; zero where PD's etcd does not say that yet.
@@ -76,14 +73,6 @@ func (b *LogBackup) set(kind, of string, value []byte) {
 	case "checkpoint":
 		if of == "central_global" {
 			b.Checkpoint = timestamp(value)
-		}
-	case "storage-checkpoint":
-		store, err := strconv.ParseUint(of, 10, 64)
-		if at := timestamp(value); err == nil && !at.IsZero() {
-			if b.Stores == nil {
-				b.Stores = map[uint64]time.Time{}
-			}
-			b.Stores[store] = at
 		}
 	case "last-error":
 		b.Errors = append(b.Errors, lastError(value))

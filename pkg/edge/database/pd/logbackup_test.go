@@ -46,11 +46,11 @@ func TestLogBackup(t *testing.T) {
 		"all": {
 			map[string]string{
 				"info/pitr": string(information), "checkpoint/pitr/central_global": stamp, "checkpoint/pitr/store/4": stamp,
-				"storage-checkpoint/pitr/4": stamp, "storage-checkpoint/pitr/x": stamp, "storage-checkpoint/pitr/5": "short",
-				"last-error/pitr/4": string(failure), "pause/pitr": pause("application/x-protobuf;messagetype=brpb.StreamBackupError", failure),
+				"storage-checkpoint/pitr/4": stamp,
+				"last-error/pitr/4":         string(failure), "pause/pitr": pause("application/x-protobuf;messagetype=brpb.StreamBackupError", failure),
 			},
 			LogBackup{
-				Task: "pitr", Start: at, Storage: "s3://logs/basic", Filters: []string{"*.*"}, Checkpoint: at, Stores: map[uint64]time.Time{4: at},
+				Task: "pitr", Start: at, Storage: "s3://logs/basic", Filters: []string{"*.*"}, Checkpoint: at,
 				Errors: []LogBackupError{{4, at, "KV:LogBackup:Other", "no space"}}, Paused: true, Pause: LogBackupPause{"ERROR", "tidb-0", at, "no space"},
 			},
 		},
