@@ -93,7 +93,7 @@ func page(c *cobra.Command) string {
 	var b strings.Builder
 	b.WriteString(generated)
 	manual(&b, "#", c)
-	parts := below(c)
+	parts := commandsBelow(c)
 	for i, part := range parts {
 		if i == 0 {
 			b.WriteString("\n| Command | |\n| --- | --- |\n")
@@ -112,11 +112,11 @@ func page(c *cobra.Command) string {
 	return b.String()
 }
 
-// below returns the commands below a command. In place of a command that only has commands below it, those are there.
-func below(c *cobra.Command) (all []*cobra.Command) {
+// commandsBelow returns the commands below a command. In place of a command that only has commands below it, those are there.
+func commandsBelow(c *cobra.Command) (all []*cobra.Command) {
 	for _, part := range c.Commands() {
 		if part.HasSubCommands() {
-			all = append(all, below(part)...)
+			all = append(all, commandsBelow(part)...)
 			continue
 		}
 		all = append(all, part)
