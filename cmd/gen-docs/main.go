@@ -112,7 +112,7 @@ func page(c *cobra.Command) string {
 	return b.String()
 }
 
-// commandsBelow returns the commands below a command. In place of a command that only has commands below it, those are there.
+// commandsBelow returns the commands below a command that do something, on all levels.
 func commandsBelow(c *cobra.Command) (all []*cobra.Command) {
 	for _, part := range c.Commands() {
 		if part.HasSubCommands() {

@@ -120,8 +120,8 @@ func strangers(pd state.PD, domain string, clusters []cache.ObjectName) (hosts [
 }
 
 // emptied refuses to delete a part whose members PD counts on. Where PD does not answer, that is unknown. Members of PD
-// leave as a part of the deletion. A cluster that has joined a PD by its addresses can be the whole database meanwhile. It
-// is, where PD lists no member elsewhere.
+// leave as a part of the deletion. A cluster that has joined a PD by addresses is the whole database by now if PD lists no
+// member elsewhere.
 func (d *deletion) emptied(ctx context.Context, together []cache.ObjectName) error {
 	if d.cluster.HasLeft() {
 		return nil

@@ -202,8 +202,8 @@ func (s *subject) helpless() string {
 	return s.deadlocked(failing)
 }
 
-// mayNeedNewVolumes reports whether new volumes may be all that the member needs. It has to have been down for long,
-// because a process that has crashed once comes back by itself.
+// mayNeedNewVolumes reports whether new volumes may be all that the member needs. The member has to have been down for
+// long, because a process that has crashed once comes back by itself.
 func (s *subject) mayNeedNewVolumes() bool {
 	down := s.DownSince(s.member)
 	return s.RestartsWithNewVolumes(s.member) && !down.IsZero() && s.All.At.Sub(down) >= facts.TimeToServe

@@ -84,7 +84,7 @@ func wantGroup(
 	refused := slices.Concat(comp.refused, config.refused, immutable(comp, set, have))
 	claims, help := needsNewClaims(comp, live, set, snap.Groups[g.Kind])
 	if comp.founding != byBootstrapMap {
-		founding = nil // it says nothing about these members
+		founding = nil // the initial members are those of PD
 	}
 	slots, without := unusableSlots(c, g, founding, live)
 	refused, help = slices.Concat(refused, claims, slots, unstartable(comp, set)), append(help, without...)

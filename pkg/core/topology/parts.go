@@ -89,7 +89,8 @@ func (c Cluster) UsesOtherPD() bool {
 // of the other members.
 func (c Cluster) Founds() bool { return !c.IsPart() && len(c.PDAddresses) == 0 }
 
-// JoinedPD names the PD that the members here join, for people. It is "" where PD's first members start a database.
+// JoinedPD returns the name of the PD that the members here join, for people. The name is "" where PD's first members
+// start a database.
 func (c Cluster) JoinedPD() string {
 	switch {
 	case c.IsPart():

@@ -53,8 +53,8 @@ func (c *Client) Parts(ctx context.Context, of topology.Cluster) (parts Parts, e
 	return parts, nil
 }
 
-// listJoined lists TidbClusters with what they join. That can be read where only a configuration is malformed. If that
-// were an error, no cluster of the namespace could be deleted.
+// listJoined lists TidbClusters with what they join. A malformed configuration is no error here, because spec.cluster can be
+// read nevertheless. With an error no cluster of the namespace could be deleted.
 func (c *Client) listJoined(ctx context.Context, namespace string) ([]v1alpha1.TidbCluster, error) {
 	all, failed, err := c.list(ctx, namespace, "")
 	failed = slices.DeleteFunc(failed, func(err error) bool {
