@@ -36,17 +36,25 @@ func (c Component) UpdateRevisionServes() bool {
 }
 
 // Failing returns the members, except one, that have the update revision and do not serve. A member that a user has
-// named is among them, because nobody knows yet whether the restart helps.
+// named is among them, because nobody knows yet whether the restart helps. A store that runs and is offline does not
+// count, because PD takes regions away from an offline store of any revision.
 func (c Component) Failing(except state.Member) []state.Member {
 	var failing []state.Member
 	for _, m := range c.Got.InSet() {
 		removed := m.RemovalIrreversible() && m.Pod != nil && m.Pod.Ran // it fails for another reason
 		_, queued := c.MemberBefore(m)
-		if m.Ordinal != except.Ordinal && !c.Got.Outdated(m) && (!m.Up() || c.Loops(m)) && !removed && !queued {
+		if m.Ordinal != except.Ordinal && !c.Got.Outdated(m) && (!m.Up() || c.Loops(m)) && !removed && !c.runsOffline(m) && !queued {
 			failing = append(failing, m)
 		}
 	}
 	return failing
+}
+
+// runsOffline reports whether a store is offline, its process has run for a while, and the store is not surely down.
+func (c Component) runsOffline(m state.Member) bool {
+	p := m.Pod
+	return m.Database.State == state.StoreOffline && p != nil && p.Ready && !c.Loops(m) && !c.DownOrNoQuorum(m) &&
+		!p.Started.IsZero() && c.All.At.Sub(p.Started) >= Settling
 }
 
 // IdleSince returns since when a voter can hardly have served. A voter that crashes again and again

@@ -88,6 +88,13 @@ func TestRepair(t *testing.T) {
 		{Name: "another one fails with the new revision", Cluster: with(func(c *plantest.Cluster) {
 			c.Roll(tikv).Rolled(tikv, 3).Down(time.Minute, "t-tikv-3", "t-tikv-2")
 		})},
+		{Name: "another one has the new revision, and PD takes its regions away", Cluster: with(func(c *plantest.Cluster) {
+			c.Roll(tikv).Rolled(tikv, 3).Offline("t-tikv-3").Down(time.Minute, "t-tikv-2")
+		})},
+		{Name: "another one has the new revision, PD takes its regions away, and it has just started", Cluster: with(func(c *plantest.Cluster) {
+			c.Roll(tikv).Rolled(tikv, 3).Offline("t-tikv-3").Down(time.Minute, "t-tikv-2")
+			c.Member("t-tikv-3").Pod.Started = plantest.Now.Add(-time.Second)
+		})},
 		{Name: "another one runs with the new revision for a moment between two crashes", Cluster: crashed(with(func(c *plantest.Cluster) {
 			c.Roll(tikv).Rolled(tikv, 3).Down(time.Minute, "t-tikv-2")
 		}), "t-tikv-3", 6, 5*time.Minute, 5*time.Second, 160*time.Second, 5*time.Second)},
