@@ -91,6 +91,13 @@ func storeCorrections() []Correction {
 			New: "if cnt += state.tableCount; cnt > n {\n\t\t\tbreak\n\t\t}\n",
 		},
 		{
+			// A replica that had its region from a snapshot answered reads by the empty region that it was made with, until the
+			// region changed again. As the leader it refused all reads, for ever (EpochNotMatch without a region).
+			Module: unistore, File: folder + "fsm_peer.go",
+			Old: "meta.regions[region.Id] = region\n\td.ctx.peerEventObserver.OnPeerApplySnap(",
+			New: "meta.setRegion(region, d.peer)\n\td.ctx.peerEventObserver.OnPeerApplySnap(",
+		},
+		{
 			// A snapshot counted as applied before its data and the state of its region were written. A learner that was made
 			// a voter in between was a learner again after the next start. Such a replica takes over no leader, and its region
 			// accepts no writes for ever.
