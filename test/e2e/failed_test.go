@@ -10,8 +10,8 @@ import (
 // lastLines is how much is repeated of what a command has printed.
 const lastLines = 20
 
-// failedCommands are the commands of a test that did not end as wanted, and the containers that ended. Both are logged
-// again at the very end of the test, below the state of the cluster, because a log that was cut has only its end.
+// failedCommands has the commands of a test that failed, and the containers of the test that ended. The commands and the
+// containers are logged again at the end of the test, because a log that is cut has only its end.
 type failedCommands struct{ all, crashes []string }
 
 // note adds a command that did not end with the code that is wanted, with the end of what it has printed.

@@ -28,7 +28,7 @@ func (p proposal) otherParts(ctx context.Context, s *target.Session) (errs field
 		return nil, nil, nil, err
 	}
 	if parts.MayBeMore() {
-		notes = append(notes, warn("there may be more parts in other namespaces or Kubernetes clusters: PD is suspended when PD lists none of their stores and members as up"))
+		notes = append(notes, warn("there may be more parts in other namespaces or Kubernetes clusters: PD is suspended when PD lists none of their stores and members of PD as up"))
 	}
 	var names []string
 	for _, part := range p.amongBeside(parts.Known) {

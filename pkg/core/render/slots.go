@@ -50,9 +50,8 @@ func unusableSlots(c topology.Cluster, g topology.Group, founding *corev1.Config
 		withoutSlots(c, g, key, slots)
 }
 
-// initialMembersGone refuses slots with which initial members of PD would go, or others would come in their place, before
-// PD has ever served. Initial members start PD together, by a list that no member reads anew. Without a majority of them,
-// PD would never serve.
+// initialMembersGone refuses slots that remove initial members of PD before PD has ever served. Each initial member reads
+// the list of all initial members once, when its data is made. Without a majority of the listed members, PD never serves.
 func initialMembersGone(c topology.Cluster, g topology.Group, founding *corev1.ConfigMap, live *appsv1.StatefulSet) (field.ErrorList, remedy.Remedy) {
 	first := firstMembers(founding)
 	if first == 0 {
