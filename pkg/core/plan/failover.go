@@ -162,6 +162,9 @@ func (d *decision) giveUp() verdict {
 			v = v.plus(d.pursue([]Hook{LeftoverMarked}, m)) // it gets new data, and no replacement
 		case !d.All.At.Before(c.due(policy)):
 			v.steps = append(v.steps, d.record(m, slices.Contains(policy.Discard, m.Name) && d.profile.Failover.Keeps))
+		case d.Want.Kind.Data() == topology.None && d.Loops(m):
+			// Each crash begins the period again, so that its end may never come. The gate of a member that does not
+			// serve has an end, after which the run reports the member.
 		default:
 			v.gates = append(v.gates, d.notDue(c))
 		}

@@ -165,6 +165,12 @@ func TestFailoverBegins(t *testing.T) {
 			c.Member("t-tikv-1").Database = state.Database{}
 		})},
 		{Name: "TiDB, long since", Cluster: failing(func(c *plantest.Cluster) { lost(c, time.Hour, "t-tidb-1") })},
+		{Name: "TiDB that crashes again and again", Cluster: failing(func(c *plantest.Cluster) {
+			crashed(c, "t-tidb-1", 8, 30*time.Minute, 20*time.Second, time.Minute, 0)
+		})},
+		{Name: "TiDB that crashes again and again, long since the last time", Cluster: failing(func(c *plantest.Cluster) {
+			crashed(c, "t-tidb-1", 8, 30*time.Minute, 20*time.Second, 6*time.Minute, 0)
+		})},
 		{Name: "TiDB without a place", Cluster: failing(func(c *plantest.Cluster) {
 			lost(c, time.Hour, "t-tidb-1")
 			c.Member("t-tidb-1").Pod.Node = ""
