@@ -169,10 +169,20 @@ func (c Component) InitialOrdinals() topology.Ordinals {
 	return o.Changed(inSlots, nil, o.Slots)
 }
 
-// hasData reports whether the member has data and has not been removed.
+// hasData reports whether the member has data and has not been removed. Where voters run and PD cannot be asked, the
+// mark of a claim is no proof of a removal, because the voters that run may have no quorum without the member. After a
+// suspension no voter runs, and the marks tell which voters are left.
 func (c Component) hasData(m state.Member) bool {
-	if m.RemovalIrreversible() {
+	switch {
+	case m.RemovalIrreversible():
 		return false
+	case m.Database.Presence == state.Unknown && c.Want.Kind.Data() == topology.Raft && c.anyPod():
+		return len(m.Claims) > 0
 	}
 	return m.CountedOn() || len(m.Claims) > len(m.MarkedClaims())
+}
+
+// anyPod reports whether a pod of the component is there, and does not end.
+func (c Component) anyPod() bool {
+	return slices.ContainsFunc(c.Got.Members, func(m state.Member) bool { return m.Pod != nil && !m.Pod.Terminating })
 }

@@ -184,6 +184,10 @@ func TestBirths(t *testing.T) {
 		{"a voter was removed", pd, suspend(nil, gone(tidb, tikv, pd), want(pd, 2), func(c *plantest.Cluster) {
 			c.Member("t-pd-2").Claims[0].Marked = true
 		}), 2},
+		{"a marked voter without a pod, while another runs", pd, suspend(nil, gone(tidb, tikv, pd), want(pd, 2), func(c *plantest.Cluster) {
+			c.Member("t-pd-2").Claims[0].Marked = true
+			c.Member("t-pd-0").Pod = &state.Pod{UID: "t-pd-0", Started: plantest.Now.Add(-time.Hour)}
+		}), 3},
 		{"no cluster yet", pd, suspend(nil, gone(tidb, tikv, pd), func(c *plantest.Cluster) {
 			c.Seen.PD.ClusterID = 0
 			c.Member("t-pd-2").Claims = nil
