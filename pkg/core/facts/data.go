@@ -169,9 +169,9 @@ func (c Component) InitialOrdinals() topology.Ordinals {
 	return o.Changed(inSlots, nil, o.Slots)
 }
 
-// hasData reports whether the member has data and has not been removed. Where voters run and PD cannot be asked, the
-// mark of a claim is no proof of a removal, because the voters that run may have no quorum without the member. After a
-// suspension no voter runs, and the marks tell which voters are left.
+// hasData reports whether the member has data and has not been removed. While PD cannot be
+// asked and voters run, the mark of a claim is no proof of a removal. These voters may have no quorum without the member.
+// After a suspension no voter runs, and the marks tell which voters are left.
 func (c Component) hasData(m state.Member) bool {
 	switch {
 	case m.RemovalIrreversible():
