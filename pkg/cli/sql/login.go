@@ -62,16 +62,18 @@ func isReady(p corev1.Pod) bool { return p.DeletionTimestamp == nil && state.Rea
 // password returns the password to log in with, and the Secret that it is from, "" for none.
 func (s session) password(ctx context.Context) (password, secret string, err error) {
 	switch {
+	case s.known != nil:
+		return *s.known, "", nil
 	case s.reads:
 		text, err := s.Input(ctx, io.ReadAll)
 		line, _, _ := bytes.Cut(text, []byte("\n"))
 		return strings.TrimSuffix(string(line), "\r"), "", err
 	case s.asks:
-		fmt.Fprintf(s.Streams.ErrOut, "Password of %s: ", s.user)
+		fmt.Fprintf(s.Streams.ErrOut, "Password of %s: ", s.User)
 		text, err := s.Input(ctx, secretLine)
 		fmt.Fprintln(s.Streams.ErrOut)
 		return string(text), "", err
-	case s.user != root:
+	case s.User != root:
 		return "", "", nil
 	}
 	name := s.cluster.InitSecret()
@@ -115,7 +117,7 @@ func (s session) login(ctx context.Context) (*dbsql.DB, tidb.Login, error) {
 	var last error
 	for _, host := range hosts {
 		l := tidb.Login{
-			Addr: fmt.Sprintf("%s:%d", host, topology.TiDBServerPort), User: s.user, Password: password, Database: s.database, Dial: s.members.DialContext,
+			Addr: fmt.Sprintf("%s:%d", host, topology.TiDBServerPort), User: s.User, Password: password, Database: s.database, Dial: s.members.DialContext,
 		}
 		if l.TLS, err = own.Config(host); err != nil {
 			return nil, l, err

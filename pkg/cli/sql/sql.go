@@ -19,12 +19,12 @@ import (
 
 // options are the verb's flags and its arguments.
 type options struct {
-	name           []string // the argument that names the cluster
-	client         []string // arguments of the client
-	execute        []string
-	user, database string
-	asks, reads    bool // for the password: in the terminal, or from standard input
-	output         format
+	name     []string // the argument that names the cluster
+	client   []string // arguments of the client
+	execute  []string
+	database string
+	Access
+	output format
 }
 
 // New makes the command.
@@ -90,26 +90,23 @@ An error of TiDB ends it with exit code 1, and nothing after that statement is s
 func (o *options) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&o.execute, "execute", "e", nil, "Send this statement, or several with semicolons. Can be given more than once.")
-	flags.StringVarP(&o.user, "user", "u", "root", "The user of TiDB.")
-	flags.BoolVarP(&o.asks, "password", "p", false, "Ask for the password.")
-	flags.BoolVar(&o.reads, "password-stdin", false, "Read the password from standard input.")
+	o.Bind(cmd)
 	flags.StringVarP(&o.database, "database", "D", "", "The database to use.")
 	flags.VarP(&o.output, "output", "o", "How rows are printed: table, json or csv.")
 	// The only error is a flag that does not exist.
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
-	for _, free := range []string{"execute", "user", "database"} {
+	for _, free := range []string{"execute", "database"} {
 		_ = cmd.RegisterFlagCompletionFunc(free, cobra.NoFileCompletions)
 	}
 }
 
 // validate checks the command line, and what standard input is used for.
 func (o *options) validate(f *factory.Factory, formatted bool) error {
+	if err := o.Validate(f); err != nil {
+		return err
+	}
 	sends := len(o.execute) > 0 || !f.Interactive()
 	switch {
-	case o.asks && o.reads:
-		return exit.Usagef("-p does not go with --password-stdin")
-	case o.asks && !f.Interactive():
-		return exit.Usagef("-p asks for the password in a terminal, and there is none: give --password-stdin")
 	case o.reads && len(o.execute) == 0:
 		return exit.Usagef("--password-stdin goes with -e, since statements cannot come from standard input as well")
 	case sends && len(o.client) > 0:
