@@ -34,6 +34,7 @@ func typical(t *testing.T) map[string][]string {
 	return map[string][]string{
 		"apply":             {"-f", file},
 		"backup create":     {"basic", "--to", "s3://backups/basic", "--from-secret", "s3"},
+		"backup drill":      {"basic"},
 		"backup list":       {"basic"},
 		"backup log status": {"basic"},
 		"backup show":       {"basic-20260310-020000"},

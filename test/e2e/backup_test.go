@@ -112,6 +112,7 @@ func TestBackup(t *testing.T) {
 		}
 		s.wantNoBackupLeft(t, 2)
 	})
+	s.drills(t)
 	s.restores(t)
 }
 

@@ -23,7 +23,7 @@ func New(f *factory.Factory) *cobra.Command {
 	cmd.Use = "backup NAME --to URL"
 	cmd.Short = "Save the data of a cluster in a bucket, and show backups"
 	cmd.SuggestFor = []string{"dump", "save", "snapshot", "br"}
-	cmd.AddCommand(creation(f, save), newList(f), newShow(f), newVerify(f), newLog(f))
+	cmd.AddCommand(creation(f, save), newList(f), newShow(f), newVerify(f), newDrill(f), newLog(f))
 	return cmd
 }
 

@@ -39,6 +39,7 @@ type view struct {
 	Finished  string `json:"finished,omitempty"`
 	Taken     string `json:"taken,omitempty"`
 	Verified  string `json:"verified,omitempty"` // when all files were found intact
+	Drilled   string `json:"drilled,omitempty"`  // when a drill found all rows after a restore
 }
 
 // ofBackup is what "-o name" prints.
@@ -225,7 +226,7 @@ func show(ctx context.Context, f *factory.Factory, o *output.Objects, name strin
 	rows := [][]string{
 		{"Backup", v.Namespace + "/" + v.Name}, {"Cluster", v.Cluster}, {"Of", v.Scope}, {"Status", v.Phase}, {"Data of", dash(v.DataTime)},
 		{"Timestamp", dash(v.CommitTS)}, {"Size", fmt.Sprintf("%s (%d bytes)", backup.Readable(v.Size), v.Size)}, {"Image", dash(v.Image)},
-		{"Where", dash(v.Path)}, {"Finished", dash(v.Finished)}, {"Taken", dash(v.Taken)}, {"Verified", dash(v.Verified)},
+		{"Where", dash(v.Path)}, {"Finished", dash(v.Finished)}, {"Taken", dash(v.Taken)}, {"Verified", dash(v.Verified)}, {"Drilled", dash(v.Drilled)},
 	}
 	for _, r := range rows {
 		fmt.Fprintf(f.Streams.Out, "%-10s %s\n", r[0]+":", r[1])

@@ -229,9 +229,10 @@ func (r *restoration) hasRoom(ctx context.Context) error {
 	var room int64
 	for i := range stores {
 		switch s := &stores[i]; {
-		case !s.Healthy() || s.Columnar():
+		case s.Columnar():
 		case s.Capacity == 0:
-			return nil // PD does not know
+			return nil // PD does not know, because a store that has just joined has not reported yet
+		case !s.Healthy():
 		default:
 			room += s.Available
 		}

@@ -133,10 +133,15 @@ func (o restoreOptions) run(ctx context.Context, f *factory.Factory) error {
 		return err
 	}
 	defer on.session.Close()
-	r := &restoration{restoreOptions: o, work: on, tidbcluster: on.session.Intent}
-	r.holds, r.changes = r.observeHolds, r.observeChanges
+	r := newRestoration(o, on)
 	if o.cancel {
 		return r.cancelled(ctx)
 	}
 	return r.make(ctx)
+}
+
+func newRestoration(o restoreOptions, on work) *restoration {
+	r := &restoration{restoreOptions: o, work: on, tidbcluster: on.session.Intent}
+	r.holds, r.changes = r.observeHolds, r.observeChanges
+	return r
 }

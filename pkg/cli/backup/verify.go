@@ -200,10 +200,10 @@ func (r *verification) conclude(ctx context.Context, v edge.View, request backup
 	var result, unrecorded error
 	switch {
 	case text == "":
-		unrecorded = edge.RecordVerified(ctx, r.dyn, &r.backup, at)
+		unrecorded = edge.RecordTime(ctx, r.dyn, &r.backup, backup.AnnotationVerified, at)
 		result = r.print(v, request, at)
 	case cause == backup.Damaged || cause == backup.Gone:
-		unrecorded = edge.RecordVerified(ctx, r.dyn, &r.backup, time.Time{})
+		unrecorded = edge.RecordTime(ctx, r.dyn, &r.backup, backup.AnnotationVerified, time.Time{})
 		fallthrough
 	default:
 		result = r.failure(request, text, cause)

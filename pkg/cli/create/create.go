@@ -115,6 +115,14 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 		return err
 	}
 	defer s.Close()
+	return Make(ctx, f, s, o.Options, want, func(version string) remedy.Action {
+		return remedy.Run("go on with the data", f.With("version", version).Again(namespace))
+	})
+}
+
+// Make makes a cluster and waits until it serves. It refuses where there is a cluster of the name already. With returns
+// the same command with another version, for data of a newer version that the cluster would find.
+func Make(ctx context.Context, f *factory.Factory, s *target.Session, o flags.Options, want *v1alpha1.TidbCluster, with func(version string) remedy.Action) error {
 	makes, write := certificates(s, f, want)
 	r := check.Request{
 		Action: "create",
@@ -129,19 +137,17 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 			}
 			return err
 		}},
-		With: func(version string) remedy.Action {
-			return remedy.Run("go on with the data", f.With("version", version).Again(namespace))
-		},
+		With: with,
 	}
 	var missing *intent.NotFoundError
 	var bad *intent.MalformedError
 	switch _, err := s.Load(ctx); {
 	case err == nil, errors.As(err, &bad):
-		r.Refusal = exists(namespace, o.name)
+		r.Refusal = exists(want.Namespace, want.Name)
 	case !errors.As(err, &missing):
 		return err
 	}
-	return drive.Run(ctx, f, s, o.Options, r)
+	return drive.Run(ctx, f, s, o, r)
 }
 
 // certificates returns the Secrets that are made with the cluster, and how.

@@ -38,3 +38,12 @@ func (f *Factory) Intent() (*intent.Client, error) {
 	}
 	return intent.New(dyn).Expect(types.UID(f.expected.uid)), nil
 }
+
+// Within returns the factory for a cluster that a command has made as a part of its work. The flags of the command line
+// mean another cluster. What is written for the user goes to stderr, because stdout is for the result of the whole.
+func (f *Factory) Within() *Factory {
+	other := *f
+	other.expected.uid = ""
+	other.Streams.Out = f.Streams.ErrOut
+	return &other
+}

@@ -74,6 +74,11 @@ init" has made stay in any case, and are named with the command that deletes the
 	return cmd
 }
 
+// WithData deletes one cluster with its data, and asks nothing. The caller has made the cluster.
+func WithData(ctx context.Context, f *factory.Factory, name string) error {
+	return run(ctx, f, options{Several: target.Several{Names: []string{name}}, yes: true, claims: true, wait: true})
+}
+
 func (o *options) validate() error {
 	switch {
 	case o.timeout < 0:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,13 +22,37 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
-const requireBackup = "require-backup-newer-than"
+// Flags that require a backup. Their value is how old the data of the backup may be.
+const (
+	requireBackup  = "require-backup-newer-than"
+	requireDrilled = "require-drilled-backup-newer-than"
+)
+
+// requirement is what one of these flags asks for.
+type requirement struct {
+	flag string
+	age  time.Duration // 0: the flag is not given
+	what string
+	find func(*v1alpha1.TidbCluster, []v1alpha1.Backup) judge.Found
+	how  remedy.Action // to get such a backup
+}
+
+// requirements returns the flags of the command line that require a backup.
+func (o options) requirements(c topology.Cluster) []requirement {
+	all := []requirement{
+		{requireBackup, o.backup, "complete", judge.Of, remedy.Say("make a backup, and run the same command again")},
+		{requireDrilled, o.drilled, "complete, restored by a drill", judge.DrilledOf, remedy.Run("drill the newest backup, and run the same command again", c.Plugin("backup", "drill"))},
+	}
+	return slices.DeleteFunc(all, func(r requirement) bool { return r.age == 0 })
+}
 
 // whyNotBackedUp returns why an upgrade must not begin without a newer backup. It is nil where the upgrade may begin,
 // and where no backup is required. An upgrade that has begun goes on: a cluster between two versions is not safer for
 // that.
 func (o options) whyNotBackedUp(ctx context.Context, f *factory.Factory, change intent.Change) error {
-	if o.backup == 0 || equality.Semantic.DeepEqual(change.Now.Spec, change.Want.Spec) {
+	c := topology.New(change.Now)
+	required := o.requirements(c)
+	if len(required) == 0 || equality.Semantic.DeepEqual(change.Now.Spec, change.Want.Spec) {
 		return nil
 	}
 	dyn, err := f.Dynamic()
@@ -36,12 +61,18 @@ func (o options) whyNotBackedUp(ctx context.Context, f *factory.Factory, change 
 	}
 	ctx, cancel := exit.Within(ctx, o.Timeout)
 	defer cancel()
-	return exit.Ended(ctx, backedUp(ctx, dyn, change.Now, f.Clock.Now(), o.backup))
+	for _, r := range required {
+		if err := r.met(ctx, dyn, change.Now, f.Clock.Now()); err != nil {
+			return exit.Ended(ctx, err)
+		}
+	}
+	return nil
 }
 
-func backedUp(ctx context.Context, dyn dynamic.Interface, tc *v1alpha1.TidbCluster, now time.Time, age time.Duration) error {
+// met returns why a cluster has no backup that is required, nil where it has one.
+func (r requirement) met(ctx context.Context, dyn dynamic.Interface, tc *v1alpha1.TidbCluster, now time.Time) error {
 	c := topology.New(tc)
-	without := remedy.Say("to upgrade without one, leave out --" + requireBackup)
+	without := remedy.Say("to upgrade without one, leave out --" + r.flag)
 	all, err := backup.List(ctx, dyn, c.Namespace)
 	if none, ok := errors.AsType[*backup.NoResourceError](err); ok {
 		return remedy.For(
@@ -56,7 +87,7 @@ func backedUp(ctx context.Context, dyn dynamic.Interface, tc *v1alpha1.TidbClust
 	if err != nil {
 		return err
 	}
-	lacks := judge.Of(tc, all.Items).Lacks(now, age)
+	lacks := r.find(tc, all.Items).Lacks(now, r.age)
 	if lacks == "" {
 		return nil
 	}
@@ -69,6 +100,6 @@ func backedUp(ctx context.Context, dyn dynamic.Interface, tc *v1alpha1.TidbClust
 		lacks += "; " + strings.Join(all.Unread, "; ")
 	}
 	return remedy.For(
-		exit.Refusef("cluster %s/%s has no full backup that is complete and newer than %s: %s; nothing was changed", c.Namespace, c.Name, age, lacks),
-		remedy.Run("see the backups", see), remedy.Say("make a backup, and run the same command again"), without)
+		exit.Refusef("cluster %s/%s has no full backup that is %s and newer than %s: %s; nothing was changed", c.Namespace, c.Name, r.what, r.age, lacks),
+		remedy.Run("see the backups", see), r.how, without)
 }

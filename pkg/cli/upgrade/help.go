@@ -15,7 +15,9 @@ on, and "abort" takes the upgrade back where that is possible.
 With --require-backup-newer-than it does not begin without a Backup of tidb-operator that
 is complete, has the whole cluster, and data that is new enough: its commitTs counts,
 since a backup that takes hours has the data of its begin. A log backup does not count,
-nor one by Dumpling, which names no cluster. An upgrade that has begun goes on.
+nor one by Dumpling, which names no cluster. --require-drilled-backup-newer-than also
+requires that "backup drill" has restored it and found all rows. An upgrade that has
+begun goes on.
 
 Releases of TiProxy have numbers of their own: it keeps its version unless
 --tiproxy-version has another one.

@@ -29,6 +29,7 @@ type options struct {
 	version string
 	tiproxy string        // its version, which is not the cluster's
 	backup  time.Duration // how old the data of the newest backup may be; 0: none is required
+	drilled time.Duration // the same for the newest backup that a drill has restored
 }
 
 // New makes the command.
@@ -50,8 +51,10 @@ func command(f *factory.Factory, run func(context.Context, options) error) *cobr
 			if err := o.Validate(); err != nil {
 				return err
 			}
-			if cmd.Flags().Changed(requireBackup) && o.backup <= 0 {
-				return exit.Usagef("--%s has to be more than zero, such as 24h", requireBackup)
+			for name, age := range map[string]time.Duration{requireBackup: o.backup, requireDrilled: o.drilled} {
+				if cmd.Flags().Changed(name) && age <= 0 {
+					return exit.Usagef("--%s has to be more than zero, such as 24h", name)
+				}
 			}
 			o.name, o.version = args[:len(args)-1], args[len(args)-1]
 			if o.fleet.Chosen() {
@@ -93,6 +96,7 @@ func (o *options) bind(cmd *cobra.Command, f *factory.Factory) {
 	o.BindCanary(cmd)
 	cmd.Flags().StringVar(&o.tiproxy, "tiproxy-version", "", "Version that TiProxy is taken to, e.g. v1.3.0; the one that it has without this flag.")
 	cmd.Flags().DurationVar(&o.backup, requireBackup, 0, "Refuse to begin unless a complete full backup, as a Backup of tidb-operator, has data that is newer than this, e.g. 24h.")
+	cmd.Flags().DurationVar(&o.drilled, requireDrilled, 0, "The same, with a Backup with which \"kubectl tidb backup drill\" has succeeded, e.g. 168h.")
 	o.BindForce(cmd, "the new version")
 	o.fleet.Bind(cmd, f, "upgrade")
 }

@@ -33,7 +33,20 @@ type Found struct {
 }
 
 // Of looks for the backups of a cluster.
-func Of(tc *v1alpha1.TidbCluster, all []v1alpha1.Backup) Found {
+func Of(tc *v1alpha1.TidbCluster, all []v1alpha1.Backup) Found { return look(tc, all, flaw) }
+
+// DrilledOf looks for the backups of a cluster with which a drill has succeeded.
+func DrilledOf(tc *v1alpha1.TidbCluster, all []v1alpha1.Backup) Found {
+	return look(tc, all, func(tc *v1alpha1.TidbCluster, b *v1alpha1.Backup) string {
+		if why := flaw(tc, b); why != "" || DrilledAt(b) != "" {
+			return why
+		}
+		return "was not restored by a drill"
+	})
+}
+
+// look sorts the backups of a cluster into those that count and those that do not.
+func look(tc *v1alpha1.TidbCluster, all []v1alpha1.Backup, flaw func(*v1alpha1.TidbCluster, *v1alpha1.Backup) string) Found {
 	all = slices.DeleteFunc(slices.Clone(all), func(b v1alpha1.Backup) bool { return !about(tc, &b) })
 	slices.SortStableFunc(all, func(a, b v1alpha1.Backup) int {
 		return cmp.Or(data(&b).Compare(data(&a)), cmp.Compare(name(&a), name(&b)))

@@ -29,14 +29,14 @@ func Of(ctx context.Context, dyn dynamic.Interface, namespace string) (Backups, 
 	return all, nil
 }
 
-// RecordVerified records in a Backup when all of its files were found intact. A zero time removes the record, because a file
-// is damaged. It fails where somebody has deleted the Backup, also if there is a new one with the same name.
-func RecordVerified(ctx context.Context, dyn dynamic.Interface, b *v1alpha1.Backup, at time.Time) error {
+// RecordTime records in an annotation of a Backup when something was found of it. A zero time removes the record. It fails
+// where somebody has deleted the Backup, also if there is a new one with the same name.
+func RecordTime(ctx context.Context, dyn dynamic.Interface, b *v1alpha1.Backup, annotation string, at time.Time) error {
 	value := "null"
 	if !at.IsZero() {
 		value = strconv.Quote(at.UTC().Format(time.RFC3339))
 	}
-	patch := fmt.Sprintf(`{"metadata":{"uid":%q,"annotations":{%q:%s}}}`, b.UID, backup.AnnotationVerified, value)
+	patch := fmt.Sprintf(`{"metadata":{"uid":%q,"annotations":{%q:%s}}}`, b.UID, annotation, value)
 	_, err := dyn.Resource(Resource).Namespace(b.Namespace).Patch(ctx, b.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	if err != nil {
 		return fmt.Errorf("patch backup %s: %w", b.Name, err)

@@ -92,7 +92,7 @@ var commands = []Command{
 		"/secrets get", makesSecrets, asksIssuers, readsIssued,
 	}},
 	{Name: "tls rotate", Role: Editor, except: slices.Concat([]string{
-		creates, deletes, readsBackups, makesBackups, makesJobs, "batch/jobs get", "batch/jobs delete", asksIssuers, readsIssued,
+		creates, deletes, readsBackups, makesBackups, makesJobs, "batch/jobs get", "batch/jobs delete", deletesSecrets, asksIssuers, readsIssued,
 	}, shows)},
 	// Its pods are BR's, which needs no right in Kubernetes. PD is observed, so that no backup waits for it without an end.
 	{Name: "backup create", Role: Editor, only: slices.Concat(observes, []string{
@@ -111,6 +111,8 @@ var commands = []Command{
 		"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "/namespaces list", "/secrets get", "/pods list", readsEvents, readsLogs,
 		readsBackups, marksBackups, makesJobs, "batch/jobs get", "batch/jobs delete", "pingcap.com/tidbclusters/finalizers update",
 	}},
+	// It makes a cluster, restores data there, and deletes the cluster.
+	{Name: "backup drill", Role: Editor, except: []string{makesBackups, writesSecrets, asksIssuers, watchesEvents}},
 	{Name: "init", Role: Installer},
 }
 
@@ -118,6 +120,8 @@ const (
 	creates      = "pingcap.com/tidbclusters create"
 	deletes      = "pingcap.com/tidbclusters delete"
 	makesSecrets = "/secrets create"
+	// Only "backup drill" deletes what it has made.
+	deletesSecrets = "/secrets delete"
 	// Drivers read in the TidbCluster that a node is under maintenance.
 	marksClusters = "pingcap.com/tidbclusters patch"
 	// What only the verbs about certificates need.
@@ -170,7 +174,7 @@ var pauses = []string{"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters 
 
 // rare are the requests that most verbs do not send, and seldom those that an upgrade may send as well.
 var (
-	rare   = slices.Concat([]string{writesSecrets, asksIssuers, readsIssued, makesBackups, makesJobs, "batch/jobs get", "batch/jobs delete"}, shows)
+	rare   = slices.Concat([]string{writesSecrets, deletesSecrets, asksIssuers, readsIssued, makesBackups, makesJobs, "batch/jobs get", "batch/jobs delete"}, shows)
 	seldom = slices.Concat([]string{readsBackups}, rare)
 )
 
