@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/create"
@@ -25,7 +24,6 @@ import (
 	edge "github.com/kubectl-tidb/kubectl-tidb/pkg/edge/backup"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tidb"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/issue"
 )
 
 // drill is one run of "backup drill".
@@ -146,7 +144,7 @@ func (d *drill) checkFree(ctx context.Context) error {
 	}
 	if len(claims.Items) > 0 {
 		return remedy.For(exit.Refusef("claims of an earlier cluster %s/%s are there, with their data; nothing was changed", c.Namespace, c.Name),
-			remedy.Run("see them", c.Kubectl("get", "pvc", "-l", of)))
+			remedy.Run("see them", c.Kubectl("get", "pvc", "-l", of)), remedy.Run("delete them, if a drill has left them", c.Plugin("delete", "--delete-pvcs")))
 	}
 	return nil
 }
@@ -287,19 +285,7 @@ func (d *drill) delete(ctx context.Context, of *v1alpha1.TidbCluster) error {
 	if err := d.endRestore(ctx, c); err != nil {
 		return err
 	}
-	if err := remove.WithData(ctx, d.f.Within(), c.Name); err != nil {
-		return err
-	}
-	names, err := issue.Made(ctx, d.session.Kube, c)
-	if err != nil {
-		return err
-	}
-	for _, name := range append(names, c.InitSecret()) {
-		if err := d.session.Kube.CoreV1().Secrets(c.Namespace).Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("delete secret %s/%s: %w", c.Namespace, name, err)
-		}
-	}
-	return nil
+	return remove.Everything(ctx, d.f.Within(), c.Name)
 }
 
 // endRestore ends a restore that runs in the other cluster.

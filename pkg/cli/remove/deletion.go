@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
@@ -143,8 +144,37 @@ func (d *deletion) finish(ctx context.Context, o options) error {
 		}
 		fmt.Fprintf(&text, "its data is deleted, with %s\n", count(len(claims), "claim"))
 	}
+	if o.secrets {
+		d.result = text.String()
+		return d.deleteSecrets(ctx)
+	}
 	d.result = text.String() + d.recordsStay(ctx, o.claims) + d.certificatesStay(ctx) + d.secretsStay(ctx)
 	return nil
+}
+
+// deleteSecrets deletes the certificates that this program has made, and the first password of root. Secrets that others
+// have made stay.
+func (d *deletion) deleteSecrets(ctx context.Context) error {
+	names, err := issue.Made(ctx, d.kube, d.cluster)
+	if err != nil {
+		return err
+	}
+	if d.hasPassword(ctx) {
+		names = append(names, d.cluster.InitSecret())
+	}
+	for _, name := range names {
+		if err := d.kube.CoreV1().Secrets(d.cluster.Namespace).Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("delete secret %s/%s: %w", d.cluster.Namespace, name, err)
+		}
+	}
+	return nil
+}
+
+// hasPassword reports whether there is a Secret with the first password of root. A Secret of tidb-operator has an owner, and
+// is deleted with it.
+func (d *deletion) hasPassword(ctx context.Context) bool {
+	got, err := d.kube.CoreV1().Secrets(d.cluster.Namespace).Get(ctx, d.cluster.InitSecret(), metav1.GetOptions{})
+	return err == nil && metav1.GetControllerOf(got) == nil
 }
 
 // certificatesStay says which Certificates stay that cert-manager was asked for. They are named before the Secrets: as
@@ -169,9 +199,7 @@ func (d *deletion) secretsStay(ctx context.Context) string {
 		text = fmt.Sprintf("its certificates stay, in %s; to delete them as well: %s\n", count(len(made), "Secret"),
 			d.cluster.Kubectl(append([]string{"delete", "secret"}, made...)...).Line(d.context))
 	}
-	name := d.cluster.InitSecret()
-	// One that tidb-operator has made has an owner, and is deleted with it.
-	if got, err := d.kube.CoreV1().Secrets(d.cluster.Namespace).Get(ctx, name, metav1.GetOptions{}); err == nil && metav1.GetControllerOf(got) == nil {
+	if name := d.cluster.InitSecret(); d.hasPassword(ctx) {
 		text += fmt.Sprintf("the first password of root stays, in Secret %s; to delete it as well: %s\n", name,
 			d.cluster.Kubectl("delete", "secret", name).Line(d.context))
 	}

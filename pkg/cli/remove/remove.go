@@ -21,6 +21,7 @@ import (
 type options struct {
 	target.Several
 	yes, claims, wait, ignoreMissing bool
+	secrets                          bool // delete the Secrets that this program has made as well
 	timeout                          time.Duration
 }
 
@@ -74,9 +75,10 @@ init" has made stay in any case, and are named with the command that deletes the
 	return cmd
 }
 
-// WithData deletes one cluster with its data, and asks nothing. The caller has made the cluster.
-func WithData(ctx context.Context, f *factory.Factory, name string) error {
-	return run(ctx, f, options{Several: target.Several{Names: []string{name}}, yes: true, claims: true, wait: true})
+// Everything deletes one cluster with its data, its certificates and its first password, and asks nothing. The caller has
+// made the cluster for a while.
+func Everything(ctx context.Context, f *factory.Factory, name string) error {
+	return run(ctx, f, options{Several: target.Several{Names: []string{name}}, yes: true, claims: true, secrets: true, wait: true, ignoreMissing: true})
 }
 
 func (o *options) validate() error {
