@@ -57,10 +57,10 @@ func (d *deletion) databaseGoes(ctx context.Context, goes func(namespace, name s
 	return err == nil && topology.New(tc).Founds()
 }
 
-// usedElsewhere refuses to delete a cluster with PD which parts in other namespaces or Kubernetes clusters may use, where
-// not all parts are known. If PD does not answer, or cannot be asked, the deletion goes on. Most clusters have no parts, and
-// a user has to be able to delete a cluster that is broken. A cluster with parts in other Kubernetes clusters stays. While
-// the link to these is cut, PD may have no quorum here and serve them.
+// usedElsewhere refuses to delete a cluster with PD which members of other TidbClusters use. PD knows these, because
+// TidbClusters that have joined by addresses of PD are recorded nowhere here. If PD does not answer, or cannot be asked, the
+// deletion goes on. Most clusters have no parts, and a user has to be able to delete a cluster that is broken. A cluster
+// with parts in other Kubernetes clusters stays. While the link to these is cut, PD may have no quorum here and serve them.
 func (d *deletion) usedElsewhere(ctx context.Context, parts intent.Parts, together []cache.ObjectName) error {
 	refuse := func(format string, args ...any) error {
 		return exit.With(exit.Refused, remedy.For(
@@ -69,7 +69,7 @@ func (d *deletion) usedElsewhere(ctx context.Context, parts intent.Parts, togeth
 			remedy.Say("remove stores from PD that are gone for good")))
 	}
 	switch in := topology.PartsIn(d.tc); {
-	case d.cluster.UsesOtherPD(), !parts.MayBeMore():
+	case d.cluster.UsesOtherPD():
 		return nil
 	case parts.Unread && len(in) > 0:
 		return refuse("parts in namespaces %s may use its PD, and not all TidbClusters there can be read", strings.Join(in, ", "))
@@ -88,10 +88,20 @@ func (d *deletion) usedElsewhere(ctx context.Context, parts intent.Parts, togeth
 	case err != nil:
 		return nil //nolint:nilerr // a user who deletes may not have the right to observe
 	}
+	if !parts.MayBeMore() {
+		pd = whatServes(pd) // nobody says that there are parts, so that members which are gone hold nothing up
+	}
 	if others := strangers(pd, d.cluster.Domain, together); len(others) > 0 {
 		return refuse("PD lists members of clusters that stay: %s", remedy.FirstFew(others, ", "))
 	}
 	return nil
+}
+
+// whatServes leaves only those members of other TidbClusters in what is known of PD that serve.
+func whatServes(pd state.PD) state.PD {
+	pd.OtherStores = slices.DeleteFunc(slices.Clone(pd.OtherStores), func(s state.OtherStore) bool { return s.State != state.StoreUp })
+	pd.OtherVoters = slices.DeleteFunc(slices.Clone(pd.OtherVoters), func(v state.OtherVoter) bool { return !v.Healthy })
+	return pd
 }
 
 // strangers returns the hosts of members in PD that belong to none of some clusters, sorted. Members in other Kubernetes

@@ -2,6 +2,7 @@ package remove
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"k8s.io/client-go/tools/cache"
@@ -28,5 +29,25 @@ func TestStrangersAcross(t *testing.T) {
 	got := strangers(pd, "eu.example", []cache.ObjectName{cache.NewObjectName("prod", "shop")})
 	if want := []string{host + ".us.example"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestUsedByAddresses: a TidbCluster that has joined PD by its addresses is recorded nowhere here. PD lists its stores.
+func TestUsedByAddresses(t *testing.T) {
+	for name, c := range map[string]struct {
+		guest  string
+		silent bool
+		want   string
+	}{
+		"nobody":                          {"", false, ""},
+		"a store serves":                  {"Up", false, "PD lists members of clusters that stay: guest-tikv-0.guest-tikv-peer.other.svc"},
+		"a store is gone":                 {"Down", false, ""},
+		"a store, and PD does not answer": {"Up", true, ""},
+	} {
+		d := runs(t, &placementDriver{id: 7, guest: c.guest, silent: c.silent}, nil)
+		err := d.leaves(t.Context(), []cache.ObjectName{cache.NewObjectName("db", "basic")})
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -33,6 +33,8 @@ type placementDriver struct {
 	evicting map[uint64]bool
 	offline  map[uint64]bool
 	silent   bool
+	// guest is the state of a store of another TidbCluster, which nothing here records, "" for none.
+	guest string
 	// refuses is a request that PD answers with an error, such as "DELETE".
 	refuses string
 	writes  []string
@@ -99,13 +101,19 @@ func (p *placementDriver) answers() map[string]any {
 		"/pd/api/v1/schedulers":       schedulers,
 		"/pd/api/v1/scheduler-config/evict-leader-scheduler/list": map[string]any{"store-id-ranges": ranges, "batch": 3},
 	}
-	for n := range 4 {
+	for n := range 5 {
 		id, name, state := uint64(n+1), "Up", 0
+		if n == 4 && p.guest == "" {
+			break
+		}
 		if p.offline[id] {
 			name, state = "Offline", 1
 		}
 		now := time.Now().Format(time.RFC3339Nano)
 		addr := fmt.Sprintf("basic-tikv-%d.basic-tikv-peer.db.svc:", n)
+		if n == 4 {
+			addr, name = "guest-tikv-0.guest-tikv-peer.other.svc:", p.guest
+		}
 		s := map[string]any{
 			"store":  map[string]any{"id": id, "address": addr + "20160", "status_address": addr + "20180", "version": "8.1.0", "state": state, "state_name": name},
 			"status": map[string]any{"leader_count": 10, "region_count": 30, "last_heartbeat_ts": now, "start_ts": now},
