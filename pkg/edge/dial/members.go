@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -39,7 +40,7 @@ func (m *Members) DialContext(ctx context.Context, network, addr string) (net.Co
 	if err != nil {
 		return nil, err
 	}
-	if !m.has(t.namespace, t.pod) || m.whole.SpansK8s() && !m.isHere(addr, t.pod) {
+	if !m.has(t.namespace, t.pod) || !m.isHere(addr, t.pod) {
 		return nil, t.fail(Foreign, fmt.Errorf("not a member of TidbCluster %s/%s", m.cluster.Namespace, m.cluster.Name))
 	}
 	return m.way.connect(ctx, network, addr)
@@ -51,6 +52,10 @@ func (m *Members) isHere(addr, pod string) bool {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return false
+	}
+	if !m.whole.SpansK8s() {
+		_, domain, _ := strings.Cut(strings.TrimSuffix(host, "."), ".svc.")
+		return m.whole.Domain == "" || domain == "" || domain == m.whole.Domain
 	}
 	k, _, is := m.whole.Member(pod)
 	_, here := m.whole.HostOrdinal(k, host)

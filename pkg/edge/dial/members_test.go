@@ -79,6 +79,25 @@ func TestMembersOnly(t *testing.T) {
 	}
 }
 
+// TestMembersOfDomain: members of a first part that has a cluster domain. A part in another Kubernetes cluster can have the
+// same namespace and names.
+func TestMembersOfDomain(t *testing.T) {
+	of := basic
+	of.Domain = "eu.example"
+	for addr, here := range map[string]bool{
+		"basic-tikv-0.basic-tikv-peer.tenant.svc.eu.example:20180": true,
+		"basic-tikv-0.basic-tikv-peer.tenant.svc:20180":            true, // from before the domain
+		"basic-tikv-0.basic-tikv-peer.tenant:20180":                true,
+		"basic-tikv-0.basic-tikv-peer.tenant.svc.us.example:20180": false,
+	} {
+		way := &anywhere{to: "127.0.0.1:1"}
+		_, err := Of(Any(way), of).DialContext(t.Context(), "tcp", addr)
+		if here == errors.Is(err, Foreign) || here != (len(way.asked) == 1) {
+			t.Errorf("%s: %v, asked %q", addr, err, way.asked)
+		}
+	}
+}
+
 // TestForeignIsFinal: to ask again does not help, and the error names the cluster.
 func TestForeignIsFinal(t *testing.T) {
 	_, err := Of(Any(&anywhere{}), basic).DialContext(t.Context(), "tcp", "vault-0.x.bank.svc:8200")
