@@ -144,6 +144,10 @@ func (o initOptions) joins() *v1alpha1.TidbClusterRef {
 func refusal(c topology.Cluster, err error) error {
 	e, ok := errors.AsType[*issue.NoAuthorityError](err)
 	switch {
+	case ok && e.Part == topology.Joined{}:
+		return remedy.For(exit.Refusef("%w", e),
+			remedy.Say(fmt.Sprintf("copy the data of the secret with the authority there into secret %s/%s", c.Namespace, c.AuthoritySecret(topology.MembersCircle))),
+			remedy.Say("or have the certificates issued by that authority"))
 	case ok && e.Across:
 		return remedy.For(exit.Refusef("%w", e),
 			remedy.Say(fmt.Sprintf("copy the data of secret %s/%s of that Kubernetes cluster into it", e.Part.Namespace, c.JoinedPart().AuthoritySecret(topology.MembersCircle))),

@@ -23,16 +23,20 @@ func (e *ForeignError) Error() string {
 	return fmt.Sprintf("Secret %s does not exist, and Secret %s, which was made by others, trusts only certificates of their authority", e.Missing, e.Foreign)
 }
 
-// NoAuthorityError says that there is no Secret with the authority of the TidbCluster that a part joins.
+// NoAuthorityError says that there is no Secret with the authority of the PD that the members of a TidbCluster join.
 type NoAuthorityError struct {
 	Secret string
-	Part   topology.Joined
+	Part   topology.Joined // zero where the members join by addresses of PD
+	PD     string          // the name of that PD, for people
 	// Across: the Secret is to be a copy, because the TidbCluster is in another Kubernetes cluster.
 	Across bool
 }
 
 func (e *NoAuthorityError) Error() string {
-	if e.Across {
+	switch {
+	case e.Part == topology.Joined{}:
+		return fmt.Sprintf("there is no secret %s with a copy of the authority of %s, which has to sign the certificates of the members that join it", e.Secret, e.PD)
+	case e.Across:
 		return fmt.Sprintf("there is no secret %s with a copy of the authority of %s in the other Kubernetes cluster, which has to sign the certificates of this part as well", e.Secret, e.Part)
 	}
 	return fmt.Sprintf("there is no secret %s with the authority of %s, which has to sign the certificates of this part as well", e.Secret, e.Part)
@@ -153,8 +157,8 @@ func (s *Self) authority(ctx context.Context, circle topology.Circle) (a Authori
 		if a, err = ParseAuthority(got.Data); err != nil {
 			return a, fmt.Errorf("secret %s/%s: %w", s.cluster.Namespace, name, err)
 		}
-	case circle == topology.MembersCircle && s.cluster.JoinsAcross():
-		return a, &NoAuthorityError{Secret: s.cluster.Namespace + "/" + name, Part: s.cluster.Joined, Across: true}
+	case circle == topology.MembersCircle && !s.cluster.Founds():
+		return a, &NoAuthorityError{Secret: s.cluster.Namespace + "/" + name, Part: s.cluster.Joined, PD: s.cluster.JoinedPD(), Across: s.cluster.JoinsAcross()}
 	default:
 		if a, err = s.newAuthority(circle); err != nil {
 			return a, err

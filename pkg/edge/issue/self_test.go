@@ -3,6 +3,7 @@ package issue_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -152,5 +153,17 @@ func TestMissingOfPart(t *testing.T) {
 	}
 	if authority("reports", "more-tikv-cluster-secret") != authority("db", "basic-pd-cluster-secret") {
 		t.Error("members of the part have another authority than PD")
+	}
+}
+
+// TestMissingWithAddresses: members that join PD by addresses need certificates that this PD trusts. A new authority would
+// keep them out for good.
+func TestMissingWithAddresses(t *testing.T) {
+	tc := cluster().Source.DeepCopy()
+	tc.Spec.PDAddresses = []string{"https://elsewhere:2379"}
+	made, err := issue.NewSelf(fake.NewClientset(), topology.New(tc), noon, issue.Life).Missing(t.Context())
+	none, ok := errors.AsType[*issue.NoAuthorityError](err)
+	if !ok || len(made) > 0 || !strings.Contains(none.Error(), "the authority of PD at https://elsewhere:2379") {
+		t.Errorf("made %v, %v", made, err)
 	}
 }
