@@ -216,6 +216,18 @@ func TestFleetVerbs(t *testing.T) {
 	}
 }
 
+// TestFleetOtherComponents: a component is restarted in the parts that have it.
+func TestFleetOtherComponents(t *testing.T) {
+	across := map[string]any{"acrossK8s": true}
+	part := with(with(tidbcluster("basic-2"), across), map[string]any{"cluster": map[string]any{"name": "basic"}, "pd": nil})
+	a, b := fleetOf(t, with(tidbcluster("basic"), across)), fleetOf(t, part)
+	file := kubeconfigOf(t, map[string]string{"a": a.URL, "b": b.URL})
+	r := call(t.Context(), t, "restart", "basic", "pd", "--kubeconfig", file, "--contexts", "*", "--dry-run")
+	if r.code != 0 || !strings.Contains(r.out, "\n1               a         default     basic     v8.1.0\nnothing to do   b         default     basic-2   v8.1.0\n") {
+		t.Errorf("%+v", r)
+	}
+}
+
 // TestFleetWaves: only the cluster of the first wave is changed while it is not done. The others are named, with the
 // command that goes on.
 func TestFleetWaves(t *testing.T) {

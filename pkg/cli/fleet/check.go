@@ -2,8 +2,10 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -48,7 +50,27 @@ func (r *run) check(ctx context.Context, databases [][]*cluster) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	refuseUnconcerned(flat(databases))
 	return r.refused(databases, n)
+}
+
+// NotConcernedError says that a request is about something that a cluster does not have. Other clusters may have it.
+type NotConcernedError struct {
+	Cluster *v1alpha1.TidbCluster
+	Err     error
+}
+
+func (e *NotConcernedError) Error() string { return e.Err.Error() }
+func (e *NotConcernedError) Unwrap() error { return e.Err }
+
+// refuseUnconcerned refuses a request that is about none of the clusters.
+func refuseUnconcerned(all []*cluster) {
+	if slices.ContainsFunc(all, func(c *cluster) bool { return c.unconcerned == nil }) {
+		return
+	}
+	for _, c := range all {
+		c.err = c.unconcerned
+	}
 }
 
 func (r *run) checkOne(ctx context.Context, c *cluster) error {
@@ -64,6 +86,10 @@ func (r *run) checkOne(ctx context.Context, c *cluster) error {
 		d.DryRun = flags.ServerDryRun
 	}
 	req, err := r.request(ctx, f, s, c)
+	if none, ok := errors.AsType[*NotConcernedError](err); ok {
+		c.want, c.idle, c.unconcerned = none.Cluster, true, none
+		return nil
+	}
 	if err != nil {
 		return err
 	}

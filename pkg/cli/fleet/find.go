@@ -22,12 +22,14 @@ type cluster struct {
 	context string // "" without --contexts
 	version string // as the TidbCluster had it when it was found
 
-	want    *v1alpha1.TidbCluster // what is asked for
-	pd      *cluster              // the part with PD, if this is another part of the same database and both were chosen
-	idle    bool                  // nothing is to do
-	effects []string              // what is taken away that users may need
-	notes   []string              // what is to be known before
-	verdict error                 // the end of a dry run
+	want *v1alpha1.TidbCluster // what is asked for
+	pd   *cluster              // the part with PD, if this is another part of the same database and both were chosen
+	idle bool                  // nothing is to do
+	// unconcerned: the request is about something that the cluster does not have. Nothing is to do then.
+	unconcerned error
+	effects     []string // what is taken away that users may need
+	notes       []string // what is to be known before
+	verdict     error    // the end of a dry run
 
 	begun bool
 	err   error // why the cluster was refused, or how its run ended

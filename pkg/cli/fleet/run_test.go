@@ -325,3 +325,29 @@ func TestReason(t *testing.T) {
 		t.Errorf("%q", r.reason(c))
 	}
 }
+
+// TestUnconcerned: a part that lacks the component of a request has nothing to do, unless all parts lack it.
+func TestUnconcerned(t *testing.T) {
+	for name, c := range map[string]struct{ lacks, refused string }{
+		"one part": {"a", ""},
+		"all":      {"a b", "a b"},
+		"none":     {"", ""},
+	} {
+		all := named("a b")
+		for _, one := range all {
+			if strings.Contains(c.lacks, one.Name) {
+				one.unconcerned = errors.New("it has no TiFlash")
+			}
+		}
+		refuseUnconcerned(all)
+		var refused []string
+		for _, one := range all {
+			if one.err != nil {
+				refused = append(refused, one.Name)
+			}
+		}
+		if got := strings.Join(refused, " "); got != c.refused {
+			t.Errorf("%s: refused are %q", name, got)
+		}
+	}
+}

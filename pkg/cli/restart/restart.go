@@ -131,10 +131,22 @@ func (o options) request(ctx context.Context, f *factory.Factory, s *target.Sess
 			r.Fulfilled = func(ctx context.Context) error { return o.restarted(ctx, s, now, asked) }
 		}
 	}
+	components := o.components
+	if has := ofPart(now, components); o.fleet.Chosen() && len(has) > 0 {
+		components = has
+	}
 	if r.Refusal == nil {
-		r.Change, r.Refusal = s.Intent.Restart(now, o.components, asked, f.Clock.Now())
+		r.Change, r.Refusal = s.Intent.Restart(now, components, asked, f.Clock.Now())
+	}
+	if o.fleet.Chosen() && len(ofPart(now, components)) == 0 {
+		return r, &fleet.NotConcernedError{Cluster: now, Err: r.Refusal}
 	}
 	return r, nil
+}
+
+// ofPart returns those of some components that a part of a database has.
+func ofPart(part *v1alpha1.TidbCluster, of []topology.Kind) []topology.Kind {
+	return slices.DeleteFunc(slices.Clone(of), func(k topology.Kind) bool { return topology.Replicas(part, k) == nil })
 }
 
 // action is what the verb is asked for, as reports name it.
