@@ -176,13 +176,15 @@ func (c Component) hasData(m state.Member) bool {
 	switch {
 	case m.RemovalIrreversible():
 		return false
-	case m.Database.Presence == state.Unknown && c.Want.Kind.Data() == topology.Raft && c.anyPod():
+	case m.Database.Presence == state.Unknown && c.Want.Kind.Data() == topology.Raft && c.anyRuns():
 		return len(m.Claims) > 0
 	}
 	return m.CountedOn() || len(m.Claims) > len(m.MarkedClaims())
 }
 
-// anyPod reports whether a pod of the component is there, and does not end.
-func (c Component) anyPod() bool {
-	return slices.ContainsFunc(c.Got.Members, func(m state.Member) bool { return m.Pod != nil && !m.Pod.Terminating })
+// anyRuns reports whether the process of any member runs.
+func (c Component) anyRuns() bool {
+	return slices.ContainsFunc(c.Got.Members, func(m state.Member) bool {
+		return m.Pod != nil && !m.Pod.Terminating && !m.Pod.Started.IsZero()
+	})
 }
