@@ -43,9 +43,12 @@ var pdUpgraded = plan.Need{
 	Help: func(sc plan.Scope) (help remedy.Remedy) {
 		for _, v := range sc.All.PD.OtherVoters {
 			part, is := topology.PartWithPD(v.Host())
-			text := fmt.Sprintf("upgrade part %s/%s", part.Namespace, part.Name)
-			if is && !slices.ContainsFunc(help, func(a remedy.Action) bool { return a.Text == text }) {
-				help = append(help, remedy.Run(text, part.Plugin("upgrade", sc.Want.Version)))
+			next := remedy.Run(fmt.Sprintf("upgrade part %s/%s", part.Namespace, part.Name), part.Plugin("upgrade", sc.Want.Version))
+			if part.Domain != sc.Cluster.Domain { // the command would change a cluster of the same name here
+				next = remedy.Say(fmt.Sprintf("upgrade part %s/%s of the Kubernetes cluster with the domain %s, or all parts together with --contexts", part.Namespace, part.Name, part.Domain))
+			}
+			if is && !slices.ContainsFunc(help, func(a remedy.Action) bool { return a.Text == next.Text }) {
+				help = append(help, next)
 			}
 		}
 		return help

@@ -199,7 +199,8 @@ func PartWithPD(host string) (c Cluster, ok bool) {
 		return c, false
 	}
 	name, ok := strings.CutSuffix(labels[1], "-"+string(PD)+"-peer")
-	return Cluster{Namespace: labels[2], Name: name}, ok
+	_, domain, _ := strings.Cut(host, ".svc.")
+	return Cluster{Namespace: labels[2], Name: name, Domain: domain}, ok
 }
 
 // ClaimOrdinal returns the template of a component's claim and the ordinal of the member that has the claim. It reads
