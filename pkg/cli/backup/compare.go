@@ -17,7 +17,7 @@ import (
 // sums are the sums of tables.
 type sums map[tidb.Table]tidb.Sum
 
-// read reads all tables of a scope: as of a timestamp, or now where it is 0.
+// readSums reads all tables of a scope: as of a timestamp, or now where it is 0.
 func readSums(ctx context.Context, f *factory.Factory, db *dbsql.DB, of string, scope backup.Asked, ts uint64) (sums, error) {
 	conn, err := db.Conn(ctx) // a second connection would not know the timestamp
 	if err != nil {
@@ -25,6 +25,9 @@ func readSums(ctx context.Context, f *factory.Factory, db *dbsql.DB, of string, 
 	}
 	defer conn.Close()
 	from := tidb.Reader{Conn: conn}
+	if err := from.Begin(ctx); err != nil {
+		return nil, fmt.Errorf("read the tables of %s: %w", of, err)
+	}
 	if ts != 0 {
 		if err := from.ReadAt(ctx, ts); err != nil {
 			return nil, err

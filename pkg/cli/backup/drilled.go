@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/create"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
@@ -24,6 +26,7 @@ import (
 	edge "github.com/kubectl-tidb/kubectl-tidb/pkg/edge/backup"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/tidb"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/issue"
 )
 
 // drill is one run of "backup drill".
@@ -35,6 +38,7 @@ type drill struct {
 	scope  backup.Asked          // what the Backup has
 	ts     uint64                // the time of the Backup's data
 	beside *v1alpha1.TidbCluster // the cluster that the drill makes
+	id     string                // of this run, in the TidbCluster that it makes
 }
 
 // make restores a backup into a cluster of its own, and compares the rows. The cluster of the Backup is read first, because
@@ -55,12 +59,18 @@ func (d *drill) make(ctx context.Context) error {
 	}
 	was, err := readSums(ctx, d.f, db, target.Title(d.cluster), d.scope, d.ts)
 	_ = db.Close()
-	if err != nil {
-		return d.unread(err)
+	switch {
+	case err != nil:
+		return exit.Ended(ctx, d.unread(err))
+	case len(was) == 0:
+		return exit.Refusef("%s had no table at the time of backup %s, so that nothing could be compared; nothing was changed", target.Title(d.cluster), d.backup.Name)
 	}
 	restored, err := d.restore(ctx, login)
-	if err != nil && (errors.Is(err, exit.ErrInterrupted) || ctx.Err() != nil) {
+	if errors.Is(err, exit.ErrInterrupted) || ctx.Err() != nil {
 		return remedy.For(exit.Ended(ctx, err), remedy.Run("what the drill has made is left; delete it", d.cancellation()))
+	}
+	if broken, ok := errors.AsType[*brokenError](err); ok && broken.cause.Breaks() {
+		err = errors.Join(err, d.record(ctx, time.Time{}))
 	}
 	if err == nil {
 		err = d.conclude(ctx, was, restored)
@@ -79,7 +89,7 @@ func (d *drill) choose(ctx context.Context) error {
 		found := backup.Of(d.tc, all.Items)
 		if found.Newest == "" {
 			return remedy.For(exit.Refusef("%s has no backup to restore: %s; nothing was changed", target.Title(d.cluster), found.Lacks(d.session.Now(), 0)),
-				remedy.Run("see the backups", d.cluster.Plugin("backup", "list")))
+				remedy.Run("see the backups", remedy.Plugin(d.cluster.Namespace, "backup", "list")))
 		}
 		_, name, _ = strings.Cut(found.Newest, "/")
 	}
@@ -105,12 +115,12 @@ func (d *drill) check(ctx context.Context) error {
 	case spec.PD == nil || spec.TiKV == nil || spec.TiDB == nil:
 		return exit.Refusef("%s has not all of PD, TiKV and TiDB in its spec, so that a cluster like it could not be restored into; nothing was changed", target.Title(c))
 	case backup.SharesVolumes(d.tc):
-		return exit.Refusef("%s has directories of hosts, or claims of its own, in additionalVolumes: another cluster would write into them; nothing was changed", target.Title(c))
+		return exit.Refusef("%s has volumes in additionalVolumes that another cluster would share, and write into; nothing was changed", target.Title(c))
 	}
 	from, flaw := backup.SourceOf(&d.backup, d.scope)
 	if flaw != "" {
 		return remedy.For(exit.Refusef("backup %s cannot be restored: it %s; nothing was changed", d.backup.Name, flaw),
-			remedy.Run("see the backups", c.Plugin("backup", "list")))
+			remedy.Run("see the backups", remedy.Plugin(c.Namespace, "backup", "list")))
 	}
 	if old := from.TooOld(c); old != "" {
 		return exit.Refusef("%s, and BR restores into the same release or a newer one; nothing was changed", old)
@@ -122,8 +132,27 @@ func (d *drill) check(ctx context.Context) error {
 	if err := d.refuse(ctx, d.request(asked, from.Destination)); err != nil {
 		return err
 	}
-	d.beside = backup.DrillCluster(d.tc, &d.backup)
-	return d.checkFree(ctx)
+	d.id = string(uuid.NewUUID())
+	d.beside = backup.DrillCluster(d.tc, d.id)
+	if err := d.checkFree(ctx); err != nil {
+		return err
+	}
+	return d.tryToMake(ctx)
+}
+
+// tryToMake refuses a drill whose cluster the API server would not take, before the tables are read.
+func (d *drill) tryToMake(ctx context.Context) error {
+	if errs := topology.Validate(topology.New(d.beside)); len(errs) > 0 {
+		return exit.Refusef("cluster %s/%s would not be valid: %w; nothing was changed", d.beside.Namespace, d.beside.Name, errs.ToAggregate())
+	}
+	client, err := d.f.Within("").Intent()
+	if err != nil {
+		return err
+	}
+	if _, err := client.Create(ctx, d.beside, intent.Write{DryRun: true}); err != nil {
+		return fmt.Errorf("cluster %s/%s could not be made: %w; nothing was changed", d.beside.Namespace, d.beside.Name, err)
+	}
+	return nil
 }
 
 // checkFree refuses where something has the name of the cluster that is to be made. Data that is there would be used.
@@ -136,7 +165,13 @@ func (d *drill) checkFree(ctx context.Context) error {
 		return remedy.For(exit.Refusef("cluster %s/%s exists already: a drill is under way, or was left; nothing was changed", there.Namespace, there.Name),
 			remedy.Run("see how far it is", remedy.Plugin(there.Namespace, "status", there.Name)), remedy.Run("delete it", d.cancellation()))
 	}
-	c := topology.New(d.beside)
+	return d.checkRemains(ctx)
+}
+
+// checkRemains refuses where claims or Secrets are left of a cluster with the name. It is not known whether a drill has
+// made them, so that a person decides.
+func (d *drill) checkRemains(ctx context.Context) error {
+	c := topology.New(&v1alpha1.TidbCluster{ObjectMeta: metav1.ObjectMeta{Namespace: d.cluster.Namespace, Name: backup.DrillName(d.cluster.Name)}})
 	of := topology.LabelInstance + "=" + c.Instance
 	claims, err := d.session.Kube.CoreV1().PersistentVolumeClaims(c.Namespace).List(ctx, metav1.ListOptions{LabelSelector: of})
 	if err != nil {
@@ -146,13 +181,26 @@ func (d *drill) checkFree(ctx context.Context) error {
 		return remedy.For(exit.Refusef("claims of an earlier cluster %s/%s are there, with their data; nothing was changed", c.Namespace, c.Name),
 			remedy.Run("see them", c.Kubectl("get", "pvc", "-l", of)), remedy.Run("delete them, if a drill has left them", c.Plugin("delete", "--delete-pvcs")))
 	}
+	var secrets []string
+	for _, name := range append(issue.Names(c), c.InitSecret()) {
+		switch _, err := d.session.Kube.CoreV1().Secrets(c.Namespace).Get(ctx, name, metav1.GetOptions{}); {
+		case err == nil:
+			secrets = append(secrets, name)
+		case !apierrors.IsNotFound(err):
+			return fmt.Errorf("read secret %s/%s: %w", c.Namespace, name, err)
+		}
+	}
+	if len(secrets) > 0 {
+		return remedy.For(exit.Refusef("Secrets of an earlier cluster %s/%s are there: %s; nothing was changed", c.Namespace, c.Name, strings.Join(secrets, ", ")),
+			remedy.Run("delete them, if a drill has left them", c.Kubectl(append([]string{"delete", "secret"}, secrets...)...)))
+	}
 	return nil
 }
 
 // made returns the cluster that an earlier drill has made, nil for none. It refuses a cluster that no drill has made.
 func (d *drill) made(ctx context.Context) (*v1alpha1.TidbCluster, error) {
 	name := backup.DrillName(d.cluster.Name)
-	client, err := d.f.Within().Intent()
+	client, err := d.f.Within("").Intent()
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +220,9 @@ func (d *drill) made(ctx context.Context) (*v1alpha1.TidbCluster, error) {
 	return there, nil
 }
 
-func (d *drill) cancellation() remedy.Command { return d.cluster.Plugin("backup", "drill", "--cancel") }
+func (d *drill) cancellation() remedy.Command {
+	return remedy.Plugin(d.cluster.Namespace, "backup", "drill", d.cluster.Name, "--cancel")
+}
 
 // preview says what would be made.
 func (d *drill) preview() error {
@@ -186,7 +236,11 @@ func (d *drill) preview() error {
 
 // unread says why the rows of the cluster cannot be read as of the time of the backup.
 func (d *drill) unread(err error) error {
-	if !tidb.TooOld(err) {
+	switch {
+	case errors.Is(err, tidb.ErrNotAll):
+		return remedy.For(exit.Refusef("%w, so that rows could be missing which nobody compares; nothing was changed", err),
+			remedy.Say("give a user with -u who has the privilege SELECT on *.*"))
+	case !tidb.TooOld(err):
 		return err
 	}
 	at := backup.DataOf(&d.backup).UTC().Format(time.RFC3339)
@@ -197,7 +251,7 @@ func (d *drill) unread(err error) error {
 
 // restore makes the other cluster, restores the backup, and reads what it has then.
 func (d *drill) restore(ctx context.Context, login tidb.Login) (sums, error) {
-	f := d.f.Within()
+	f := d.f.Within("")
 	s, err := target.Connect(f, d.beside.Namespace, d.beside.Name)
 	if err != nil {
 		return nil, err
@@ -263,18 +317,18 @@ func (d *drill) record(ctx context.Context, at time.Time) error {
 	return nil
 }
 
-// clean deletes the other cluster, unless the user wants to keep it.
+// clean deletes the cluster that this run has made, unless the user wants to keep it.
 func (d *drill) clean(ctx context.Context) error {
 	if d.keep {
 		fmt.Fprintf(d.f.Streams.ErrOut, "cluster %s/%s stays; delete it: %s\n", d.beside.Namespace, d.beside.Name, d.cancellation().Line(d.f.Context()))
 		return nil
 	}
-	there, err := d.made(context.WithoutCancel(ctx))
-	if err == nil && there != nil {
-		err = d.delete(context.WithoutCancel(ctx), there)
+	there, err := d.made(ctx)
+	if err == nil && there != nil && there.Annotations[backup.AnnotationDrill] == d.id {
+		err = d.delete(ctx, there)
 	}
 	if err != nil {
-		return remedy.For(fmt.Errorf("what the drill has made is left: %w", err), remedy.Run("delete it", d.cancellation()))
+		return remedy.For(fmt.Errorf("what the drill has made is left: %w", exit.Ended(ctx, err)), remedy.Run("delete it", d.cancellation()))
 	}
 	return nil
 }
@@ -285,7 +339,7 @@ func (d *drill) delete(ctx context.Context, of *v1alpha1.TidbCluster) error {
 	if err := d.endRestore(ctx, c); err != nil {
 		return err
 	}
-	return remove.Everything(ctx, d.f.Within(), c.Name)
+	return remove.Everything(ctx, d.f.Within(of.UID), c.Name)
 }
 
 // endRestore ends a restore that runs in the other cluster.
@@ -308,6 +362,9 @@ func (d *drill) cancelled(ctx context.Context) error {
 	case err != nil:
 		return err
 	case there == nil:
+		if err := d.checkRemains(ctx); err != nil {
+			return err
+		}
 		return exit.Refusef("no drill of %s is under way, and none was left: there is no cluster %s; nothing was changed", target.Title(d.cluster), backup.DrillName(d.cluster.Name))
 	case d.dryRun != flags.NoDryRun:
 		fmt.Fprintf(d.f.Streams.Out, "cluster %s/%s would be deleted, with its data\n", there.Namespace, there.Name)

@@ -226,16 +226,18 @@ func (r *restoration) hasRoom(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("whether the stores have room is not known: %w; nothing was changed", err)
 	}
-	var room int64
+	var room, known int64
 	for i := range stores {
 		switch s := &stores[i]; {
-		case s.Columnar():
+		case !s.Healthy() || s.Columnar():
 		case s.Capacity == 0:
-			return nil // PD does not know, because a store that has just joined has not reported yet
-		case !s.Healthy():
+			return nil // PD does not know
 		default:
-			room += s.Available
+			room, known = room+s.Available, known+1
 		}
+	}
+	if known == 0 {
+		return nil // stores that have just joined have not reported yet
 	}
 	if needs := r.source.Size * int64(replication.MaxReplicas); needs > room {
 		return exit.Refusef("the backup has %s, which is %s with %d copies, and the stores of %s have %s left; nothing was changed",

@@ -102,6 +102,14 @@ func (r *restoration) readBack(ctx context.Context, request backup.Request) erro
 	return nil
 }
 
+// brokenError is why a restore has failed.
+type brokenError struct {
+	cause backup.Cause
+	text  string
+}
+
+func (e *brokenError) Error() string { return e.text }
+
 // failure returns the error of a restore that has failed, with what can be done. BR may have written something where it has
 // run.
 func (r *restoration) failure(request backup.Request, text string, cause backup.Cause, wrote bool) error {
@@ -109,8 +117,8 @@ func (r *restoration) failure(request backup.Request, text string, cause backup.
 	if cause == backup.Unexplained {
 		code = exit.Failure
 	}
-	err := exit.With(code, fmt.Errorf("restore of %s from %s into %s has failed: %s",
-		request.Scope(), request.Path(), target.Title(r.cluster), backup.Spoken(text, r.values...)))
+	err := exit.With(code, fmt.Errorf("restore of %s from %s into %s has failed: %w",
+		request.Scope(), request.Path(), target.Title(r.cluster), &brokenError{cause, backup.Spoken(text, r.values...)}))
 	actions := r.advice(request, text, cause)
 	if wrote {
 		actions = append(actions, remedy.Run("see what is there of "+request.Scope()+", and drop that before you try again", r.showDatabases()))

@@ -202,8 +202,9 @@ func (r *verification) conclude(ctx context.Context, v edge.View, request backup
 	case text == "":
 		unrecorded = edge.RecordTime(ctx, r.dyn, &r.backup, backup.AnnotationVerified, at)
 		result = r.print(v, request, at)
-	case cause == backup.Damaged || cause == backup.Gone:
-		unrecorded = edge.RecordTime(ctx, r.dyn, &r.backup, backup.AnnotationVerified, time.Time{})
+	case cause.Breaks():
+		unrecorded = errors.Join(edge.RecordTime(ctx, r.dyn, &r.backup, backup.AnnotationVerified, time.Time{}),
+			edge.RecordTime(ctx, r.dyn, &r.backup, backup.AnnotationDrilled, time.Time{}))
 		fallthrough
 	default:
 		result = r.failure(request, text, cause)
@@ -241,7 +242,7 @@ func (r *verification) failure(request backup.Request, text string, cause backup
 		code = exit.Failure
 	}
 	what := "is not known to be intact"
-	broken := cause == backup.Damaged || cause == backup.Gone
+	broken := cause.Breaks()
 	if broken {
 		what = "is damaged"
 	}

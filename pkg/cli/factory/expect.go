@@ -39,11 +39,12 @@ func (f *Factory) Intent() (*intent.Client, error) {
 	return intent.New(dyn).Expect(types.UID(f.expected.uid)), nil
 }
 
-// Within returns the factory for a cluster that a command has made as a part of its work. The flags of the command line
-// mean another cluster. What is written for the user goes to stderr, because stdout is for the result of the whole.
-func (f *Factory) Within() *Factory {
+// Within returns the factory for a cluster that a command makes as a part of its work. Nothing is done to a TidbCluster of
+// another UID than the given one, "" for any: the flags of the command line mean another cluster. What is written for the
+// user goes to stderr, because stdout is for the result of the whole.
+func (f *Factory) Within(uid types.UID) *Factory {
 	other := *f
-	other.expected.uid = ""
+	other.expected.uid = string(uid)
 	other.Streams.Out = f.Streams.ErrOut
 	return &other
 }

@@ -163,6 +163,9 @@ func (d *deletion) deleteSecrets(ctx context.Context) error {
 		names = append(names, d.cluster.InitSecret())
 	}
 	for _, name := range names {
+		if !strings.HasPrefix(name, d.cluster.Name+"-") {
+			continue // the spec names a Secret that other clusters may use
+		}
 		if err := d.kube.CoreV1().Secrets(d.cluster.Namespace).Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 			return fmt.Errorf("delete secret %s/%s: %w", d.cluster.Namespace, name, err)
 		}

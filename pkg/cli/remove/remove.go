@@ -75,8 +75,8 @@ init" has made stay in any case, and are named with the command that deletes the
 	return cmd
 }
 
-// Everything deletes one cluster with its data, its certificates and its first password, and asks nothing. The caller has
-// made the cluster for a while.
+// Everything deletes a cluster with the data, the certificates and the first password, and asks nothing. The caller has made
+// the cluster for a while.
 func Everything(ctx context.Context, f *factory.Factory, name string) error {
 	return run(ctx, f, options{Several: target.Several{Names: []string{name}}, yes: true, claims: true, secrets: true, wait: true, ignoreMissing: true})
 }

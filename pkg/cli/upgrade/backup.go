@@ -41,7 +41,7 @@ type requirement struct {
 func (o options) requirements(c topology.Cluster) []requirement {
 	all := []requirement{
 		{requireBackup, o.backup, "complete", judge.Of, remedy.Say("make a backup, and run the same command again")},
-		{requireDrilled, o.drilled, "complete, restored by a drill", judge.DrilledOf, remedy.Run("drill the newest backup, and run the same command again", c.Plugin("backup", "drill"))},
+		{requireDrilled, o.drilled, "complete, restored by a drill", judge.DrilledOf, remedy.Run("make a backup, drill it at once, and run the same command again", remedy.Plugin(c.Namespace, "backup", "drill", c.Name))},
 	}
 	return slices.DeleteFunc(all, func(r requirement) bool { return r.age == 0 })
 }

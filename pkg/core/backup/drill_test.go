@@ -27,6 +27,11 @@ func production() *v1alpha1.TidbCluster {
 	tc.Spec.TiDB.Config.Set("new_collations_enabled_on_first_bootstrap", false)
 	tc.Spec.TiKV.HostNetwork = ptr.To(true)
 	tc.Spec.TiDB.AdditionalContainers = []corev1.Container{{Name: "notifies"}}
+	tc.Spec.TiDB.InitContainers = []corev1.Container{{Name: "begins"}}
+	tc.Spec.TiDB.Labels, tc.Spec.Labels = map[string]string{"app": "shop-db"}, map[string]string{"team": "shop"}
+	tc.Spec.TiDB.Arguments, tc.Spec.TiDB.Plugins = []string{"--path=basic-pd:2379"}, []string{"audit-1"}
+	tc.Spec.TiDB.Lifecycle, tc.Spec.TiDB.BootstrapSQLConfigMapName = &corev1.Lifecycle{}, ptr.To("first-sql")
+	tc.Spec.PD.TLSClientSecretName, tc.Spec.PriorityClassName = ptr.To("basic-dashboard"), ptr.To("first")
 	return tc
 }
 
@@ -34,7 +39,7 @@ func production() *v1alpha1.TidbCluster {
 // cluster of the backup.
 func TestDrillCluster(t *testing.T) {
 	from := production()
-	is := DrillCluster(from, &v1alpha1.Backup{ObjectMeta: metav1.ObjectMeta{UID: "7"}})
+	is := DrillCluster(from, "7")
 	s := is.Spec
 	switch {
 	case is.Name != "basic-drill" || is.Namespace != "db" || len(is.Annotations) != 1 || is.Annotations[AnnotationDrill] != "7":
@@ -43,6 +48,10 @@ func TestDrillCluster(t *testing.T) {
 		t.Errorf("it shares something: %+v", s)
 	case s.TiKV.HostNetwork != nil || s.TiDB.AdditionalContainers != nil || s.TiDB.BinlogEnabled != nil || s.PD.Mode != "":
 		t.Errorf("it shares something: %+v %+v %+v", s.PD, s.TiKV, s.TiDB)
+	case s.Labels != nil || s.PriorityClassName != nil || s.TiDB.Labels != nil || s.TiDB.InitContainers != nil || s.PD.TLSClientSecretName != nil:
+		t.Errorf("it shares something: %+v", s)
+	case s.TiDB.Arguments != nil || s.TiDB.Plugins != nil || s.TiDB.Lifecycle != nil || s.TiDB.BootstrapSQLConfigMapName != nil:
+		t.Errorf("it shares something: %+v", s.TiDB)
 	case s.PD.Replicas != 1 || s.TiKV.Replicas != 3 || s.TiDB.Replicas != 1:
 		t.Errorf("PD %d, TiKV %d, TiDB %d", s.PD.Replicas, s.TiKV.Replicas, s.TiDB.Replicas)
 	case s.TiDB.Service.Type != corev1.ServiceTypeClusterIP || s.TiDB.Service.LoadBalancerIP != nil:
@@ -65,7 +74,7 @@ func TestStoresOfDrill(t *testing.T) {
 		} else {
 			from.Spec.PD.Config = nil
 		}
-		if got := DrillCluster(from, &v1alpha1.Backup{}).Spec.TiKV.Replicas; got != want {
+		if got := DrillCluster(from, "7").Spec.TiKV.Replicas; got != want {
 			t.Errorf("7 stores with %d copies: %d stores, want %d", copies, got, want)
 		}
 	}
@@ -78,6 +87,8 @@ func TestSharesVolumes(t *testing.T) {
 	}{
 		"a directory of the host": {corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/data"}}, true},
 		"a claim":                 {corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}, true},
+		"a file server":           {corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{Server: "files", Path: "/"}}, true},
+		"a directory of the pod":  {corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}, false},
 		"a secret":                {corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "key"}}, false},
 	} {
 		from := production()

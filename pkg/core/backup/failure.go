@@ -32,6 +32,9 @@ const (
 	NotStarted  Cause = "not-started" // the pod waits for something else
 )
 
+// Breaks reports whether a backup with this fault cannot be counted on any more.
+func (c Cause) Breaks() bool { return c == Damaged || c == Gone }
+
 // NeedsPerson reports whether a pod waits for what only a person can provide.
 func (c Cause) NeedsPerson() bool { return c == NoImage || c == NoSecret || c == NoPod }
 

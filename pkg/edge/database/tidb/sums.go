@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,6 +45,41 @@ func TooOld(err error) bool {
 	return ok && (refused.Number == tooOld || refused.Number == collected)
 }
 
+// session are the settings with which two clusters give the same texts for the same values, and read all rows.
+// They have global settings of their own, because BR restores no global variable.
+const session = "SET time_zone = '+00:00', sql_mode = '', sql_select_limit = 18446744073709551615, max_execution_time = 0, tidb_isolation_read_engines = 'tikv,tidb'"
+
+// everything is what the grant of a user begins with who may read all tables.
+var everything = regexp.MustCompile(`(?i)^GRANT (.*, ?)?(ALL PRIVILEGES|SELECT)(,.*)? ON \*\.\* TO `)
+
+// ErrNotAll says that a user may not read all tables. The others would be missing in both clusters, and in no comparison.
+var ErrNotAll = errors.New("the user may not read all tables")
+
+// Begin prepares the connection. It fails with ErrNotAll where the user has no right to read all tables.
+func (r Reader) Begin(ctx context.Context) error {
+	if _, err := r.Conn.ExecContext(ctx, session); err != nil {
+		return fmt.Errorf("prepare a connection: %w", err)
+	}
+	rows, err := r.Conn.QueryContext(ctx, "SHOW GRANTS")
+	if err != nil {
+		return fmt.Errorf("read the grants of the user: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var grant string
+		if err := rows.Scan(&grant); err != nil {
+			return fmt.Errorf("read the grants of the user: %w", err)
+		}
+		if everything.MatchString(grant) {
+			return nil
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("read the grants of the user: %w", err)
+	}
+	return ErrNotAll
+}
+
 // ReadAt has the connection read the data of an earlier time, and the tables of that time. The time is a timestamp of PD.
 func (r Reader) ReadAt(ctx context.Context, ts uint64) error {
 	if _, err := r.Conn.ExecContext(ctx, "SET @@tidb_snapshot = '"+strconv.FormatUint(ts, 10)+"'"); err != nil {
@@ -77,18 +113,20 @@ func (r Reader) Tables(ctx context.Context, db, table string) ([]Table, error) {
 	return all, nil
 }
 
-// Sum reads all rows of a table. Other statements come before it (LOW_PRIORITY). A column is summed by its text, because
-// columns of different character sets do not go into one text.
+// Sum reads all rows of a table, and not an index that has the same columns. Other statements come before it
+// (LOW_PRIORITY). A column is summed by its bytes, because texts of different character sets do not go into one text. QUOTE
+// would replace bytes that are no text.
 func (r Reader) Sum(ctx context.Context, t Table) (Sum, error) {
 	columns, err := r.columns(ctx, t)
 	if err != nil {
 		return Sum{}, fmt.Errorf("read the columns of table %s: %w", t, err)
 	}
 	for i, c := range columns {
-		columns[i] = "CRC32(QUOTE(" + identifier(c) + "))"
+		columns[i] = "COALESCE(CRC32(CAST(" + identifier(c) + " AS BINARY)), 'NULL')"
 	}
 	var is Sum
-	row := r.Conn.QueryRowContext(ctx, "SELECT LOW_PRIORITY COUNT(*), COALESCE(SUM(CRC32(CONCAT_WS(',', "+strings.Join(columns, ", ")+"))), 0) FROM "+t.sql())
+	row := r.Conn.QueryRowContext(ctx, fmt.Sprintf(
+		"SELECT LOW_PRIORITY COUNT(*), COALESCE(SUM(CRC32(CONCAT_WS(',', %s))), 0) FROM %s USE INDEX ()", strings.Join(columns, ", "), t.sql()))
 	if err := row.Scan(&is.Rows, &is.Sum); err != nil {
 		return Sum{}, fmt.Errorf("read table %s: %w", t, err)
 	}
