@@ -142,7 +142,7 @@ func (w *Model) judgeClaim(s step.DeleteClaim, say sayer) {
 	i, _ := w.index(s.Component, s.Member)
 	c := w.claims[k][i]
 	switch {
-	case c == nil:
+	case c == nil || c.goneAt != never: // it is being deleted already, so this does nothing
 	case !c.marked:
 		say("data", "%s is not marked", c.name)
 	case w.pods[k][i] != nil && s.PodUID == "":

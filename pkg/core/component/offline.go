@@ -38,7 +38,7 @@ func offlineUnless(stuck func(plan.Scope, state.Member) string) plan.Hook {
 					sc.Cluster.Plugin("scale", fmt.Sprintf("%s=%d", m.Kind, sc.Want.Replicas+1)))
 			}
 			keep := remedy.Run("to keep the store", sc.PDCtl(fmt.Sprintf("store cancel-delete %d", m.Database.ID)))
-			return slices.Concat(remedy.Remedy{keep, letGo}, makeRoom(sc, m), findRoom(sc, m))
+			return slices.Concat(remedy.Remedy{keep, letGo}, plan.MakeRoom(sc, m), findRoom(sc, m))
 		},
 	}
 }
@@ -50,5 +50,5 @@ func takenOffline(sc plan.Scope, m state.Member) bool {
 
 func takenObserved(sc plan.Scope, m state.Member) string {
 	left := remedy.Count(m.Database.Regions, "region", "regions")
-	return fmt.Sprintf("store %d was taken offline in PD by another user or tool, %s left", m.Database.ID, left) + fullObserved(sc, m)
+	return fmt.Sprintf("store %d was taken offline in PD by another user or tool, %s left", m.Database.ID, left) + plan.FullObserved(sc, m)
 }

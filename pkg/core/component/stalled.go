@@ -76,7 +76,7 @@ var regionsMayMove = plan.Hook{
 	},
 	Help: func(sc plan.Scope, m state.Member) remedy.Remedy {
 		cause, _ := regionsStay(sc, m)
-		return slices.Concat(cause.Help(sc.PDCtl), makeRoom(sc, m), callOff(sc, m))
+		return slices.Concat(cause.Help(sc.PDCtl), plan.MakeRoom(sc, m), callOff(sc, m))
 	},
 }
 

@@ -240,7 +240,7 @@ func regionsMoved(stuck func(plan.Scope, state.Member) string) plan.Hook {
 		},
 		Done: func(_ plan.Scope, m state.Member) bool { return m.Database.State != state.StoreOffline },
 		Observed: func(sc plan.Scope, m state.Member) string {
-			return remedy.Count(m.Database.Regions, "region", "regions") + " left" + fullObserved(sc, m)
+			return remedy.Count(m.Database.Regions, "region", "regions") + " left" + plan.FullObserved(sc, m)
 		},
 		Left:     regionsToMove,
 		Since:    leavingSince,
@@ -248,7 +248,7 @@ func regionsMoved(stuck func(plan.Scope, state.Member) string) plan.Hook {
 		Stuck:    stuck,
 		Help: func(sc plan.Scope, m state.Member) remedy.Remedy {
 			cause, _ := regionsStay(sc, m)
-			return slices.Concat(cause.Help(sc.PDCtl), makeRoom(sc, m), rulesHelp(sc, m), callOff(sc, m), findRoom(sc, m))
+			return slices.Concat(cause.Help(sc.PDCtl), plan.MakeRoom(sc, m), rulesHelp(sc, m), callOff(sc, m), findRoom(sc, m))
 		},
 	}
 }

@@ -44,6 +44,9 @@ func TestCanary(t *testing.T) {
 		{Name: "a component before it is rolled out whole", Cluster: canary(tikv, 1, func(c *plantest.Cluster) { c.Roll(pd).Rolled(pd, 1, 2) })},
 		{Name: "its first member, after its leaders", Cluster: canary(tikv, 1)},
 		{Name: "it holds, and later components wait", Cluster: canary(tikv, 1, rolled(tikv, 3))},
+		{Name: "it holds, and a member above keeps old volumes", Cluster: canary(tikv, 1, rolled(tikv, 3), func(c *plantest.Cluster) {
+			c.Member("t-tikv-2").Pod.Mounts = map[string]string{"log": "/log"}
+		})},
 		{Name: "of two members, the second one follows", Cluster: canary(tidb, 2, rolled(tidb, 2))},
 		{Name: "its member does not serve", Cluster: canary(tikv, 1, rolled(tikv, 3), down("t-tikv-3"))},
 		{Name: "its leaders are not back", Cluster: canary(tikv, 1, rolled(tikv, 3), func(c *plantest.Cluster) {

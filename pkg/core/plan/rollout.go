@@ -91,10 +91,11 @@ func (s *subject) rolloutEnded() verdict {
 	return s.rolloutFinished(s.due)
 }
 
-// canary stops the rollout where only members are left that a canary holds.
+// canary stops the rollout where only members are left that a canary holds. A member that keeps old volumes waits for a
+// replacement, and not for the canary.
 func (s *subject) canary() verdict {
-	last, outdated := s.HighestOutdated()
-	if s.due || !outdated || s.KeepsOldVolumes(last) {
+	last, outdated := s.Highest(func(m state.Member) bool { return s.Got.Outdated(m) && !s.KeepsOldVolumes(m) })
+	if s.due || !outdated {
 		return verdict{}
 	}
 	return s.stopAtCanary(last)

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
@@ -62,7 +63,12 @@ func (sc Scope) readyNotServing(m state.Member, g Gate) Gate {
 	if since.IsZero() {
 		since = m.NotServing
 	}
-	g = sc.withinTimeToServe(g, since, sc.logs(m))
+	help := sc.logs(m)
+	if m.Database.State == state.StoreOffline && m.Database.Regions > 0 {
+		g.Observed += ", " + remedy.Count(m.Database.Regions, "region", "regions") + " left" + FullObserved(sc, m)
+		help = slices.Concat(MakeRoom(sc, m), help)
+	}
+	g = sc.withinTimeToServe(g, since, help)
 	if seen := m.NotServing.Add(facts.Settling); g.Deadline.Before(seen) {
 		g.Deadline, g.Blocked = seen, !sc.All.At.Before(seen)
 	}

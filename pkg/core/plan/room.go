@@ -1,17 +1,16 @@
-package component
+package plan
 
 import (
 	"fmt"
 
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/scheduling"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 )
 
-// fullObserved adds to the number of regions on a store which stores take none of them, because their disks are nearly
+// FullObserved adds to the number of regions on a store which stores take none of them, because their disks are nearly
 // full. Some of the regions may have no other place, and PD does not say that.
-func fullObserved(sc plan.Scope, m state.Member) string {
+func FullObserved(sc Scope, m state.Member) string {
 	if full := fullStores(sc, m); full != "" {
 		return "; " + full
 	}
@@ -19,16 +18,16 @@ func fullObserved(sc plan.Scope, m state.Member) string {
 }
 
 // fullStores says which stores take no regions of a store, "" for none.
-func fullStores(sc plan.Scope, m state.Member) string {
+func fullStores(sc Scope, m state.Member) string {
 	if m.Database.Regions <= 0 {
 		return ""
 	}
 	return scheduling.Full(sc.All.PD, m.Database.ID, sc.All.PD.Placement.Stores)
 }
 
-// makeRoom says how the regions of a store get a place where disks are nearly full. Where the store leaves for a
+// MakeRoom says how the regions of a store get a place where disks are nearly full. Where the store leaves for a
 // scale-in, more replicas would only call the scale-in off.
-func makeRoom(sc plan.Scope, m state.Member) remedy.Remedy {
+func MakeRoom(sc Scope, m state.Member) remedy.Remedy {
 	if fullStores(sc, m) == "" {
 		return nil
 	}
