@@ -1,7 +1,9 @@
 package backup
 
 import (
+	"cmp"
 	"context"
+	dbsql "database/sql"
 	"errors"
 	"fmt"
 	"strconv"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/create"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/remove"
@@ -67,7 +70,7 @@ func (d *drill) make(ctx context.Context) error {
 	}
 	restored, err := d.restore(ctx, login)
 	if errors.Is(err, exit.ErrInterrupted) || ctx.Err() != nil {
-		return remedy.For(exit.Ended(ctx, err), remedy.Run("what the drill has made is left; delete it", d.cancellation()))
+		return remedy.For(exit.Ended(ctx, cmp.Or(err, context.Cause(ctx))), remedy.Run("what the drill has made is left; delete it", d.cancellation()))
 	}
 	if broken, ok := errors.AsType[*brokenError](err); ok && broken.cause.Breaks() {
 		err = errors.Join(err, d.record(ctx, time.Time{}))
@@ -239,7 +242,7 @@ func (d *drill) unread(err error) error {
 	switch {
 	case errors.Is(err, tidb.ErrNotAll):
 		return remedy.For(exit.Refusef("%w, so that rows could be missing which nobody compares; nothing was changed", err),
-			remedy.Say("give a user with -u who has the privilege SELECT on *.*"))
+			remedy.Say("give a user with -u who has the privilege SELECT on *.*, and had it when the backup was made"))
 	case !tidb.TooOld(err):
 		return err
 	}
@@ -272,16 +275,24 @@ func (d *drill) restore(ctx context.Context, login tidb.Login) (sums, error) {
 	if err := newRestoration(o, on).make(ctx); err != nil {
 		return nil, err
 	}
-	// BR of v7.6 and later restores the accounts as well, and before that root has the password of the new cluster.
-	db, _, err := sql.Open(ctx, f, on.session, on.cluster, sql.As(login.User, login.Password))
-	if tidb.Denied(err) {
-		db, _, err = sql.Open(ctx, f, on.session, on.cluster, sql.AsRoot)
+	return d.readRestored(ctx, f, on, login)
+}
+
+// readRestored reads what the other cluster has. BR of v7.6 and later restores the accounts as well, as they were at the time
+// of the backup. Where the user has no right there, root has the password that the other cluster was made with.
+func (d *drill) readRestored(ctx context.Context, f *factory.Factory, on work, login tidb.Login) (restored sums, err error) {
+	for _, as := range []sql.Access{sql.As(login.User, login.Password), sql.AsRoot} {
+		var db *dbsql.DB
+		if db, _, err = sql.Open(ctx, f, on.session, on.cluster, as); err == nil {
+			restored, err = readSums(ctx, f, db, target.Title(on.cluster), d.scope, 0)
+			_ = db.Close()
+		}
+		if !tidb.Denied(err) && !errors.Is(err, tidb.ErrNotAll) {
+			return restored, err
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer db.Close()
-	return readSums(ctx, f, db, target.Title(on.cluster), d.scope, 0)
+	return nil, remedy.For(fmt.Errorf("the restored tables cannot be read: %w", err),
+		remedy.Say("give a user with -u who had the privilege SELECT on *.* when the backup was made, or make a new backup"))
 }
 
 // conclude compares the rows, and records the result in the Backup.

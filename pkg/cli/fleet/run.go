@@ -206,8 +206,13 @@ func (r *run) drive(ctx context.Context, c *cluster, label string, written func(
 // unneeded reports that nothing is to be done to a cluster: for people in one line, and also as events and in reports.
 func (r *run) unneeded(c *cluster) error {
 	streams := r.streams(c)
+	short, long := "the cluster has converged", "the cluster is what was asked for, and has converged"
+	if c.unconcerned != nil {
+		short = c.unconcerned.Error()
+		long = short
+	}
 	if !r.d.Output.JSON() {
-		fmt.Fprintln(streams.ErrOut, "nothing to do: the cluster has converged")
+		fmt.Fprintln(streams.ErrOut, "nothing to do: "+short)
 		streams.ErrOut = io.Discard
 	}
 	f := r.factory(c, streams)
@@ -216,7 +221,7 @@ func (r *run) unneeded(c *cluster) error {
 		return err
 	}
 	defer s.Close()
-	return drive.Unneeded(f, s, r.d, r.v.Action, "the cluster is what was asked for, and has converged")
+	return drive.Unneeded(f, s, r.d, r.v.Action, long)
 }
 
 // undriven reports the end of a cluster that is not driven: with -o json as an event, and in reports.

@@ -159,7 +159,11 @@ func (d *deletion) deleteSecrets(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if d.hasPassword(ctx) {
+	has, err := d.hasPassword(ctx)
+	if err != nil {
+		return err
+	}
+	if has {
 		names = append(names, d.cluster.InitSecret())
 	}
 	for _, name := range names {
@@ -175,9 +179,12 @@ func (d *deletion) deleteSecrets(ctx context.Context) error {
 
 // hasPassword reports whether there is a Secret with the first password of root. A Secret of tidb-operator has an owner, and
 // is deleted with it.
-func (d *deletion) hasPassword(ctx context.Context) bool {
+func (d *deletion) hasPassword(ctx context.Context) (bool, error) {
 	got, err := d.kube.CoreV1().Secrets(d.cluster.Namespace).Get(ctx, d.cluster.InitSecret(), metav1.GetOptions{})
-	return err == nil && metav1.GetControllerOf(got) == nil
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	return err == nil && metav1.GetControllerOf(got) == nil, err
 }
 
 // certificatesStay says which Certificates stay that cert-manager was asked for. They are named before the Secrets: as
@@ -202,7 +209,8 @@ func (d *deletion) secretsStay(ctx context.Context) string {
 		text = fmt.Sprintf("its certificates stay, in %s; to delete them as well: %s\n", count(len(made), "Secret"),
 			d.cluster.Kubectl(append([]string{"delete", "secret"}, made...)...).Line(d.context))
 	}
-	if name := d.cluster.InitSecret(); d.hasPassword(ctx) {
+	if has, err := d.hasPassword(ctx); err == nil && has {
+		name := d.cluster.InitSecret()
 		text += fmt.Sprintf("the first password of root stays, in Secret %s; to delete it as well: %s\n", name,
 			d.cluster.Kubectl("delete", "secret", name).Line(d.context))
 	}

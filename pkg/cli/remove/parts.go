@@ -97,9 +97,12 @@ func (d *deletion) usedElsewhere(ctx context.Context, parts intent.Parts, togeth
 	return nil
 }
 
-// whatServes leaves only those members of other TidbClusters in what is known of PD that serve.
+// whatServes leaves only those members of other TidbClusters in what is known of PD that may serve. A store that PD has not
+// heard of for a moment may, because each new leader of PD calls stores Disconnected at first.
 func whatServes(pd state.PD) state.PD {
-	pd.OtherStores = slices.DeleteFunc(slices.Clone(pd.OtherStores), func(s state.OtherStore) bool { return s.State != state.StoreUp })
+	pd.OtherStores = slices.DeleteFunc(slices.Clone(pd.OtherStores), func(s state.OtherStore) bool {
+		return s.State == state.StoreDown || s.State == state.StoreTombstone
+	})
 	pd.OtherVoters = slices.DeleteFunc(slices.Clone(pd.OtherVoters), func(v state.OtherVoter) bool { return !v.Healthy })
 	return pd
 }

@@ -36,7 +36,7 @@ func DrillCluster(tc *v1alpha1.TidbCluster, run string) *v1alpha1.TidbCluster {
 			Namespace: tc.Namespace, Name: DrillName(tc.Name), Annotations: map[string]string{AnnotationDrill: run},
 		},
 		Spec: v1alpha1.TidbClusterSpec{
-			Version: is.Version, ImagePullPolicy: is.ImagePullPolicy, ImagePullSecrets: is.ImagePullSecrets, ServiceAccount: is.ServiceAccount,
+			Version: is.Version, Helper: is.Helper, ImagePullPolicy: is.ImagePullPolicy, ImagePullSecrets: is.ImagePullSecrets, ServiceAccount: is.ServiceAccount,
 			TLSCluster: is.TLSCluster, Timezone: is.Timezone, ClusterDomain: is.ClusterDomain, PreferIPv6: is.PreferIPv6,
 			SchedulerName: is.SchedulerName, Affinity: is.Affinity, NodeSelector: is.NodeSelector, Tolerations: is.Tolerations,
 			TopologySpreadConstraints: is.TopologySpreadConstraints, Annotations: is.Annotations, DNSConfig: is.DNSConfig, DNSPolicy: is.DNSPolicy,

@@ -44,7 +44,7 @@ var pdUpgraded = plan.Need{
 		for _, v := range sc.All.PD.OtherVoters {
 			part, is := topology.PartWithPD(v.Host())
 			next := remedy.Run(fmt.Sprintf("upgrade part %s/%s", part.Namespace, part.Name), part.Plugin("upgrade", sc.Want.Version))
-			if part.Domain != sc.Cluster.Domain { // the command would change a cluster of the same name here
+			if part.Domain != "" && part.Domain != sc.Cluster.Domain { // the command would change a cluster of the same name here
 				next = remedy.Say(fmt.Sprintf("upgrade part %s/%s of the Kubernetes cluster with the domain %s, or all parts together with --contexts", part.Namespace, part.Name, part.Domain))
 			}
 			if is && !slices.ContainsFunc(help, func(a remedy.Action) bool { return a.Text == next.Text }) {

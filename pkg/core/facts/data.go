@@ -182,9 +182,9 @@ func (c Component) hasData(m state.Member) bool {
 	return m.CountedOn() || len(m.Claims) > len(m.MarkedClaims())
 }
 
-// anyRuns reports whether the process of any member runs.
+// anyRuns reports whether the process of any member runs, or has run. A voter without a quorum ends again and again.
 func (c Component) anyRuns() bool {
 	return slices.ContainsFunc(c.Got.Members, func(m state.Member) bool {
-		return m.Pod != nil && !m.Pod.Terminating && !m.Pod.Started.IsZero()
+		return m.Pod != nil && !m.Pod.Terminating && (m.Pod.Ran || !m.Pod.Started.IsZero())
 	})
 }

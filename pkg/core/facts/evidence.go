@@ -178,15 +178,12 @@ func Later(a, b time.Time) time.Time {
 	return b
 }
 
-// NotServingSince returns since when there is evidence that a member with a Ready pod does not serve, zero where the time is
-// unknown. A member that the database has never seen has not served since its pod was created. A store that leaves PD goes on
-// with heartbeats, so that the last one says nothing.
+// NotServingSince returns since when there is evidence that a member with a Ready pod
+// does not serve. One that the database has never seen has not served since its pod was
+// created.
 func (c Component) NotServingSince(m state.Member) time.Time {
-	switch {
-	case m.Database.Presence == state.Absent:
+	if m.Database.Presence == state.Absent {
 		return c.UnchangedSince(m)
-	case m.Database.State == state.StoreOffline:
-		return time.Time{}
 	}
 	return c.DownSince(m)
 }

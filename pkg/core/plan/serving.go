@@ -59,19 +59,28 @@ func (sc Scope) readyNotServing(m state.Member, g Gate) Gate {
 	if m.Database == (state.Database{}) && !sc.All.PD.Known() {
 		g.Observed = sc.All.PD.Problem
 	}
+	if m.Database.State == state.StoreOffline {
+		return sc.leaving(m, g)
+	}
 	since := sc.NotServingSince(m)
 	if since.IsZero() {
 		since = m.NotServing
 	}
-	help := sc.logs(m)
-	if m.Database.State == state.StoreOffline && m.Database.Regions > 0 {
-		g.Observed += ", " + remedy.Count(m.Database.Regions, "region", "regions") + " left" + FullObserved(sc, m)
-		help = slices.Concat(MakeRoom(sc, m), help)
-	}
-	g = sc.withinTimeToServe(g, since, help)
+	g = sc.withinTimeToServe(g, since, sc.logs(m))
 	if seen := m.NotServing.Add(facts.Settling); g.Deadline.Before(seen) {
 		g.Deadline, g.Blocked = seen, !sc.All.At.Before(seen)
 	}
+	return g
+}
+
+// leaving is the gate of a store that leaves PD and runs. Its heartbeats go on, so that the last one is no begin of the
+// wait. The wait ends when no region leaves any more.
+func (sc Scope) leaving(m state.Member, g Gate) Gate {
+	if left := m.Database.Regions; left >= 0 {
+		g.Left = Quantity{Number: int64(left), Unit: Regions}
+		g.Observed += ", " + remedy.Count(left, "region", "regions") + " left" + FullObserved(sc, m)
+	}
+	g.Remedy = slices.Concat(MakeRoom(sc, m), sc.logs(m))
 	return g
 }
 

@@ -199,8 +199,13 @@ func PartWithPD(host string) (c Cluster, ok bool) {
 		return c, false
 	}
 	name, ok := strings.CutSuffix(labels[1], "-"+string(PD)+"-peer")
-	_, domain, _ := strings.Cut(host, ".svc.")
-	return Cluster{Namespace: labels[2], Name: name, Domain: domain}, ok
+	return Cluster{Namespace: labels[2], Name: name, Domain: DomainOf(host)}, ok
+}
+
+// DomainOf returns the cluster domain of a pod's DNS name, which is <pod>.<service>.<namespace>.svc.<domain>, "" for none.
+func DomainOf(host string) string {
+	labels := strings.Split(strings.TrimSuffix(host, "."), ".")
+	return strings.Join(labels[min(len(labels), 4):], ".")
 }
 
 // ClaimOrdinal returns the template of a component's claim and the ordinal of the member that has the claim. It reads

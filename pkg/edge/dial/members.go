@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -54,7 +53,7 @@ func (m *Members) isHere(addr, pod string) bool {
 		return false
 	}
 	if !m.whole.SpansK8s() {
-		_, domain, _ := strings.Cut(strings.TrimSuffix(host, "."), ".svc.")
+		domain := topology.DomainOf(host)
 		return m.whole.Domain == "" || domain == "" || domain == m.whole.Domain
 	}
 	k, _, is := m.whole.Member(pod)
