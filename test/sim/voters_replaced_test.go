@@ -186,7 +186,8 @@ func TestMoreVotersRemovedThanMayBeGivenUp(t *testing.T) {
 
 // Only members of PD in another Kubernetes cluster run that have a vote. The one whose vote lacks
 // is marked for a removal that did not happen, and in order Kubernetes creates its pod only after
-// that of a member that PD has removed. (seed 1795378564135)
+// that of a member that PD has removed. The StatefulSet that a person recreates has both, because PD
+// cannot be asked. (seed 1795378564135)
 func TestMarkedVoterBehindOneThatPDHasRemoved(t *testing.T) {
 	w := settled(Options{PD: 2, TiKV: 3, TiDB: 1, Elsewhere: 2, Failover: true, Ordered: [components]bool{pd: true}})
 	w.failures[pd] = []topology.Failure{{Member: "basic-pd-0", ID: w.claims[pd][0].data, Claims: []string{w.claims[pd][0].uid}, Created: w.Now()}}
@@ -198,7 +199,7 @@ func TestMarkedVoterBehindOneThatPDHasRemoved(t *testing.T) {
 	w.Pass(600)
 	w.Intent.Recover = true
 	fine(t, w)
-	inOrder(t, w, "user: recreate the StatefulSet of PD, Parallel", "scale PD from 1 to 2")
+	inOrder(t, w, "user: recreate the StatefulSet of PD, Parallel", "create StatefulSet basic-pd with 2 replicas", "take the mark off pd-basic-pd-1")
 }
 
 // A slow engine removes a member that another engine has removed before. The member that has joined
