@@ -128,11 +128,7 @@ func (d *drill) check(ctx context.Context) error {
 	if old := from.TooOld(c); old != "" {
 		return exit.Refusef("%s, and BR restores into the same release or a newer one; nothing was changed", old)
 	}
-	asked := d.asked
-	if asked.Secret == "" && asked.Account == "" {
-		asked.Secret, asked.Account = from.Secret, from.Account
-	}
-	if err := d.refuse(ctx, d.request(asked, from.Destination)); err != nil {
+	if err := d.refuse(ctx, d.request(d.asked.WithAccessOf(from), from.Destination)); err != nil {
 		return err
 	}
 	d.id = string(uuid.NewUUID())

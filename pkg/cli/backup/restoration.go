@@ -123,9 +123,7 @@ func (r *restoration) resolve(ctx context.Context) error {
 			remedy.Run("see the backups", remedy.Plugin(r.cluster.Namespace, "backup", "list")))
 	}
 	r.source, r.asked.URL = from, from.URL()
-	if r.asked.Secret == "" && r.asked.Account == "" {
-		r.asked.Secret, r.asked.Account = from.Secret, from.Account
-	}
+	r.asked = r.asked.WithAccessOf(from)
 	return nil
 }
 

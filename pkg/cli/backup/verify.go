@@ -116,9 +116,7 @@ func (r *verification) make(ctx context.Context) error {
 			remedy.Say("give an image of BR that fits with --image"))
 	}
 	r.asked.Does, r.asked.Backup, r.asked.UID, r.asked.URL = backup.Verifies, r.name, string(r.backup.UID), from.URL()
-	if r.asked.Secret == "" && r.asked.Account == "" {
-		r.asked.Secret, r.asked.Account = from.Secret, from.Account
-	}
+	r.asked = r.asked.WithAccessOf(from)
 	request := r.request(r.asked, from.Destination)
 	job, err := r.jobs.Find(ctx, r.asked.JobName(r.cluster))
 	switch {

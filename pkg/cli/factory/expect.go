@@ -40,8 +40,8 @@ func (f *Factory) Intent() (*intent.Client, error) {
 }
 
 // Within returns the factory for a cluster that a command makes as a part of its work. Nothing is done to a TidbCluster of
-// another UID than the given one, "" for any: the flags of the command line mean another cluster. What is written for the
-// user goes to stderr, because stdout is for the result of the whole.
+// another UID, where a UID is given. The flags of the command line are about the cluster of the user. Texts for the user go
+// to stderr, because stdout is for the result of the command.
 func (f *Factory) Within(uid types.UID) *Factory {
 	other := *f
 	other.expected.uid = string(uid)

@@ -65,6 +65,14 @@ func (a Asked) ScopedBy(b *v1alpha1.Backup) Asked {
 	return a
 }
 
+// WithAccessOf returns what is asked for with the credentials that a Backup names, where the user names none.
+func (a Asked) WithAccessOf(s Source) Asked {
+	if a.Secret == "" && a.Account == "" {
+		a.Secret, a.Account = s.Secret, s.Account
+	}
+	return a
+}
+
 // TooOld returns why a cluster cannot take a backup, "" where it can or the versions are not known. BR restores into the
 // same release or a newer one.
 func (s Source) TooOld(c topology.Cluster) string {
