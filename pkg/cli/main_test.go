@@ -34,9 +34,11 @@ func typical(t *testing.T) map[string][]string {
 	return map[string][]string{
 		"apply":             {"-f", file},
 		"backup create":     {"basic", "--to", "s3://backups/basic", "--from-secret", "s3"},
+		"backup delete":     {"basic-20260310-020000", "--files", "--yes"},
 		"backup drill":      {"basic"},
 		"backup list":       {"basic"},
 		"backup log status": {"basic"},
+		"backup prune":      {"basic", "--keep-last", "1", "--files", "--yes"},
 		"backup show":       {"basic-20260310-020000"},
 		"backup verify":     {"basic-20260310-020000"},
 		"create":            {"basic", "--version", "v8.1.0"},

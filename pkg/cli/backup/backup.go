@@ -21,9 +21,9 @@ func New(f *factory.Factory) *cobra.Command {
 	save := func(ctx context.Context, o options) error { return o.run(ctx, f) }
 	cmd := creation(f, save)
 	cmd.Use = "backup NAME --to URL"
-	cmd.Short = "Save the data of a cluster in a bucket, and show backups"
+	cmd.Short = "Save the data of a cluster in a bucket, show and delete backups"
 	cmd.SuggestFor = []string{"dump", "save", "snapshot", "br"}
-	cmd.AddCommand(creation(f, save), newList(f), newShow(f), newVerify(f), newDrill(f), newLog(f))
+	cmd.AddCommand(creation(f, save), newList(f), newShow(f), newVerify(f), newDrill(f), newDelete(f), newPrune(f), newLog(f))
 	return cmd
 }
 
@@ -91,10 +91,15 @@ cancelled has written stays in the bucket.`,
 
 // bindAccess makes the flags of what the pod of BR needs.
 func bindAccess(cmd *cobra.Command, f *factory.Factory, asked *backup.Asked) {
+	bindCredentials(cmd, f, asked)
+	cmd.Flags().StringVar(&asked.Image, "image", "", "Image of BR. Without it, that is pingcap/br of the cluster's version.")
+}
+
+// bindCredentials makes the flags by which a pod may use the bucket.
+func bindCredentials(cmd *cobra.Command, f *factory.Factory, asked *backup.Asked) {
 	set := cmd.Flags()
 	set.StringVar(&asked.Secret, "from-secret", "", "Secret with the credentials for the bucket, in the namespace of the cluster.")
 	set.StringVar(&asked.Account, "service-account", "", "ServiceAccount of the pod, where it gives an identity to the bucket's cloud.")
-	set.StringVar(&asked.Image, "image", "", "Image of BR. Without it, that is pingcap/br of the cluster's version.")
 	_ = cmd.RegisterFlagCompletionFunc("from-secret", target.CompleteResource(f, "secrets"))
 	_ = cmd.RegisterFlagCompletionFunc("service-account", target.CompleteResource(f, "serviceaccounts"))
 }

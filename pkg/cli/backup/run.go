@@ -197,7 +197,7 @@ func (r *run) preview(ctx context.Context, request backup.Request) error {
 // recorded is the JSON form of a Backup.
 func recorded(b *v1alpha1.Backup) view {
 	v := view{
-		Name: b.Name, Namespace: b.Namespace, Phase: string(b.Status.Phase), Path: b.Status.BackupPath, Size: b.Status.BackupSize,
+		Name: b.Name, Namespace: b.Namespace, Phase: backup.PhaseOf(b), Path: b.Status.BackupPath, Size: b.Status.BackupSize,
 		CommitTS: b.Status.CommitTs, Image: b.Spec.ToolImage, Scope: backup.ScopeOf(b), Taken: b.Status.TimeTaken, Verified: backup.VerifiedOf(b), Drilled: backup.DrilledAt(b),
 	}
 	if b.Spec.BR != nil {

@@ -61,6 +61,9 @@ type world struct {
 	log     string        // of BR
 	result  string        // of BR that reads
 	unread  error         // the logs cannot be read
+	listed  string        // of rclone that lists what is there before files are deleted
+	does    backup.Work   // of the last Job
+	deletes func()        // called when the Job that deletes files is made
 	fails   bool          // the Job ends with a failure
 	runs    bool          // the Job does not end
 	read    chan any      // closed when the log of a Job that does not end was read
@@ -93,6 +96,9 @@ func newWorld(objects ...runtime.Object) *world {
 		job.UID, job.CreationTimestamp = "job", metav1.NewTime(now)
 		if len(a.(clienttesting.CreateActionImpl).CreateOptions.DryRun) > 0 {
 			return true, job, nil
+		}
+		if asked, _ := backup.AskedOf(job); asked.Does == backup.Deletes && w.deletes != nil {
+			w.deletes()
 		}
 		if !backup.IsSuspended(job) {
 			w.start(job)
@@ -129,8 +135,20 @@ func (w *world) start(job *batchv1.Job) {
 	default:
 		job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
 	}
-	p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: backup.ContainerBR, State: saves}}
-	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: backup.ContainerResult, State: reads}}
+	states := func(containers []corev1.Container) (all []corev1.ContainerStatus) {
+		for _, c := range containers {
+			state := saves
+			if c.Name == backup.ContainerResult {
+				state = reads
+			}
+			all = append(all, corev1.ContainerStatus{Name: c.Name, State: state})
+		}
+		return all
+	}
+	p.Status.InitContainerStatuses = states(job.Spec.Template.Spec.InitContainers)
+	p.Status.ContainerStatuses = states(job.Spec.Template.Spec.Containers)
+	asked, _ := backup.AskedOf(job)
+	w.does = asked.Does
 	_ = w.kube.Tracker().Add(p)
 }
 
@@ -153,6 +171,8 @@ func (w *world) logs(ctx context.Context, _ string, o *corev1.PodLogOptions) (io
 	switch {
 	case w.unread != nil:
 		return nil, w.unread
+	case w.does == backup.Lists:
+		return io.NopCloser(strings.NewReader(w.listed)), nil
 	case o.Container == backup.ContainerResult:
 		return io.NopCloser(strings.NewReader(w.result)), nil
 	case !o.Follow:

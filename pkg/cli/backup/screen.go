@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/spin"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/backup"
 	edge "github.com/kubectl-tidb/kubectl-tidb/pkg/edge/backup"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
 )
@@ -62,7 +63,7 @@ func (s *screen) close() {
 	}
 }
 
-// progress shows how far BR is, or what its pod waits for.
+// progress shows how far BR or rclone is, or what its pod waits for.
 func (s *screen) progress(v edge.View, waits string) {
 	if id := v.Log.SafePoint; id != "" {
 		s.once(fmt.Sprintf("it has the data of %s; PD keeps it from garbage collection by service safepoint %s", v.Log.Time().Format(time.RFC3339), id))
@@ -71,5 +72,5 @@ func (s *screen) progress(v edge.View, waits string) {
 	if v.Log.Progress.Percent == "" && !s.terminal {
 		line = "" // a log would get a line for each range
 	}
-	s.now(cmp.Or(line, waits, "BR runs"))
+	s.now(cmp.Or(line, waits, backup.ProgramOf(v.Job)+" runs"))
 }

@@ -1,7 +1,6 @@
 package backup
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -33,7 +32,7 @@ const (
 	cleaning = 2 * time.Minute
 )
 
-// work is what a verb needs that has BR work in a Job.
+// work is what a verb needs that has BR or rclone work in a Job.
 type work struct {
 	f       *factory.Factory
 	session *target.Session
@@ -154,7 +153,7 @@ func (w *work) endSafePoint(ctx context.Context, log backup.Log) error {
 // request returns what a Job is to do.
 func (w *work) request(asked backup.Asked, at backup.Destination) backup.Request {
 	return backup.Request{
-		Cluster: w.cluster, Asked: asked, Destination: at, Name: backup.Name(w.cluster, w.session.Now()), Tool: cmp.Or(asked.Image, backup.Image(w.cluster)),
+		Cluster: w.cluster, Asked: asked, Destination: at, Name: backup.Name(w.cluster, w.session.Now()), Tool: asked.Tool(w.cluster),
 	}
 }
 
@@ -234,8 +233,8 @@ func (w *work) previewJob(ctx context.Context, request backup.Request, dryRun fl
 			return err
 		}
 	}
-	fmt.Fprintf(w.f.Streams.Out, "job.batch/%s would be created (%s dry run)\n  image: %s\n  arguments of BR: %s\n",
-		job.Name, by, request.Tool, strings.Join(request.Arguments(), " "))
+	fmt.Fprintf(w.f.Streams.Out, "job.batch/%s would be created (%s dry run)\n  image: %s\n  arguments of %s: %s\n",
+		job.Name, by, request.Tool, request.Program(), strings.Join(request.Arguments(), " "))
 	return nil
 }
 

@@ -15,8 +15,8 @@ import (
 type Asked struct {
 	URL       string `json:"url"` // Destination.URL
 	Does      Work   `json:"does,omitempty"`
-	Backup    string `json:"backup,omitempty"` // the name of the Backup that a restore or a verification was asked for with
-	UID       string `json:"uid,omitempty"`    // of the Backup that is verified
+	Backup    string `json:"backup,omitempty"` // the name of the Backup that a restore, a verification or a deletion was asked for with
+	UID       string `json:"uid,omitempty"`    // of the Backup that is verified or deleted
 	DB        string `json:"db,omitempty"`
 	Table     string `json:"table,omitempty"`
 	Secret    string `json:"secret,omitempty"`
@@ -72,6 +72,8 @@ func (a Asked) Command(c topology.Cluster) remedy.Command {
 		words = []string{"restore", c.Name, "--from", cmp.Or(a.Backup, a.URL)}
 	case Verifies:
 		words = []string{"backup", "verify", a.Backup, "--cluster", c.Name}
+	case Lists, Deletes:
+		words = []string{"backup", "delete", a.Backup, "--files", "--cluster", c.Name}
 	}
 	switch {
 	case a.Table != "":

@@ -91,7 +91,7 @@ func about(tc *v1alpha1.TidbCluster, b *v1alpha1.Backup) bool {
 // flaw returns why a Backup does not count, "" for one that does.
 func flaw(tc *v1alpha1.TidbCluster, b *v1alpha1.Backup) string {
 	switch {
-	case b.DeletionTimestamp != nil || has(b, v1alpha1.BackupClean):
+	case isBeingDeleted(b):
 		return "is being deleted"
 	case b.Spec.Mode == v1alpha1.BackupModeLog:
 		return "is a log backup, which can only be restored onto a full one"

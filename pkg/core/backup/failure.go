@@ -47,7 +47,7 @@ var words = []struct {
 	{Gone, []string{"nosuchkey"}},
 	{Storage, []string{
 		"not accessible", "errstorageinvalidconfig", "invalidaccesskeyid", "signaturedoesnotmatch", "accessdenied", "access denied", "nosuchbucket",
-		"status code: 403", "status code: 404", "statuscode: 403", "statuscode: 404", "forbidden", "no such host", "permanentredirect",
+		"status code: 403", "status code: 404", "statuscode: 403", "statuscode: 404", "forbidden", "no such host", "permanentredirect", "directory not found",
 		"nocredentialproviders", "no ec2 imds role found", "failed to retrieve credentials",
 	}},
 	{Version, []string{"incompatible version", "errversionmismatch", "unimplemented unknown service"}},

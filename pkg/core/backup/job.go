@@ -20,10 +20,11 @@ const (
 	ContainerBR     = "br"
 	ContainerResult = "result"
 
-	// These labels have the name of the Backup that a Job makes, of a restore, and of a verification.
+	// These labels have the name of the Backup that a Job makes, of a restore, of a verification, and of work on files.
 	LabelBackup       = "tidb.pingcap.com/backup"
 	LabelRestore      = "tidb.pingcap.com/restore"
 	LabelVerification = "kubectl-tidb/verification"
+	LabelFiles        = "kubectl-tidb/files"
 	// annAsked has what the Job was asked for.
 	annAsked = "kubectl-tidb/backup"
 
@@ -49,11 +50,13 @@ const (
 	Saves    Work = "" // the data of a cluster goes into a bucket
 	Restores Work = "restore"
 	Verifies Work = "verify" // BR reads all files of a backup, and compares their sums
+	Lists    Work = "list"   // rclone lists the files that say which backups are at a place
+	Deletes  Work = "delete" // rclone deletes the files of a backup
 )
 
 // job is how a Job does a kind of work.
 type job struct {
-	words  []string // the first arguments of BR
+	words  []string // the first arguments of BR; none where rclone does the work
 	label  string   // which label of the Job and its pod has the name
 	suffix string   // of the name of the Job
 	// A container reads the timestamp of the backup, before BR or after BR.
@@ -67,6 +70,8 @@ var kinds = map[Work]job{
 	Saves:    {words: []string{"backup"}, label: LabelBackup, suffix: "-br-backup", readsLast: true, asksPD: true},
 	Restores: {words: []string{"restore"}, label: LabelRestore, suffix: "-br-restore", readsFirst: true, asksPD: true, waits: true},
 	Verifies: {words: []string{"debug", "checksum"}, label: LabelVerification, suffix: "-br-verify"},
+	Lists:    {label: LabelFiles, suffix: "-files-list"},
+	Deletes:  {label: LabelFiles, suffix: "-files-delete"},
 }
 
 // JobName returns the name of the Job that does what is asked for. All backups of a cluster have the same, and so have all
@@ -88,13 +93,24 @@ func Image(c topology.Cluster) string {
 	return repository + ":" + version
 }
 
-// Request is a backup, a restore or a verification that is to be made.
+// Tool returns the image that does what is asked for, "" where it has no known release.
+func (a Asked) Tool(c topology.Cluster) string {
+	switch {
+	case a.Image != "":
+		return a.Image
+	case a.Program() == rclone:
+		return FilesImage
+	}
+	return Image(c)
+}
+
+// Request is a backup, a restore, a verification or a deletion that is to be made.
 type Request struct {
 	Cluster topology.Cluster
 	Asked
 	Destination
 	Name string // of the Backup, the restore or the verification
-	Tool string // the image of BR
+	Tool string // the image of BR or of rclone
 }
 
 // Job returns the Job that does it.
@@ -123,20 +139,12 @@ func (r Request) Job() *batchv1.Job {
 func (r Request) pod() corev1.PodSpec {
 	spec := r.Cluster.Source.Spec
 	usesAccount := r.Account != ""
-	kind := kinds[r.Does]
-	br, reads := r.container(ContainerBR, r.Arguments()), r.container(ContainerResult, r.readArguments())
-	var first []corev1.Container
-	last := br
-	switch {
-	case kind.readsFirst:
-		first = []corev1.Container{reads}
-	case kind.readsLast:
-		first, last = []corev1.Container{br}, reads
-	}
+	containers := r.containers()
+	last := len(containers) - 1
 	pod := corev1.PodSpec{
 		RestartPolicy:                corev1.RestartPolicyNever,
-		InitContainers:               first,
-		Containers:                   []corev1.Container{last},
+		InitContainers:               containers[:last],
+		Containers:                   containers[last:],
 		ServiceAccountName:           r.Account,
 		AutomountServiceAccountToken: &usesAccount, // BR needs no API server, but some clouds give an identity by it
 		ImagePullSecrets:             spec.ImagePullSecrets,
@@ -152,7 +160,26 @@ func (r Request) pod() corev1.PodSpec {
 	return pod
 }
 
-func (r Request) container(name string, arguments []string) corev1.Container {
+// containers returns the containers of the pod, which run one after another.
+func (r Request) containers() []corev1.Container {
+	kind := kinds[r.Does]
+	switch r.Does {
+	case Lists:
+		return []corev1.Container{r.container(ContainerResult, rclone, r.Arguments())}
+	case Deletes:
+		return []corev1.Container{r.container(ContainerFiles, rclone, r.Arguments()), r.container(ContainerResult, rclone, r.list())}
+	}
+	br, reads := r.container(ContainerBR, program, r.Arguments()), r.container(ContainerResult, program, r.readArguments())
+	switch {
+	case kind.readsFirst:
+		return []corev1.Container{reads, br}
+	case kind.readsLast:
+		return []corev1.Container{br, reads}
+	}
+	return []corev1.Container{br}
+}
+
+func (r Request) container(name, program string, arguments []string) corev1.Container {
 	c := corev1.Container{
 		Name: name, Image: r.Tool, ImagePullPolicy: r.Cluster.Source.Spec.ImagePullPolicy,
 		Command: []string{program}, Args: arguments, Env: []corev1.EnvVar{{Name: writesLogOut, Value: "1"}},
@@ -173,10 +200,23 @@ func (r Request) container(name string, arguments []string) corev1.Container {
 	return c
 }
 
-// Arguments are the arguments with which BR works. Only flags are used that releases of 2020 know as well.
+// Program returns the name of what does the work.
+func (a Asked) Program() string {
+	if len(kinds[a.Does].words) == 0 {
+		return rclone
+	}
+	return "BR"
+}
+
+// Arguments are the arguments with which BR or rclone works. Only flags are used that releases of BR of 2020 know as well.
 func (r Request) Arguments() []string {
 	kind := kinds[r.Does]
-	if !kind.asksPD {
+	switch {
+	case r.Does == Lists:
+		return r.list(metaFile, lockFile)
+	case r.Does == Deletes:
+		return r.rclone("delete", included(ofBR))
+	case !kind.asksPD:
 		return append(slices.Clone(kind.words), r.flags()...)
 	}
 	what := "full"
@@ -249,6 +289,12 @@ func ToolOf(job *batchv1.Job) string {
 		return all[0].Image
 	}
 	return ""
+}
+
+// ProgramOf returns the name of what does the work of a Job.
+func ProgramOf(job *batchv1.Job) string {
+	asked, _ := AskedOf(job)
+	return asked.Program()
 }
 
 // IsSame reports whether a Job was asked for the same.

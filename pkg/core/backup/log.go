@@ -188,13 +188,12 @@ func unquoted(text string) string {
 	return strings.Trim(text, `"`)
 }
 
-// EndVersion returns the timestamp that BR has read from the backup, 0 where the lines have none. BR prints the
-// timestamp alone in a line, between lines of its log.
-func EndVersion(lines []string) uint64 {
-	for _, line := range lines {
-		if ts, err := strconv.ParseUint(strings.TrimSpace(line), 10, 64); err == nil {
-			return ts
-		}
+// EndVersion returns the timestamp that BR has read from the backup, 0 where the line has none. BR prints the timestamp
+// alone in a line, between lines of its log.
+func EndVersion(line string) uint64 {
+	ts, err := strconv.ParseUint(strings.TrimSpace(line), 10, 64)
+	if err != nil {
+		return 0
 	}
-	return 0
+	return ts
 }

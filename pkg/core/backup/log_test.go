@@ -84,10 +84,12 @@ func TestLog(t *testing.T) {
 
 // TestEndVersion: the timestamp is a line of its own, and no number of a log entry.
 func TestEndVersion(t *testing.T) {
-	if got := backup.EndVersion(strings.Split(began+"464770000000000000\n", "\n")); got != 464770000000000000 {
-		t.Errorf("%d", got)
+	for _, line := range strings.Split(began, "\n") {
+		if got := backup.EndVersion(line); got != 0 {
+			t.Errorf("%s: %d", line, got)
+		}
 	}
-	if got := backup.EndVersion(strings.Split(began, "\n")); got != 0 {
+	if got := backup.EndVersion("464770000000000000\n"); got != 464770000000000000 {
 		t.Errorf("%d", got)
 	}
 }

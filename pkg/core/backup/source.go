@@ -24,7 +24,7 @@ type Source struct {
 func SourceOf(b *v1alpha1.Backup, a Asked) (s Source, flaw string) {
 	spec := b.Spec
 	switch {
-	case b.DeletionTimestamp != nil || has(b, v1alpha1.BackupClean):
+	case isBeingDeleted(b):
 		return Source{}, "is being deleted"
 	case spec.Mode == v1alpha1.BackupModeLog || spec.Mode == v1alpha1.BackupModeVolumeSnapshot || spec.BR == nil:
 		return Source{}, "is no snapshot by BR"

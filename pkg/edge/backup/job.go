@@ -2,6 +2,7 @@ package backup
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -131,6 +132,8 @@ type View struct {
 	// Result is the log of the container that reads what was written, and TS the timestamp that it has found.
 	Result backup.Log
 	TS     uint64
+	// Deleted and Listed are what rclone has written: where it deletes files, and where it lists files.
+	Deleted, Listed backup.Listing
 }
 
 // Follow looks at a Job until the Job has ended, and tells each view. Follow returns the last view.
@@ -247,16 +250,21 @@ func (j Jobs) read(ctx context.Context, v *View, follow bool, tell func(View)) e
 			return err
 		}
 	}
+	if backup.EndOf(v.Pod, backup.ContainerFiles) != nil {
+		v.Deleted = backup.Listing{}
+		if err := j.lines(ctx, v.Pod.Name, backup.ContainerFiles, false, v.Deleted.Add); err != nil {
+			return err
+		}
+	}
 	if backup.EndOf(v.Pod, backup.ContainerResult) == nil {
 		return nil
 	}
-	var result []string
-	err := j.lines(ctx, v.Pod.Name, backup.ContainerResult, false, func(line string) { result = append(result, line) })
-	v.Result, v.TS = backup.Log{}, backup.EndVersion(result)
-	for _, line := range result {
+	v.Result, v.TS, v.Listed = backup.Log{}, 0, backup.Listing{}
+	return j.lines(ctx, v.Pod.Name, backup.ContainerResult, false, func(line string) {
+		v.TS = cmp.Or(v.TS, backup.EndVersion(line))
 		v.Result.Add(line)
-	}
-	return err
+		v.Listed.Add(line)
+	})
 }
 
 // readBR reads the log of BR. It succeeds where the stream was cut while BR runs, because the next look opens another one.
@@ -305,6 +313,20 @@ func (j Jobs) lines(ctx context.Context, pod, container string, follow bool, eac
 			return fmt.Errorf("read the log of container %s of pod %s: %w", container, pod, err)
 		}
 	}
+}
+
+// UserOf returns a pod of the namespace in which BR may read or write at a destination, nil for none.
+func (j Jobs) UserOf(ctx context.Context, d backup.Destination) (*corev1.Pod, error) {
+	list, err := j.Kube.CoreV1().Pods(j.Namespace).List(ctx, metav1.ListOptions{LabelSelector: backup.Workers()})
+	if err != nil {
+		return nil, fmt.Errorf("list pods in namespace %s: %w", j.Namespace, err)
+	}
+	for i := range list.Items {
+		if p := &list.Items[i]; d.UsedBy(p) {
+			return p, nil
+		}
+	}
+	return nil, nil
 }
 
 // Delete deletes a Job with its pod.

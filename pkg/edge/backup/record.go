@@ -44,6 +44,15 @@ func RecordTime(ctx context.Context, dyn dynamic.Interface, b *v1alpha1.Backup, 
 	return nil
 }
 
+// Delete deletes a Backup. A Backup of the same name that was made since is left.
+func Delete(ctx context.Context, dyn dynamic.Interface, b *v1alpha1.Backup) error {
+	err := dyn.Resource(Resource).Namespace(b.Namespace).Delete(ctx, b.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(b.UID))})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("delete backup %s: %w", b.Name, err)
+	}
+	return nil
+}
+
 // Record makes a Backup with its status, which is no subresource. A Backup of the name that says the same is from the same
 // Job, whose command was killed before it could delete the Job.
 func Record(ctx context.Context, dyn dynamic.Interface, b *v1alpha1.Backup) error {

@@ -92,7 +92,7 @@ var commands = []Command{
 		"/secrets get", makesSecrets, asksIssuers, readsIssued,
 	}},
 	{Name: "tls rotate", Role: Editor, except: slices.Concat([]string{
-		creates, deletes, readsBackups, makesBackups, makesJobs, "batch/jobs get", "batch/jobs delete", deletesSecrets, asksIssuers, readsIssued,
+		creates, deletes, readsBackups, makesBackups, deletesBackups, makesJobs, "batch/jobs get", "batch/jobs delete", deletesSecrets, asksIssuers, readsIssued,
 	}, shows)},
 	// Its pods are BR's, which needs no right in Kubernetes. PD is observed, so that no backup waits for it without an end.
 	{Name: "backup create", Role: Editor, only: slices.Concat(observes, []string{
@@ -111,8 +111,10 @@ var commands = []Command{
 		"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "/namespaces list", "/secrets get", "/pods list", readsEvents, readsLogs,
 		readsBackups, marksBackups, makesJobs, "batch/jobs get", "batch/jobs delete", "pingcap.com/tidbclusters/finalizers update",
 	}},
+	{Name: "backup delete", Role: Editor, only: deletesFiles},
+	{Name: "backup prune", Role: Editor, only: deletesFiles},
 	// It makes a cluster, restores data there, and deletes the cluster.
-	{Name: "backup drill", Role: Editor, except: []string{makesBackups, writesSecrets, asksIssuers, watchesEvents}},
+	{Name: "backup drill", Role: Editor, except: []string{makesBackups, deletesBackups, writesSecrets, asksIssuers, watchesEvents}},
 	{Name: "init", Role: Installer},
 }
 
@@ -131,13 +133,15 @@ const (
 	// Only an upgrade with a flag asks for Backups.
 	readsBackups = "pingcap.com/backups list"
 	// Only "backup create" makes these.
-	makesBackups  = "pingcap.com/backups create"
-	marksBackups  = "pingcap.com/backups patch"
-	makesJobs     = "batch/jobs create"
-	readsLogs     = "/pods/log get"
-	readsEvents   = "/events list"
-	watchesEvents = "/events watch"
-	readsNodes    = "/nodes get"
+	makesBackups = "pingcap.com/backups create"
+	marksBackups = "pingcap.com/backups patch"
+	// Only "backup delete" and "backup prune" delete these.
+	deletesBackups = "pingcap.com/backups delete"
+	makesJobs      = "batch/jobs create"
+	readsLogs      = "/pods/log get"
+	readsEvents    = "/events list"
+	watchesEvents  = "/events watch"
+	readsNodes     = "/nodes get"
 	// Where a pod waits for a node, its volume and the node of that volume are looked for.
 	listsNodes   = "/nodes list"
 	readsVolumes = "/persistentvolumes get"
@@ -172,9 +176,15 @@ var looks = slices.Concat(observes, []string{
 // pauses are the requests of verbs that change the TidbCluster, and nothing else.
 var pauses = []string{"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "pingcap.com/tidbclusters patch", "/namespaces list"}
 
+// deletesFiles are the requests of verbs that delete Backups and their files.
+var deletesFiles = []string{
+	"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "/namespaces list", "/secrets get", "/pods list", readsEvents, readsLogs,
+	readsBackups, marksBackups, deletesBackups, makesJobs, "batch/jobs get", "batch/jobs delete", "pingcap.com/tidbclusters/finalizers update",
+}
+
 // rare are the requests that most verbs do not send, and seldom those that an upgrade may send as well.
 var (
-	rare   = slices.Concat([]string{writesSecrets, deletesSecrets, asksIssuers, readsIssued, makesBackups, makesJobs, "batch/jobs get", "batch/jobs delete"}, shows)
+	rare   = slices.Concat([]string{writesSecrets, deletesSecrets, asksIssuers, readsIssued, makesBackups, deletesBackups, makesJobs, "batch/jobs get", "batch/jobs delete"}, shows)
 	seldom = slices.Concat([]string{readsBackups}, rare)
 )
 

@@ -28,6 +28,9 @@ const (
 	// S3Version is that of the library that answers as S3 does.
 	S3Version = "v1.2.0"
 
+	// RcloneVersion is that of the image with which files of a bucket are deleted. The program in it is that of Debian.
+	RcloneVersion = "1.69.1"
+
 	// KubernetesVersion is what the API server and kubectl report; a library build has no version of its own.
 	KubernetesVersion = "v1.36.3"
 )

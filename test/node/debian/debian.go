@@ -29,6 +29,7 @@ func requirements() []requirement {
 		{"conntrack", []string{"/usr/sbin/conntrack"}},
 		{"iproute2", []string{"/usr/sbin/ip", "/sbin/ip", "/bin/ip"}},
 		{"busybox", []string{"/bin/busybox", "/usr/bin/busybox"}},
+		{"rclone", []string{"/usr/bin/rclone"}},
 	}
 }
 

@@ -20,6 +20,9 @@ const (
 	Pause = "registry.k8s.io/pause:3.10"
 
 	registry = "docker.io/"
+
+	// rclone is linked with the C library, which the base layer has.
+	rclone = "/usr/bin/rclone"
 )
 
 // Catalog lists the images that the node has, in the order in which they are written. Those of programs that are not
@@ -67,9 +70,16 @@ func Catalog(programs build.Set, base *Layer) []Image {
 			Layers:    []*Layer{base, program("br", build.Versioned(build.BR, version))}, Entrypoint: []string{"/br"},
 		})
 	}
+	deletes := rclone
+	if programs[build.S3] == "" {
+		deletes = notBuilt // there is no bucket
+	}
 	images = append(images, Image{
 		Reference: registry + "kubectl-tidb/s3:" + build.S3Version,
 		Layers:    []*Layer{base, program("s3", build.S3)}, Command: []string{"/s3"},
+	}, Image{
+		Reference: registry + "rclone/rclone:" + build.RcloneVersion, Entrypoint: []string{"rclone"},
+		Layers: []*Layer{base, {Entries: []Entry{{Path: "usr/local/bin/rclone", Mode: 0o755, Source: deletes}}}},
 	})
 	for _, version := range []string{build.OldTiProxy, build.NewTiProxy} {
 		images = append(images, Image{
