@@ -114,6 +114,7 @@ func TestBackup(t *testing.T) {
 	})
 	s.drills(t)
 	s.restores(t)
+	s.deletes(t)
 }
 
 // manyUsers is a statement with a hundred rows.
