@@ -113,8 +113,8 @@ func TestBackup(t *testing.T) {
 		s.wantNoBackupLeft(t, 2)
 	})
 	s.drills(t)
-	s.restores(t)
 	s.deletes(t)
+	s.restores(t)
 }
 
 // manyUsers is a statement with a hundred rows.
