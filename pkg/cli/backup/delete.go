@@ -1,10 +1,12 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
@@ -18,7 +20,6 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/backup"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	edge "github.com/kubectl-tidb/kubectl-tidb/pkg/edge/backup"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
 // deleteOptions are the flags and the arguments of "backup delete".
@@ -42,13 +43,13 @@ are deleted where the Backup has cleanPolicy Delete, or OnFailure and has failed
 Backups have to be of one cluster.
 
 First a Job with rclone lists which backups are at the place. Nothing is deleted where another
-backup is there or in a folder of the place, or where BR reads or writes there. Then a
-second Job deletes the files that BR has written for this backup, and no other file. What
-is left there is named. The Backup itself comes last, so that the same command goes on
-after a kill; meanwhile the backup counts for nothing and cannot be restored.
+backup is there, in a folder of the place or above it, or where BR reads or writes there.
+Then a second Job deletes the files that BR writes for a backup, and no other file. What is
+left there is named. The Backup itself comes last, so that the same command goes on after a
+kill; meanwhile the backup counts for nothing and cannot be restored.
 
-The pods run in the namespace of the Backups' cluster, with the node selector, tolerations and
-pull secrets of the cluster. Without --from-secret and --service-account, those of the Backup
+The pods run in the namespace of the Backups, with the cluster's node selector, tolerations and
+pull secrets. Without --from-secret and --service-account, those of the Backup
 are used. They must have the right to delete objects. A bucket with versions keeps the
 earlier ones. Backups with the finalizer of tidb-operator are left to tidb-operator.`,
 		Example: `  kubectl tidb backup delete basic-20260310-020000 --files
@@ -99,15 +100,6 @@ func (o *deleteOptions) validate(cmd *cobra.Command) error {
 	return nil
 }
 
-// completeBackups completes arguments that are names of Backups. A name that was given is not offered again.
-func completeBackups(f *factory.Factory) cobra.CompletionFunc {
-	complete := target.CompleteResource(f, edge.Resource.GroupResource().String())
-	return func(cmd *cobra.Command, args []string, begin string) ([]string, cobra.ShellCompDirective) {
-		offered, directive := complete(cmd, nil, begin)
-		return slices.DeleteFunc(offered, func(name string) bool { return slices.Contains(args, name) }), directive
-	}
-}
-
 // chosen is a Backup that is to be deleted.
 type chosen struct {
 	v1alpha1.Backup
@@ -115,12 +107,13 @@ type chosen struct {
 	at    backup.Source // of its files
 }
 
-// deletion is one run of "backup delete".
+// deletion is one run of "backup delete" or "backup prune".
 type deletion struct {
 	deleteOptions
 	work
-	of  string // the cluster of the Backups
-	all []chosen
+	// left: a Backup whose files cannot be deleted is left, and the others are deleted.
+	left bool
+	all  []chosen
 }
 
 func (o deleteOptions) run(ctx context.Context, f *factory.Factory) error {
@@ -130,38 +123,42 @@ func (o deleteOptions) run(ctx context.Context, f *factory.Factory) error {
 	if err != nil {
 		return err
 	}
-	return o.begin(ctx, f, namespace, found)
+	d := &deletion{deleteOptions: o, work: work{f: f}}
+	return d.begin(ctx, namespace, found)
 }
 
-// begin deletes the Backups of some names among those that were found in a namespace.
-func (o deleteOptions) begin(ctx context.Context, f *factory.Factory, namespace string, found edge.Backups) (err error) {
-	d := &deletion{deleteOptions: o, work: work{f: f}}
-	if d.dyn, err = f.Dynamic(); err != nil {
+// begin deletes the named Backups among those that were found in a namespace.
+func (d *deletion) begin(ctx context.Context, namespace string, found edge.Backups) (err error) {
+	if d.dyn, err = d.f.Dynamic(); err != nil {
 		return err
 	}
-	if err := d.choose(ctx, namespace, found); err != nil {
-		return err
+	unfit := d.choose(ctx, namespace, found)
+	if len(d.all) == 0 || unfit != nil && !d.left {
+		return unfit
 	}
 	if slices.ContainsFunc(d.all, func(c chosen) bool { return c.files }) {
-		if err := d.connect(ctx); err != nil {
+		if d.work, err = connectBeside(ctx, d.f, &d.all[0].Backup, d.beside); err != nil {
 			return err
 		}
 		defer d.session.Close()
 	}
-	if d.dryRun != flags.NoDryRun {
-		return d.preview(ctx)
+	if err := d.check(ctx); err != nil {
+		return err
 	}
-	if !o.yes {
-		if err := d.agreed(ctx, namespace, found.Items); err != nil {
+	if d.dryRun != flags.NoDryRun {
+		return errors.Join(unfit, d.preview(ctx))
+	}
+	if !d.yes {
+		if err := d.agreed(ctx, found.Items); err != nil {
 			return err
 		}
 	}
 	for i := range d.all {
 		if err := d.one(ctx, &d.all[i]); err != nil {
-			return err
+			return errors.Join(unfit, err)
 		}
 	}
-	return nil
+	return unfit
 }
 
 // choose finds the Backups, and refuses those that must not be deleted. Where it may, it reads the Backups of all
@@ -171,110 +168,158 @@ func (d *deletion) choose(ctx context.Context, namespace string, found edge.Back
 	if err != nil {
 		return err
 	}
-	seen := map[string]bool{}
-	for _, name := range d.names {
+	var unfit []error
+	for i, name := range d.names {
 		b, err := named(found, namespace, name)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if seen[name] {
+		case slices.Contains(d.names[:i], name):
 			return exit.Usagef("backup %s is named twice; nothing was changed", name)
 		}
-		seen[name] = true
 		c := chosen{Backup: b, files: backup.DeletesFiles(&b)}
 		if d.files != nil {
 			c.files = *d.files
 		}
-		if why := backup.Undeletable(&b); why != "" {
-			return remedy.For(exit.Refusef("backup %s cannot be deleted: it %s; nothing was changed", name, why), d.instead(&b)...)
-		}
-		if c.files {
-			var flaw string
-			if c.at, flaw = backup.FilesOf(&b, everywhere.Items); flaw != "" {
-				return remedy.For(exit.Refusef("the files of backup %s cannot be deleted: it %s; nothing was changed", name, flaw), leaveFiles(&b))
-			}
-		}
-		if br := b.Spec.BR; br != nil && d.of != "" && br.Cluster != d.of {
-			return exit.Usagef("backup %s is of cluster %s, and backup %s of cluster %s: name Backups of one cluster; nothing was changed", d.names[0], d.of, name, br.Cluster)
-		} else if br != nil {
-			d.of = br.Cluster
+		if err := d.unfit(&c, everywhere); err != nil {
+			unfit = append(unfit, err)
+			continue
 		}
 		d.all = append(d.all, c)
 	}
+	if slices.ContainsFunc(d.all, func(c chosen) bool { return c.files }) && !everywhere.Everywhere {
+		fmt.Fprintf(d.f.Streams.ErrOut, "warning: only the Backups of namespace %s could be read; those of others may name the same places\n", namespace)
+	}
+	return errors.Join(unfit...)
+}
+
+// unfit returns why a Backup must not be deleted, nil where it may be.
+func (d *deletion) unfit(c *chosen, all edge.Backups) error {
+	b := &c.Backup
+	switch why := backup.Undeletable(b); {
+	case why != "":
+		return remedy.For(exit.Refusef("backup %s cannot be deleted: it %s; nothing of it was changed", b.Name, why), instead(b)...)
+	case isOfOtherNamespace(b) && c.files && d.beside == "":
+		return exit.Usagef("backup %s is of cluster %s/%s in another namespace: name one of namespace %s with --cluster; nothing of it was changed",
+			b.Name, b.Spec.BR.ClusterNamespace, b.Spec.BR.Cluster, b.Namespace)
+	case clusterOf(b) != clusterOf(d.first(b)):
+		return exit.Usagef("backup %s is of cluster %s, and backup %s of cluster %s: name Backups of one cluster; nothing of it was changed",
+			d.first(b).Name, clusterOf(d.first(b)), b.Name, clusterOf(b))
+	case !c.files && backup.IsMarked(b):
+		return remedy.For(exit.Refusef("the files of backup %s are being deleted; nothing of it was changed", b.Name),
+			remedy.Run("go on", remedy.Plugin(b.Namespace, "backup", "delete", b.Name, "--files")))
+	case !c.files:
+		return nil
+	case len(all.Unread) > 0:
+		return remedy.For(exit.Refusef("the files of backup %s cannot be deleted: another Backup may name the same place: %s; nothing of it was changed",
+			b.Name, remedy.FirstFew(all.Unread, "; ")), leaveFiles(b))
+	}
+	from, flaw := backup.FilesOf(b, all.Items)
+	if flaw != "" {
+		return remedy.For(exit.Refusef("the files of backup %s cannot be deleted: it %s; nothing of it was changed", b.Name, flaw), leaveFiles(b))
+	}
+	c.at = from
 	return nil
 }
 
+// first returns the first chosen Backup, or b where there is none yet.
+func (d *deletion) first(b *v1alpha1.Backup) *v1alpha1.Backup {
+	if len(d.all) > 0 {
+		return &d.all[0].Backup
+	}
+	return b
+}
+
+// clusterOf returns the namespace and the name of the cluster of a Backup.
+func clusterOf(b *v1alpha1.Backup) string {
+	return cmp.Or(b.Spec.BR.ClusterNamespace, b.Namespace) + "/" + b.Spec.BR.Cluster
+}
+
 // instead returns what helps with a Backup that must not be deleted here.
-func (d *deletion) instead(b *v1alpha1.Backup) []remedy.Action {
-	if len(b.Finalizers) > 0 && b.DeletionTimestamp == nil {
-		return []remedy.Action{remedy.Run("have tidb-operator delete it", remedy.Kubectl(b.Namespace, "delete", edge.Resource.GroupResource().String(), b.Name))}
+func instead(b *v1alpha1.Backup) []remedy.Action {
+	resource := edge.Resource.GroupResource().String()
+	if backup.IsProtected(b) && b.DeletionTimestamp == nil {
+		return []remedy.Action{
+			remedy.Run("have tidb-operator delete it", remedy.Kubectl(b.Namespace, "delete", resource, b.Name)),
+			remedy.Run("where no tidb-operator runs, take its finalizers away", remedy.Kubectl(b.Namespace, "patch", resource, b.Name, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)),
+		}
 	}
 	return []remedy.Action{remedy.Run("see what it does", remedy.Plugin(b.Namespace, "backup", "show", b.Name))}
 }
 
-// connect connects to the cluster beside which the pods run.
-func (d *deletion) connect(ctx context.Context) error {
-	cluster := d.of
-	if d.beside != "" {
-		cluster = d.beside
+// check refuses a deletion that could not succeed, before anything is deleted.
+func (d *deletion) check(ctx context.Context) error {
+	for i := range d.all {
+		c := &d.all[i]
+		if !c.files {
+			continue
+		}
+		job, err := d.earlier(ctx, d.wanted(c, backup.Deletes))
+		if err == nil && job == nil {
+			err = d.ready(ctx, c)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	if cluster == "" {
-		return exit.Usagef("backup %s does not say of which cluster it is: name one with --cluster; nothing was changed", d.names[0])
-	}
-	on, err := connect(ctx, d.f, []string{cluster})
-	if _, gone := errors.AsType[*intent.NotFoundError](err); gone {
-		return remedy.For(err, remedy.Say("name a cluster of this namespace with --cluster"))
-	}
-	d.work = on
-	return err
+	return nil
 }
 
 // agreed asks the user. The last backup of a cluster is named as such.
-func (d *deletion) agreed(ctx context.Context, namespace string, all []v1alpha1.Backup) error {
+func (d *deletion) agreed(ctx context.Context, all []v1alpha1.Backup) error {
 	var effects []string
+	var last []v1alpha1.Backup
 	for i := range d.all {
-		effects = append(effects, d.all[i].effect())
+		effects = append(effects, d.all[i].effect("is"))
+		last = append(last, d.all[i].Backup)
 	}
-	client, err := d.f.Intent()
-	if err != nil {
-		return err
-	}
-	if tc, err := client.Load(ctx, namespace, d.of); err == nil && backup.OthersOf(tc, all, d.names).Newest == "" {
-		effects = append(effects, "cluster "+d.of+" has no other complete backup of all its data")
+	first := &d.all[0].Backup
+	cluster := clusterOf(first)
+	tc := &v1alpha1.TidbCluster{}
+	tc.Namespace, tc.Name, _ = strings.Cut(cluster, "/")
+	if backup.Of(tc, last).Newest != "" && backup.OthersOf(tc, all, d.names).Newest == "" {
+		effects = append(effects, "cluster "+cluster+" has no other complete backup of all its data in this namespace")
 	}
 	return consent.Ask(ctx, d.f, consent.Question{
-		Namespace: namespace, Name: d.of, Doing: fmt.Sprintf("delete %s of cluster %s/%s", remedy.Count(len(d.all), "backup", "backups"), namespace, d.of), Effects: effects,
+		Namespace: first.Namespace, Name: tc.Name, Doing: fmt.Sprintf("delete %s of cluster %s", remedy.Count(len(d.all), "backup", "backups"), cluster), Effects: effects,
 	})
 }
 
 // effect says what the deletion of a Backup takes away.
-func (c *chosen) effect() string {
+func (c *chosen) effect(is string) string {
 	text := "backup " + c.Name
 	if at := backup.DataOf(&c.Backup); !at.IsZero() {
 		text += " with the data of " + at.UTC().Format(time.RFC3339)
 	}
 	switch {
 	case c.files:
-		return fmt.Sprintf("%s is deleted with its files (%s) at %s, for good", text, backup.Readable(c.Status.BackupSize), c.at.Path())
+		return fmt.Sprintf("%s %s deleted with its files (%s) at %s, for good", text, is, backup.Readable(c.Status.BackupSize), c.at.Path())
 	case c.Status.BackupPath != "":
-		return fmt.Sprintf("%s is deleted; its files at %s stay", text, c.Status.BackupPath)
+		return fmt.Sprintf("%s %s deleted; its files at %s stay", text, is, c.Status.BackupPath)
 	}
-	return text + " is deleted"
+	return text + " " + is + " deleted"
 }
 
 // preview says what would be done.
 func (d *deletion) preview(ctx context.Context) error {
 	for i := range d.all {
 		c := &d.all[i]
-		fmt.Fprintln(d.f.Streams.Out, c.effect())
-		if c.files {
-			if err := d.ready(ctx, c); err != nil {
+		fmt.Fprintln(d.f.Streams.Out, c.effect("would be"))
+		if !c.files {
+			continue
+		}
+		for _, does := range []backup.Work{backup.Lists, backup.Deletes} {
+			request := d.wanted(c, does)
+			old, err := d.jobs.Find(ctx, request.JobName(d.cluster))
+			switch {
+			case err != nil:
 				return err
+			case old != nil:
+				fmt.Fprintf(d.f.Streams.Out, "job.batch/%s is there already\n", old.Name)
+				continue
 			}
-			for _, does := range []backup.Work{backup.Lists, backup.Deletes} {
-				if err := d.previewJob(ctx, d.wanted(c, does), d.dryRun); err != nil {
-					return err
-				}
+			if err := d.previewJob(ctx, request, d.dryRun); err != nil {
+				return err
 			}
 		}
 	}

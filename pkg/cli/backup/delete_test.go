@@ -56,6 +56,9 @@ func (w *world) delete(ctx context.Context, t *testing.T, files bool) error {
 	if err := d.choose(ctx, "db", found); err != nil {
 		return err
 	}
+	if err := d.check(ctx); err != nil {
+		return err
+	}
 	return d.one(ctx, &d.all[0])
 }
 
@@ -83,19 +86,21 @@ func TestDelete(t *testing.T) {
 		says   string
 		marked bool
 	}{
-		"with its files":           {func(*world) {}, false, exit.OK, "with its files at s3://b/p\n", false},
-		"without files there":      {func(w *world) { w.listed = empty }, false, exit.OK, "with its files at s3://b/p\n", false},
-		"files of others are left": {func(w *world) { w.result = `[` + "\n" + `{"Path":"mine.txt"}` + "\n]\n" }, false, exit.OK, "warning: 1 file is left at s3://b/p, which BR has not written for this backup: mine.txt", false},
+		"with its files": {func(*world) {}, false, exit.OK, "with its files at s3://b/p\n", false},
+		"nothing there":  {func(w *world) { w.listed = empty }, false, exit.Refused, "its backupmeta is not there; none of its files was deleted; delete the Backup, and leave its files", false},
+		"files of BR are left": {func(w *world) { w.result = `[` + "\n" + `{"Path":"1/2.sst"}` + "\n]\n" }, false, exit.Failure,
+			"not all deleted: 1 file of BR is there afterwards, such as 1/2.sst; try again", true},
+		"files of others are left": {func(w *world) { w.result = `[` + "\n" + `{"Path":"mine.txt"}` + "\n]\n" }, false, exit.OK, "warning: 1 file is left at s3://b/p, which BR does not write for a backup: mine.txt", false},
 		"without its files":        {func(w *world) { w.listed = "" }, true, exit.OK, "backup.pingcap.com/monday is deleted\n", false},
 		"another backup below": {func(w *world) {
 			w.listed = strings.ReplaceAll(itsOwn, `"Path":"backupmeta"`, `"Path":"two/backupmeta"`)
 		}, false, exit.Refused,
-			"the files of backup monday cannot be deleted from s3://b/p: another backup is in folder two of the same place; no file was deleted; delete the Backup, and leave its files: kubectl tidb backup delete monday --files=false -n db", false},
+			"the files of backup monday cannot be deleted from s3://b/p: another backup is in folder two of the same place; none of its files was deleted; delete the Backup, and leave its files: kubectl tidb backup delete monday --files=false -n db", false},
 		"another Backup below": {func(w *world) { w.backups = append(w.backups, deletable("tuesday", "p/two")) }, false, exit.Refused,
-			"it has a place in which backup db/tuesday is as well; nothing was changed", false},
+			"it has a place that overlaps with the place of backup db/tuesday; nothing of it was changed", false},
 		"another backup there": {func(w *world) { w.listed = strings.ReplaceAll(itsOwn, "T12:00", "T16:00") }, false, exit.Refused, "its backupmeta was written at 2026-03-10T16:00:00Z", false},
 		"no list":              {func(w *world) { w.listed = "" }, false, exit.Failure, "not deleted: the list of files at the place has no end", false},
-		"a restore reads it":   {func(w *world) { _ = w.kube.Tracker().Add(user("s3://b/p")) }, false, exit.Refused, "BR may read or write at s3://b/p in pod restores; nothing was changed", false},
+		"a restore reads it":   {func(w *world) { _ = w.kube.Tracker().Add(user("s3://b/p")) }, false, exit.Refused, "BR may read or write at s3://b/p in pod restores; none of its files was deleted", false},
 		"wrong credentials": {func(w *world) {
 			_ = w.kube.Tracker().Update(corev1.SchemeGroupVersion.WithResource("secrets"), secret(backup.KeyAccess), "db")
 		}, false, exit.Refused, "has no key secret_key", false},
@@ -138,11 +143,16 @@ func TestDeleteGoesOn(t *testing.T) {
 		t.Errorf("%v, %s, %s", err, w.err.String(), w.left(t))
 	}
 	w = newWorld(credentials())
-	w.backups = []runtime.Object{deletable("monday", "p")}
+	w.backups = []runtime.Object{deletable("monday", "p"), deletable("sunday", "q")}
 	asked.Backup, asked.UID = "sunday", "sunday"
 	w.begun(t, asked)
 	err := w.delete(t.Context(), t, true)
-	if exit.Of(err) != exit.Refused || !strings.Contains(err.Error(), "is for the files of backup sunday; nothing was changed; go on with that first: kubectl tidb backup delete sunday --files --cluster basic --from-secret s3 -n db") {
+	if exit.Of(err) != exit.Refused || !strings.Contains(err.Error(), "is for the files of backup sunday; no other file was deleted; go on with that first: kubectl tidb backup delete sunday --files --cluster basic --from-secret s3 -n db") {
+		t.Errorf("%v", err)
+	}
+	// That Backup is gone, and its Job has ended: nobody else needs the Job.
+	w.backups, w.dyn, w.listed, w.log, w.result = []runtime.Object{deletable("monday", "p")}, nil, itsOwn, "", empty
+	if err := w.delete(t.Context(), t, true); err != nil {
 		t.Errorf("%v", err)
 	}
 	w = newWorld(credentials())
@@ -152,6 +162,17 @@ func TestDeleteGoesOn(t *testing.T) {
 	w.listed = strings.ReplaceAll(itsOwn, `"Path":"backupmeta"`, `"Path":"two/backupmeta"`)
 	if err := w.delete(t.Context(), t, true); !strings.Contains(err.Error(), "in folder two") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestDeleteCannotStart: the backup counts again where no file was deleted.
+func TestDeleteCannotStart(t *testing.T) {
+	w := newWorld(credentials())
+	w.backups, w.listed, w.later = []runtime.Object{deletable("monday", "p")}, itsOwn, hopeless
+	w.deletes = func() { w.waits = "ErrImagePull" }
+	err := w.delete(t.Context(), t, true)
+	if exit.Of(err) != exit.Refused || !strings.Contains(err.Error(), "its pod cannot start: ErrImagePull; give an image of rclone that fits with --image") || w.marked(t) || w.left(t) != "backup/monday safepoint" {
+		t.Errorf("%v, marked %v, left are %s", err, w.marked(t), w.left(t))
 	}
 }
 

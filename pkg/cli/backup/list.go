@@ -39,6 +39,7 @@ type view struct {
 	Finished  string `json:"finished,omitempty"`
 	Taken     string `json:"taken,omitempty"`
 	Verified  string `json:"verified,omitempty"` // when all files were found intact
+	Damaged   string `json:"damaged,omitempty"`  // when a file was found damaged or gone
 	Drilled   string `json:"drilled,omitempty"`  // when a drill found all rows after a restore
 }
 
@@ -182,11 +183,21 @@ is, when it was finished, and why it has failed, if so. NAME is the name of the 
 
 // completeBackup completes an argument that is the name of a Backup.
 func completeBackup(f *factory.Factory) cobra.CompletionFunc {
+	all := completeBackups(f)
 	return func(cmd *cobra.Command, args []string, begin string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return target.CompleteResource(f, edge.Resource.GroupResource().String())(cmd, args, begin)
+		return all(cmd, args, begin)
+	}
+}
+
+// completeBackups completes arguments that are names of Backups. A name that was given is not offered again.
+func completeBackups(f *factory.Factory) cobra.CompletionFunc {
+	complete := target.CompleteResource(f, edge.Resource.GroupResource().String())
+	return func(cmd *cobra.Command, args []string, begin string) ([]string, cobra.ShellCompDirective) {
+		offered, directive := complete(cmd, nil, begin)
+		return slices.DeleteFunc(offered, func(name string) bool { return slices.Contains(args, name) }), directive
 	}
 }
 
@@ -230,6 +241,9 @@ func show(ctx context.Context, f *factory.Factory, o *output.Objects, name strin
 	}
 	for _, r := range rows {
 		fmt.Fprintf(f.Streams.Out, "%-10s %s\n", r[0]+":", r[1])
+	}
+	if v.Damaged != "" {
+		fmt.Fprintf(f.Streams.Out, "%-10s %s\n", "Damaged:", v.Damaged)
 	}
 	if message := backup.Why(b); message != "" {
 		fmt.Fprintf(f.Streams.Out, "%-10s %s\n", "Reason:", message)

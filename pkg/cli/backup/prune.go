@@ -28,9 +28,14 @@ func newPrune(f *factory.Factory) *cobra.Command {
 delete" does. --keep-last keeps the newest ones, and --keep-within those whose data is at
 most so old. With both flags, a backup is kept when either of them keeps it.
 
-Only complete backups of the whole cluster count, so that a newer one that has failed replaces
-no older one. The newest one is always kept, however old it is. Backups of databases and tables,
-and those of a BackupSchedule of tidb-operator, are left.`,
+Only complete backups of the whole cluster count, so that a newer one that has failed or is
+damaged replaces no older one. However old they are, these are kept: the newest one, the
+newest one that was drilled or verified, and one that an incremental backup needs. Backups of
+databases and tables, and those of a BackupSchedule of tidb-operator, are left. A restore to
+a time of a log backup needs an older one of these: keep as many as the log goes back.
+
+A deletion that was begun goes on. A backup whose files cannot be deleted is named and left,
+and the command ends with 3 when the others are deleted.`,
 		Example: `  # What would be deleted
   kubectl tidb backup prune basic --keep-last 14 --files --dry-run
 
@@ -83,5 +88,6 @@ func (o pruneOptions) run(ctx context.Context, f *factory.Factory) error {
 		fmt.Fprintf(f.Streams.ErrOut, "no backup of cluster %s/%s is too old\n", namespace, tc.Name)
 		return nil
 	}
-	return o.begin(ctx, f, namespace, found)
+	d := &deletion{deleteOptions: o.deleteOptions, work: work{f: f}, left: true}
+	return d.begin(ctx, namespace, found)
 }

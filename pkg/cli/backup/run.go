@@ -174,11 +174,12 @@ func (r *run) check(ctx context.Context, request backup.Request) error {
 	return nil
 }
 
-// otherPrefix is the same command with a prefix that is new.
+// otherPrefix is the same command with a prefix that is new. It is no folder of the first one, whose files could not be
+// deleted then.
 func (r *run) otherPrefix(request backup.Request) remedy.Action {
 	asked := request.Asked
 	d := request.Destination
-	d.Prefix += "/" + strings.TrimPrefix(backup.Name(r.cluster, r.session.Now()), r.cluster.Name+"-")
+	d.Prefix += "-" + strings.TrimPrefix(backup.Name(r.cluster, r.session.Now()), r.cluster.Name+"-")
 	asked.URL = d.URL()
 	return remedy.Run("write to another prefix", asked.Command(r.cluster))
 }
@@ -199,6 +200,7 @@ func recorded(b *v1alpha1.Backup) view {
 	v := view{
 		Name: b.Name, Namespace: b.Namespace, Phase: backup.PhaseOf(b), Path: b.Status.BackupPath, Size: b.Status.BackupSize,
 		CommitTS: b.Status.CommitTs, Image: b.Spec.ToolImage, Scope: backup.ScopeOf(b), Taken: b.Status.TimeTaken, Verified: backup.VerifiedOf(b), Drilled: backup.DrilledAt(b),
+		Damaged: b.Annotations[backup.AnnotationDamaged],
 	}
 	if b.Spec.BR != nil {
 		v.Cluster = b.Spec.BR.Cluster

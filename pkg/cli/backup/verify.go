@@ -18,7 +18,6 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/backup"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	edge "github.com/kubectl-tidb/kubectl-tidb/pkg/edge/backup"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
 // verifyOptions are the flags and the argument of "backup verify".
@@ -85,17 +84,7 @@ func (o verifyOptions) run(ctx context.Context, f *factory.Factory) error {
 	if err != nil {
 		return err
 	}
-	cluster := o.beside
-	if cluster == "" && b.Spec.BR != nil {
-		cluster = b.Spec.BR.Cluster
-	}
-	if cluster == "" {
-		return exit.Usagef("backup %s does not say of which cluster it is: name one with --cluster; nothing was changed", b.Name)
-	}
-	on, err := connect(ctx, f, []string{cluster})
-	if _, gone := errors.AsType[*intent.NotFoundError](err); gone {
-		return remedy.For(err, remedy.Say("name a cluster of this namespace with --cluster"))
-	}
+	on, err := connectBeside(ctx, f, &b, o.beside)
 	if err != nil {
 		return err
 	}
@@ -173,14 +162,14 @@ func (r *verification) follow(ctx context.Context, job *batchv1.Job, request bac
 		return remedy.For(fmt.Errorf("the verification of backup %s has ended, but its result cannot be read: %w", r.name, err),
 			remedy.Run("try again", request.Command(r.cluster)), remedy.Run("give it up", r.cluster.Kubectl("delete", "job", job.Name)))
 	case cannotStart:
-		return errors.Join(r.failure(request, stuck.Error(), stuck.cause), r.delete(ctx, job))
+		return errors.Join(r.failure(request, stuck.Error(), stuck.cause), r.end(ctx, job))
 	case gone:
 		return exit.With(exit.Aborted, fmt.Errorf("job %s was deleted, by another command after its end or by somebody before; whether backup %s is intact is not known", job.Name, r.name))
 	case errors.Is(err, exit.ErrInterrupted) && r.agreesToCancel(ctx, "\nThe verification goes on without this command. End it?"):
 		if now := r.endedMeanwhile(ctx, job); now != nil {
 			return r.follow(context.WithoutCancel(ctx), now, request)
 		}
-		return errors.Join(exit.With(exit.Aborted, fmt.Errorf("the verification of backup %s was ended", r.name)), r.delete(ctx, job))
+		return errors.Join(exit.With(exit.Aborted, fmt.Errorf("the verification of backup %s was ended", r.name)), r.end(ctx, job))
 	}
 	return remedy.For(exit.Ended(ctx, err), remedy.Run("the verification goes on; follow it", request.Command(r.cluster)))
 }
@@ -198,11 +187,13 @@ func (r *verification) conclude(ctx context.Context, v edge.View, request backup
 	var result, unrecorded error
 	switch {
 	case text == "":
-		unrecorded = edge.RecordTime(ctx, r.dyn, &r.backup, backup.AnnotationVerified, at)
+		unrecorded = errors.Join(edge.RecordTime(ctx, r.dyn, &r.backup, backup.AnnotationVerified, at),
+			edge.RecordTime(ctx, r.dyn, &r.backup, backup.AnnotationDamaged, time.Time{}))
 		result = r.print(v, request, at)
 	case cause.Breaks():
 		unrecorded = errors.Join(edge.RecordTime(ctx, r.dyn, &r.backup, backup.AnnotationVerified, time.Time{}),
-			edge.RecordTime(ctx, r.dyn, &r.backup, backup.AnnotationDrilled, time.Time{}))
+			edge.RecordTime(ctx, r.dyn, &r.backup, backup.AnnotationDrilled, time.Time{}),
+			edge.RecordTime(ctx, r.dyn, &r.backup, backup.AnnotationDamaged, at))
 		fallthrough
 	default:
 		result = r.failure(request, text, cause)
@@ -225,12 +216,6 @@ func (r *verification) flaw(v edge.View) (string, backup.Cause) {
 		return "BR has found no file, and the backup has " + backup.Readable(r.backup.Status.BackupSize), backup.Unexplained
 	}
 	return "", backup.Unexplained
-}
-
-func (r *verification) delete(ctx context.Context, job *batchv1.Job) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleaning)
-	defer cancel()
-	return r.jobs.Delete(ctx, job)
 }
 
 // failure returns the error of a backup that is not known to be intact.

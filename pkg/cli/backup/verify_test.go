@@ -55,11 +55,17 @@ func (w *world) verify(ctx context.Context, t *testing.T) error {
 // recordedAt returns when the Backup was found intact.
 func (w *world) recordedAt(t *testing.T) string {
 	t.Helper()
+	return w.annotation(t, backup.AnnotationVerified)
+}
+
+// annotation returns an annotation of the Backup.
+func (w *world) annotation(t *testing.T, key string) string {
+	t.Helper()
 	b, err := w.dyn.Resource(edge.Resource).Namespace("db").Get(t.Context(), "monday", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return b.GetAnnotations()[backup.AnnotationVerified]
+	return b.GetAnnotations()[key]
 }
 
 // TestVerify: a backup is intact if BR says so itself, and only then the Backup says so.
@@ -87,6 +93,9 @@ func TestVerify(t *testing.T) {
 			err := w.verify(t.Context(), t)
 			if exit.Of(err) != c.code || err != nil && !strings.Contains(err.Error(), c.says) {
 				t.Errorf("exit code %d, %v; want %d, %q", exit.Of(err), err, c.code, c.says)
+			}
+			if damaged := w.annotation(t, backup.AnnotationDamaged) != ""; damaged != (c.recorded == "") {
+				t.Errorf("recorded as damaged: %v", damaged)
 			}
 			if strings.Contains(w.left(t), "job") || w.recordedAt(t) != c.recorded {
 				t.Errorf("left are %q, recorded is %q", w.left(t), w.recordedAt(t))

@@ -2,10 +2,12 @@ package backup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/client-go/dynamic"
 
@@ -21,6 +23,7 @@ import (
 	edge "github.com/kubectl-tidb/kubectl-tidb/pkg/edge/backup"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/denial"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
 const (
@@ -62,7 +65,32 @@ func connect(ctx context.Context, f *factory.Factory, name []string) (work, erro
 	return w, nil
 }
 
-// stuckError says that BR cannot start.
+// connectBeside connects to the cluster beside which a pod works for a Backup: that of the Backup, where the user names
+// none. The caller closes the session.
+func connectBeside(ctx context.Context, f *factory.Factory, b *v1alpha1.Backup, named string) (work, error) {
+	cluster := named
+	switch {
+	case named != "":
+	case b.Spec.BR == nil || b.Spec.BR.Cluster == "":
+		return work{}, exit.Usagef("backup %s does not say of which cluster it is: name one with --cluster; nothing was changed", b.Name)
+	default:
+		cluster = b.Spec.BR.Cluster
+	}
+	on, err := connect(ctx, f, []string{cluster})
+	if _, gone := errors.AsType[*intent.NotFoundError](err); gone {
+		return work{}, remedy.For(err, remedy.Say("name a cluster of this namespace with --cluster"))
+	}
+	return on, err
+}
+
+// end deletes a Job that has ended.
+func (w *work) end(ctx context.Context, job *batchv1.Job) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleaning)
+	defer cancel()
+	return w.jobs.Delete(ctx, job)
+}
+
+// stuckError says that BR or rclone cannot start.
 type stuckError struct {
 	text  string
 	cause backup.Cause
@@ -157,14 +185,14 @@ func (w *work) request(asked backup.Asked, at backup.Destination) backup.Request
 	}
 }
 
-// refuse refuses what neither a backup nor a restore can do.
+// refuse refuses what no Job can do.
 func (w *work) refuse(ctx context.Context, request backup.Request) error {
 	c := w.cluster
 	switch {
 	case c.Deleting:
 		return exit.Refusef("%s is being deleted, so nothing was changed", target.Title(c))
 	case request.Tool == "":
-		return exit.Refusef("the version of TiKV of %s is not known, as its image has no tag: give the image of BR with --image; nothing was changed", target.Title(c))
+		return exit.Refusef("the version of TiKV of %s is not known, as its image has no tag: give an image with --image; nothing was changed", target.Title(c))
 	case request.Secret == "" && request.Account == "":
 		return remedy.For(exit.Usagef("there are no credentials for %s: give a Secret with --from-secret, or a ServiceAccount with --service-account; nothing was changed", request.Path()),
 			remedy.Run("see the secrets of the namespace", c.Kubectl("get", "secrets")))
@@ -248,7 +276,7 @@ func (w *work) advice(request backup.Request, text string, cause backup.Cause) (
 		}
 		actions = append(actions, remedy.Say("check the bucket, the endpoint and the credentials"))
 	case backup.Version, backup.NoImage:
-		actions = append(actions, remedy.Say("give an image of BR that fits with --image"))
+		actions = append(actions, remedy.Say("give an image of "+request.Program()+" that fits with --image"))
 	case backup.Gone:
 		actions = append(actions, remedy.Say("check the prefix"))
 	case backup.Empty:

@@ -36,7 +36,7 @@ func Ask(ctx context.Context, f *factory.Factory, q Question) error {
 	line, err := f.Input(ctx, oneLine)
 	answer := strings.TrimSpace(string(line))
 	switch {
-	case answer == q.Name:
+	case answer == q.Name && answer != "":
 		return nil
 	case ctx.Err() != nil:
 		fmt.Fprintln(f.Streams.ErrOut)

@@ -93,6 +93,8 @@ func flaw(tc *v1alpha1.TidbCluster, b *v1alpha1.Backup) string {
 	switch {
 	case isBeingDeleted(b):
 		return "is being deleted"
+	case b.Annotations[AnnotationDamaged] != "":
+		return "was found damaged"
 	case b.Spec.Mode == v1alpha1.BackupModeLog:
 		return "is a log backup, which can only be restored onto a full one"
 	case b.Spec.FederalVolumeBackupPhase != "":

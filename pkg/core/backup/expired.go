@@ -18,24 +18,37 @@ type Retention struct {
 // scheduledBy is the label of a Backup that a BackupSchedule of tidb-operator has made, and deletes.
 const scheduledBy = "tidb.pingcap.com/backup-schedule"
 
-// Expired returns the names of the Backups that are not kept any more, the oldest first. Only backups that could restore
-// the cluster count and are deleted: a newer backup that has failed replaces no older one. The newest one is always kept.
-// A Backup is kept when either limit keeps it. Backups of databases and tables, of a BackupSchedule, and those in other
-// namespaces are left.
+// Expired returns the names of the Backups that are not kept any more: those whose deletion was begun, then the oldest
+// ones. Only backups that could restore the cluster count and are deleted: a newer backup that has failed or is damaged
+// replaces no older one. A Backup is kept when either limit keeps it. Always kept are the newest one, the newest one that
+// was drilled or verified, and what an incremental backup needs. Backups of databases and tables, of a BackupSchedule, and
+// those in other namespaces are left.
 func (r Retention) Expired(tc *v1alpha1.TidbCluster, all []v1alpha1.Backup, now time.Time) []string {
-	good := slices.DeleteFunc(slices.Clone(all), func(b v1alpha1.Backup) bool { return !about(tc, &b) || flaw(tc, &b) != "" })
-	slices.SortStableFunc(good, func(a, b v1alpha1.Backup) int {
+	all = slices.DeleteFunc(slices.Clone(all), func(b v1alpha1.Backup) bool { return !about(tc, &b) })
+	slices.SortStableFunc(all, func(a, b v1alpha1.Backup) int {
 		return cmp.Or(data(&b).Compare(data(&a)), cmp.Compare(name(&a), name(&b)))
 	})
-	var names []string
-	for i := range good {
-		b := &good[i]
-		young := r.Within > 0 && now.Sub(data(b)) <= r.Within
-		if i < max(r.Last, 1) || young || b.Labels[scheduledBy] != "" || b.Namespace != tc.Namespace || Undeletable(b) != "" {
+	var begun, names []string
+	count, proven, needed := 0, false, false
+	for i := range all {
+		b := &all[i]
+		mine := b.Namespace == tc.Namespace && b.Labels[scheduledBy] == "" && Undeletable(b) == ""
+		if incremental(b.Spec.BR) {
+			needed = true // by this one, which is newer than its base
+		}
+		if flaw(tc, b) != "" {
+			if mine && IsMarked(b) {
+				begun = append(begun, b.Name)
+			}
 			continue
 		}
-		names = append(names, b.Name)
+		young := r.Within > 0 && now.Sub(data(b)) <= r.Within
+		isProof := !proven && (DrilledAt(b) != "" || VerifiedOf(b) != "")
+		if count >= max(r.Last, 1) && !young && !isProof && !needed && mine {
+			names = append(names, b.Name)
+		}
+		count, proven, needed = count+1, proven || isProof, false
 	}
 	slices.Reverse(names)
-	return names
+	return append(begun, names...)
 }

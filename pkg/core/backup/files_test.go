@@ -17,7 +17,7 @@ import (
 // stored returns a complete Backup of cluster db/basic in a bucket, whose data is some hours old.
 func stored(name, prefix string, hours int, changes ...func(*v1alpha1.Backup)) v1alpha1.Backup {
 	b := v1alpha1.Backup{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: name, UID: types.UID(name)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: name, UID: types.UID(name), CreationTimestamp: metav1.NewTime(ago(hours).Add(time.Minute))},
 		Spec: v1alpha1.BackupSpec{
 			BR:              &v1alpha1.BRConfig{Cluster: "basic"},
 			StorageProvider: v1alpha1.StorageProvider{S3: &v1alpha1.S3StorageProvider{Bucket: "b", Prefix: prefix, SecretName: "s3"}},
@@ -67,10 +67,11 @@ func TestUndeletable(t *testing.T) {
 
 // TestFilesOf: files stay where another Backup may have its files among them.
 func TestFilesOf(t *testing.T) {
+	const overlap = "has a place that overlaps with the place of backup db/other"
 	of := stored("monday", "base/one/", 1)
 	for prefix, says := range map[string]string{
-		"base/one/": "has a place in which backup db/other is as well", "base/one/two": "has a place in which backup db/other is as well",
-		"base/ones": "", "base": "", "other": "",
+		"base/one/": overlap, "base/one/two": overlap,
+		"base/ones": "", "base": overlap, "": overlap, "other": "",
 	} {
 		other := stored("other", prefix, 2)
 		from, flaw := backup.FilesOf(&of, []v1alpha1.Backup{of, other})
@@ -79,9 +80,12 @@ func TestFilesOf(t *testing.T) {
 		}
 	}
 	for says, change := range map[string]func(*v1alpha1.Backup){
-		"is no snapshot by BR":            func(b *v1alpha1.Backup) { b.Spec.BR = nil },
-		"is not in S3":                    func(b *v1alpha1.Backup) { b.Spec.S3 = nil },
-		"has a place that cannot be used": func(b *v1alpha1.Backup) { b.Spec.S3.Prefix = "" },
+		"is no snapshot by BR":                                 func(b *v1alpha1.Backup) { b.Spec.BR = nil },
+		"is not in S3":                                         func(b *v1alpha1.Backup) { b.Spec.S3 = nil },
+		"has a place that cannot be used":                      func(b *v1alpha1.Backup) { b.Spec.S3.Prefix = "" },
+		"has a place with empty folders":                       func(b *v1alpha1.Backup) { b.Spec.S3.Prefix = "p//1" },
+		"has a place with empty folders or":                    func(b *v1alpha1.Backup) { b.Spec.S3.Prefix = "p/../1" },
+		"was written to s3://b/q, and its spec names s3://b/p": func(b *v1alpha1.Backup) { b.Status.BackupPath = "s3://b/q" },
 	} {
 		b := stored("monday", "p", 1, change)
 		if _, flaw := backup.FilesOf(&b, nil); !strings.HasPrefix(flaw, says) {
@@ -103,31 +107,49 @@ func TestForbids(t *testing.T) {
 		says string
 	}{
 		"its own":           {"[\n" + own + "\n" + file("backup.lock", ago(10)) + "\n]\n", ""},
-		"nothing":           {"[\n]\n", ""},
-		"nothing, one line": {"[]\n", ""},
-		"no log":            {"", "the list of its files has no end"},
-		"cut off":           {"[\n" + own + "\n", "the list of its files has no end"},
-		"below":             {"[\n" + own + "\n" + file("two/backup.lock", ago(1)) + "\n]\n", "another backup is in folder two of the same place"},
-		"later":             {"[\n" + file("backupmeta", ago(3)) + "\n]\n", "another backup is there: its backupmeta was written at " + ago(3).UTC().Format(time.RFC3339)},
-		"earlier":           {"[\n" + file("backupmeta", ago(11)) + "\n]\n", "another backup is there: its backupmeta was written at " + ago(11).UTC().Format(time.RFC3339)},
-		"other clock":       {"[\n" + file("backupmeta", ago(10).Add(9*time.Minute)) + "\n]\n", ""},
+		"nothing":           {"[\n]\n", "its backupmeta is not there"},
+		"nothing, one line": {"[]\n", "its backupmeta is not there"},
+		"names that rclone does not take": {"2026/11/30 06:53:28 NOTICE: S3 bucket b: Odd name received \"/1.sst\"\n[\n]\n",
+			"rclone says: NOTICE: S3 bucket b: Odd name received \"/1.sst\""},
+		"a lock that is later": {"[\n" + own + "\n" + file("backup.lock", ago(3)) + "\n]\n", "another backup is there: its backup.lock was written at " + ago(3).UTC().Format(time.RFC3339)},
+		"no log":               {"", "the list of its files has no end"},
+		"cut off":              {"[\n" + own + "\n", "the list of its files has no end"},
+		"below":                {"[\n" + own + "\n" + file("two/backup.lock", ago(1)) + "\n]\n", "another backup is in folder two of the same place"},
+		"later":                {"[\n" + file("backupmeta", ago(3)) + "\n]\n", "another backup is there: its backupmeta was written at " + ago(3).UTC().Format(time.RFC3339)},
+		"earlier":              {"[\n" + file("backupmeta", ago(11)) + "\n]\n", "another backup is there: its backupmeta was written at " + ago(11).UTC().Format(time.RFC3339)},
+		"other clock":          {"[\n" + file("backupmeta", ago(10).Add(9*time.Minute)) + "\n]\n", ""},
 	} {
 		var l backup.Listing
 		for _, line := range strings.SplitAfter(c.list, "\n") {
 			l.Add(line)
 		}
-		if got := l.Forbids(&b); got != c.says {
+		if got := l.Forbids(&b, backup.Listing{}); got != c.says {
 			t.Errorf("%s: %q, want %q", name, got, c.says)
 		}
 	}
-	failed := stored("monday", "p", 10, func(b *v1alpha1.Backup) { b.Status.Conditions[0].Type = v1alpha1.BackupFailed })
+	empty := backup.Listing{Whole: true}
+	if got := empty.Forbids(&b, backup.Listing{Count: 1}); got != "another backup is in the folder above" {
+		t.Error(got)
+	}
+	b.Annotations = map[string]string{backup.AnnotationDeleting: "2026-03-10T12:00:00Z"}
+	if got := empty.Forbids(&b, backup.Listing{}); got != "" {
+		t.Errorf("a deletion that was begun does not go on: %s", got)
+	}
+	failed := stored("monday", "p", 10, func(b *v1alpha1.Backup) {
+		b.Status.Conditions[0].Type, b.Status.Conditions[0].LastTransitionTime = v1alpha1.BackupFailed, b.Status.TimeCompleted
+		b.Status.TimeCompleted = metav1.Time{}
+	})
 	l := backup.Listing{Whole: true, Files: []backup.File{{Path: "backupmeta", ModTime: ago(10)}}, Count: 1}
-	if got := l.Forbids(&failed); got != "a complete backup is there, and this one is not complete" {
+	if got := l.Forbids(&failed, backup.Listing{}); got != "a complete backup is there, and this one is not complete" {
 		t.Error(got)
 	}
 	l.Files[0].Path = "backup.lock"
-	if got := l.Forbids(&failed); got != "" {
+	if got := l.Forbids(&failed, backup.Listing{}); got != "" {
 		t.Error(got)
+	}
+	l.Files[0].ModTime = ago(1)
+	if got := l.Forbids(&failed, backup.Listing{}); !strings.HasPrefix(got, "another backup is there: its backup.lock") {
+		t.Errorf("%q: another backup may be running", got)
 	}
 }
 
@@ -142,13 +164,18 @@ func TestListingError(t *testing.T) {
 		"2026/11/30 06:53:28 NOTICE: Failed to lsjson: error in ListJSON: directory not found\n": {
 			"rclone says: NOTICE: Failed to lsjson: error in ListJSON: directory not found", backup.Storage},
 		"2026/11/30 06:53:28 ERROR : 1_2.sst: Couldn't delete: AccessDenied: no\n": {"rclone says: ERROR : 1_2.sst: Couldn't delete: AccessDenied: no", backup.Storage},
+		"2026/11/30 06:53:28 CRITICAL: Failed to lsjson: error in ListJSON: operation error S3: ListObjectsV2, https response error StatusCode: 403, api error AccessDenied: no\n": {
+			"rclone says: CRITICAL: Failed to lsjson: error in ListJSON: operation error S3: ListObjectsV2, https response error StatusCode: 403, api error AccessDenied: no", backup.Storage},
 		"": {"rclone has ended and gives no reason", backup.Unexplained},
 	} {
 		var l backup.Listing
 		for _, part := range strings.SplitAfter(line, "\n") {
 			l.Add(part)
 		}
-		text, cause := backup.FilesFailure(&corev1.Pod{}, l, backup.Listing{})
+		pod := &corev1.Pod{Status: corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{{
+			Name: backup.ContainerFiles, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}},
+		}}}}
+		text, cause := backup.FilesFailure(pod, l, backup.Listing{})
 		if text != c.says || cause != c.cause {
 			t.Errorf("%q, %q", text, cause)
 		}
@@ -159,8 +186,8 @@ func TestListingError(t *testing.T) {
 func TestFilesJobs(t *testing.T) {
 	asked := backup.Asked{URL: "s3://b/p/q?endpoint=http://h:9&force-path-style=true&region=eu", Secret: "s3", Backup: "monday", Does: backup.Lists}
 	tc := cluster(func(tc *v1alpha1.TidbCluster) { tc.Spec.TLSCluster = &v1alpha1.TLSCluster{Enabled: true} })
-	const access = " --s3-env-auth --s3-provider=Other --s3-region=eu --s3-endpoint=http://h:9 --s3-force-path-style=true :s3:b/p/q"
-	const all = "lsjson --config= --recursive --files-only --no-mimetype --use-server-modtime"
+	const access = " --s3-env-auth --s3-provider=Other --s3-region=eu --s3-endpoint=http://h:9 --s3-force-path-style=true :s3:b/p/q/"
+	const all = "lsjson --config= --contimeout=15s --low-level-retries=3 --recursive --files-only --no-mimetype --use-server-modtime"
 	r := request(t, asked, tc)
 	r.Tool = r.Asked.Tool(topology.New(tc))
 	pod := r.Job().Spec.Template.Spec
@@ -171,7 +198,7 @@ func TestFilesJobs(t *testing.T) {
 	job := r.Job()
 	pod = job.Spec.Template.Spec
 	deletes, lists := pod.InitContainers[0], pod.Containers[0]
-	const own = "delete --config= --include=/backupmeta --include=/backupmeta.* --include=/backup.lock --include=/checkpoints/** --include=/*.sst --include=/[0-9]*/*.sst"
+	const own = "delete --config= --contimeout=15s --low-level-retries=3 --include=/backupmeta --include=/backupmeta.* --include=/backup.lock --include=/checkpoints/** --include=/*.sst --include=/[0-9]*/*.sst"
 	if got := strings.Join(deletes.Args, " "); got != own+access {
 		t.Errorf("%s", got)
 	}
@@ -186,6 +213,17 @@ func TestFilesJobs(t *testing.T) {
 	if len(pod.Volumes) > 0 || job.Name != "basic-files-delete" || backup.ProgramOf(job) != "rclone" {
 		t.Errorf("%s, %s, %+v", job.Name, backup.ProgramOf(job), pod.Volumes)
 	}
+	// A folder with a number may be that of a store of a backup above.
+	r.Does, r.Prefix = backup.Lists, "p/1"
+	pod = r.Job().Spec.Template.Spec
+	if got := strings.Join(pod.InitContainers[0].Args, " "); !strings.Contains(got, " --max-depth=1 --include=backupmeta --include=backup.lock ") || !strings.HasSuffix(got, " :s3:b/p/") {
+		t.Error(got)
+	}
+	r.Prefix, r.Does = "1", backup.Lists
+	if got := strings.Join(r.Job().Spec.Template.Spec.InitContainers[0].Args, " "); !strings.HasSuffix(got, " :s3:b/") {
+		t.Error(got)
+	}
+	r.Does = backup.Deletes
 	if got := r.Command(r.Cluster).Line(""); got != "kubectl tidb backup delete monday --files --cluster basic --from-secret s3 -n db" {
 		t.Error(got)
 	}
@@ -194,7 +232,7 @@ func TestFilesJobs(t *testing.T) {
 // TestUsedBy: a pod in which BR may run keeps the files that it reads or writes.
 func TestUsedBy(t *testing.T) {
 	for storage, uses := range map[string]bool{
-		"s3://b/p": true, "s3://b/p/": true, "s3://b/p?force-path-style=true": true, "s3://b/p/q": true, "s3://b/pq": false, "s3://other/p": false, "local:///p": false,
+		"s3://b/p": true, "s3://b/p/": true, "s3://b/p?force-path-style=true": true, "s3://b/p/q": true, "s3://b/pq": false, "s3://b/": true, "s3://other/p": false, "local:///p": false,
 	} {
 		pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Args: []string{"restore", "full", "--storage=" + storage}}}}}
 		d := backup.Destination{Bucket: "b", Prefix: "p"}
@@ -226,6 +264,17 @@ func TestExpired(t *testing.T) {
 		if got := strings.Join(keep.Expired(cluster(), all, now), " "); got != strings.TrimSpace(want) {
 			t.Errorf("%+v: %q, want %q", keep, got, want)
 		}
+	}
+	proven := func(annotation string) func(*v1alpha1.Backup) {
+		return func(b *v1alpha1.Backup) { b.Annotations = map[string]string{annotation: "2026-03-10T12:00:00Z"} }
+	}
+	all = []v1alpha1.Backup{
+		stored("h01-damaged", "1", 1, proven(backup.AnnotationDamaged)), stored("h02", "2", 2), stored("h03", "3", 3), stored("h04-verified", "4", 4, proven(backup.AnnotationVerified)),
+		stored("h05-drilled", "5", 5, proven(backup.AnnotationDrilled)), stored("h06-incremental", "6", 6, func(b *v1alpha1.Backup) { b.Spec.BR.Options = []string{"--lastbackupts=1"} }),
+		stored("h07-base", "7", 7), stored("h08", "8", 8), stored("h09-begun", "9", 9, proven(backup.AnnotationDeleting)),
+	}
+	if got := strings.Join(backup.Retention{Last: 1}.Expired(cluster(), all, now), " "); got != "h09-begun h08 h05-drilled h03" {
+		t.Error(got)
 	}
 	if got := (backup.Retention{Within: time.Second}).Expired(cluster(), all[:2], now); len(got) > 0 {
 		t.Errorf("the last one is deleted: %v", got)

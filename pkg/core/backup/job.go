@@ -20,7 +20,7 @@ const (
 	ContainerBR     = "br"
 	ContainerResult = "result"
 
-	// These labels have the name of the Backup that a Job makes, of a restore, of a verification, and of work on files.
+	// These labels have the name of the Backup that a Job makes, of a restore, a verification, or work on files.
 	LabelBackup       = "tidb.pingcap.com/backup"
 	LabelRestore      = "tidb.pingcap.com/restore"
 	LabelVerification = "kubectl-tidb/verification"
@@ -109,7 +109,7 @@ type Request struct {
 	Cluster topology.Cluster
 	Asked
 	Destination
-	Name string // of the Backup, the restore or the verification
+	Name string // of the Backup, the restore, the verification or the deletion
 	Tool string // the image of BR or of rclone
 }
 
@@ -165,9 +165,14 @@ func (r Request) containers() []corev1.Container {
 	kind := kinds[r.Does]
 	switch r.Does {
 	case Lists:
-		return []corev1.Container{r.container(ContainerResult, rclone, r.Arguments())}
+		here := r.container(ContainerResult, rclone, r.Arguments())
+		if above, may := r.above(); may {
+			flags := append([]string{"--max-depth=1"}, included([]string{metaFile, lockFile})...)
+			return []corev1.Container{r.container(ContainerFiles, rclone, r.list(above, flags...)), here}
+		}
+		return []corev1.Container{here}
 	case Deletes:
-		return []corev1.Container{r.container(ContainerFiles, rclone, r.Arguments()), r.container(ContainerResult, rclone, r.list())}
+		return []corev1.Container{r.container(ContainerFiles, rclone, r.Arguments()), r.container(ContainerResult, rclone, r.list(r.Prefix))}
 	}
 	br, reads := r.container(ContainerBR, program, r.Arguments()), r.container(ContainerResult, program, r.readArguments())
 	switch {
@@ -213,9 +218,9 @@ func (r Request) Arguments() []string {
 	kind := kinds[r.Does]
 	switch {
 	case r.Does == Lists:
-		return r.list(metaFile, lockFile)
+		return r.list(r.Prefix, included([]string{metaFile, lockFile})...)
 	case r.Does == Deletes:
-		return r.rclone("delete", included(ofBR))
+		return r.rclone("delete", r.Prefix, included(ofBR))
 	case !kind.asksPD:
 		return append(slices.Clone(kind.words), r.flags()...)
 	}
@@ -258,7 +263,7 @@ func (r Request) readArguments() []string {
 // AskedOf returns what a Job was asked for; not ok for a Job that no version of this plugin has made.
 func AskedOf(job *batchv1.Job) (Asked, bool) { return readAsked(job.Annotations[annAsked]) }
 
-// nameOf returns the label of a Job that has the name of its backup, restore or verification.
+// nameOf returns the label of a Job that has the name of its backup, restore, verification or work on files.
 func nameOf(job *batchv1.Job) (label, name string) {
 	for _, kind := range kinds {
 		if name := job.Labels[kind.label]; name != "" {
@@ -268,7 +273,7 @@ func nameOf(job *batchv1.Job) (label, name string) {
 	return LabelBackup, job.Name
 }
 
-// NameOf returns the name of the Backup that a Job makes, of its restore, or of its verification.
+// NameOf returns the name of the Backup that a Job makes, of its restore, of its verification, or of its work on files.
 func NameOf(job *batchv1.Job) string {
 	_, name := nameOf(job)
 	return name
@@ -283,7 +288,7 @@ func PodsOf(job *batchv1.Job) string {
 // IsSuspended reports whether a Job waits until PD's settings are recorded, or somebody has suspended it.
 func IsSuspended(job *batchv1.Job) bool { return job.Spec.Suspend != nil && *job.Spec.Suspend }
 
-// ToolOf returns the image of BR that a Job has.
+// ToolOf returns the image that a Job has.
 func ToolOf(job *batchv1.Job) string {
 	if all := job.Spec.Template.Spec.Containers; len(all) > 0 { // all have the same
 		return all[0].Image
@@ -295,6 +300,12 @@ func ToolOf(job *batchv1.Job) string {
 func ProgramOf(job *batchv1.Job) string {
 	asked, _ := AskedOf(job)
 	return asked.Program()
+}
+
+// IsForSameFiles reports whether a Job does the same with the files of the same Backup, with whatever credentials.
+func IsForSameFiles(job *batchv1.Job, a Asked) bool {
+	was, _ := AskedOf(job)
+	return was.Does == a.Does && was.UID == a.UID && was.URL == a.URL
 }
 
 // IsSame reports whether a Job was asked for the same.

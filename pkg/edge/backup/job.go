@@ -132,8 +132,9 @@ type View struct {
 	// Result is the log of the container that reads what was written, and TS the timestamp that it has found.
 	Result backup.Log
 	TS     uint64
-	// Deleted and Listed are what rclone has written: where it deletes files, and where it lists files.
-	Deleted, Listed backup.Listing
+	// First is what rclone has written in its first container, where there are two: it deletes files there, or lists those
+	// above the place. Listed is the list of files at the place.
+	First, Listed backup.Listing
 }
 
 // Follow looks at a Job until the Job has ended, and tells each view. Follow returns the last view.
@@ -251,8 +252,8 @@ func (j Jobs) read(ctx context.Context, v *View, follow bool, tell func(View)) e
 		}
 	}
 	if backup.EndOf(v.Pod, backup.ContainerFiles) != nil {
-		v.Deleted = backup.Listing{}
-		if err := j.lines(ctx, v.Pod.Name, backup.ContainerFiles, false, v.Deleted.Add); err != nil {
+		v.First = backup.Listing{}
+		if err := j.lines(ctx, v.Pod.Name, backup.ContainerFiles, false, v.First.Add); err != nil {
 			return err
 		}
 	}
@@ -315,18 +316,28 @@ func (j Jobs) lines(ctx context.Context, pod, container string, follow bool, eac
 	}
 }
 
-// UserOf returns a pod of the namespace in which BR may read or write at a destination, nil for none.
-func (j Jobs) UserOf(ctx context.Context, d backup.Destination) (*corev1.Pod, error) {
+// UserOf returns what may read or write at a destination, "" for nothing: a pod of the namespace, or a Job of a cluster, which
+// may have no pod yet.
+func (j Jobs) UserOf(ctx context.Context, d backup.Destination, c topology.Cluster) (string, error) {
+	for _, does := range []backup.Work{backup.Saves, backup.Restores, backup.Verifies} {
+		job, err := j.Find(ctx, backup.Asked{Does: does}.JobName(c))
+		switch {
+		case err != nil:
+			return "", err
+		case job != nil && d.IsUsedBy(job):
+			return "job " + job.Name, nil
+		}
+	}
 	list, err := j.Kube.CoreV1().Pods(j.Namespace).List(ctx, metav1.ListOptions{LabelSelector: backup.Workers()})
 	if err != nil {
-		return nil, fmt.Errorf("list pods in namespace %s: %w", j.Namespace, err)
+		return "", fmt.Errorf("list pods in namespace %s: %w", j.Namespace, err)
 	}
 	for i := range list.Items {
 		if p := &list.Items[i]; d.UsedBy(p) {
-			return p, nil
+			return "pod " + p.Name, nil
 		}
 	}
-	return nil, nil
+	return "", nil
 }
 
 // Delete deletes a Job with its pod.
