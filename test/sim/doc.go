@@ -230,7 +230,8 @@
 //   - at-once: no more members joining by one Resize, or leaving, than the user allows, and never more than one of PD.
 //   - recreate: no RecreateSet while the cluster is paused, or for no other volumes. None while a pod has yet to be
 //     restarted. Replicas stay as they are, see strays.
-//   - strays: no StatefulSet that is made deletes a pod that was there before it.
+//   - strays: no StatefulSet that is made deletes a pod that was there before it, unless the StatefulSet from before was
+//     to delete that pod.
 //   - bootstrap: PD is bootstrapped once. No member that has started begins again as one of the first while no member
 //     is there that could refuse it.
 //   - ended: no ReplaceEnded of a pod whose process runs.

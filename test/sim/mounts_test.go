@@ -35,3 +35,62 @@ func TestPodLacksVolume(t *testing.T) {
 		})
 	}
 }
+
+// removedVoters is a PD with a second volume for each member. PD has removed some members, whose processes end again
+// and again.
+func removedVoters(o Options, removed ...int) *Model {
+	w := settled(o)
+	for _, i := range removed {
+		w.expel(w.claims[pd][i].data)
+		w.claims[pd][i].marked = true
+	}
+	w.Pass(60)
+	return w
+}
+
+// otherLogs is the user who asks for another path, and for the replacement of all members of PD that are wanted.
+func otherLogs(w *Model) {
+	w.Intent.Mounts[pd] = "log=/other"
+	w.Upgrade("v1", topology.PD)
+	w.nameUnfit()
+}
+
+// With OrderedReady Kubernetes deletes a surplus pod of a voter that PD has removed only when all others are ready. One
+// of the others never is before it has new volumes, and these come with the new StatefulSet. (seed 301129304)
+func TestSetRemadeBesideASurplusPod(t *testing.T) {
+	w := removedVoters(Options{PD: 5, TiKV: 3, TiDB: 1, Mounts: true, Ordered: [components]bool{pd: true}}, 3, 4)
+	spec := w.sets[pd].spec
+	spec.replicas = 4
+	w.change(&w.sets[pd], spec)
+	w.Pass(60)
+	if w.pods[pd][4] == nil {
+		t.Fatal(w.Transcript())
+	}
+	otherLogs(w)
+	fine(t, w)
+	inOrder(t, w, "recreate StatefulSet basic-pd with other volumes", "delete left-over claim pd-basic-pd-3", "delete left-over claim pd-basic-pd-4")
+}
+
+// A surplus voter that PD has removed leaves only after the voter above it. That one leaves only while all that stay
+// serve, and one of these needs the volumes that come with the new StatefulSet. (seed 301224213)
+func TestSetRemadeBeforeAScaleIn(t *testing.T) {
+	w := removedVoters(Options{PD: 4, TiKV: 3, TiDB: 1, Mounts: true}, 1, 2)
+	w.Scale(topology.PD, 2)
+	otherLogs(w)
+	fine(t, w)
+	inOrder(t, w, "recreate StatefulSet basic-pd with other volumes", "delete left-over claim pd-basic-pd-1", "remove PD member basic-pd-3")
+}
+
+// With OrderedReady Kubernetes makes no pod of a voter that PD has removed before another voter is ready, which needs
+// the volumes that come with the new StatefulSet.
+func TestSetRemadeBeforeAPodIsMade(t *testing.T) {
+	w := removedVoters(Options{PD: 5, TiKV: 3, TiDB: 1, Mounts: true, Ordered: [components]bool{pd: true}}, 3, 4)
+	w.remove(w.pods[pd][4])
+	w.Pass(60)
+	if w.pods[pd][4] != nil {
+		t.Fatal(w.Transcript())
+	}
+	otherLogs(w)
+	fine(t, w)
+	inOrder(t, w, "recreate StatefulSet basic-pd with other volumes", "delete left-over claim pd-basic-pd-3")
+}

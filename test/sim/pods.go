@@ -73,6 +73,7 @@ type pod struct {
 	restarts    int
 	last        [2]int64 // when the run before this one began and ended
 	problem     string
+	surplus     bool   // a StatefulSet that was deleted without its pods was to delete it
 	drains      int64  // how long its process keeps connections before it ends
 	lost        int64  // its host is lost until then, never if it is lost for good
 	evictAt     int64  // when Kubernetes gives a host up that is lost for good

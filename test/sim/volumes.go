@@ -178,15 +178,22 @@ func (w *Model) replaceable(k kind, s step.RecreateSet) bool {
 		return false
 	}
 	for i := range old.spec.each() {
-		if c := w.claims[k][i]; c != nil && c.goneAt == never && !w.claimReplaced(k, i) && max(c.requested, c.capacity) < w.view.intent.Size[k] {
+		if c := w.claims[k][i]; c != nil && c.goneAt == never && !c.marked && !w.claimReplaced(k, i) && max(c.requested, c.capacity) < w.view.intent.Size[k] {
 			return false
 		}
 	}
 	return true
 }
 
-// orphan deletes a StatefulSet without its pods.
-func (w *Model) orphan(k kind) { w.sets[k] = set{generation: w.sets[k].generation + 1} }
+// orphan deletes a StatefulSet without its pods. The next one may delete the pods that this one was to delete.
+func (w *Model) orphan(k kind) {
+	for i, p := range w.pods[k] {
+		if p != nil && w.sets[k].exists {
+			p.surplus = !w.sets[k].spec.has(i)
+		}
+	}
+	w.sets[k] = set{generation: w.sets[k].generation + 1}
+}
 
 // make creates a StatefulSet. The controller knows of no revision before the first revision of the StatefulSet.
 func (w *Model) make(k kind, spec setSpec) error {
@@ -194,7 +201,7 @@ func (w *Model) make(k kind, spec setSpec) error {
 		return errors.New("the StatefulSet exists already")
 	}
 	for i, p := range w.pods[k] {
-		if p != nil && !spec.has(i) && !p.terminating() {
+		if p != nil && !spec.has(i) && !p.terminating() && !p.surplus {
 			return errNoRoom
 		}
 	}
@@ -205,9 +212,10 @@ func (w *Model) make(k kind, spec setSpec) error {
 }
 
 // stray checks that no pod is above the replicas of a StatefulSet that was not scaled since it was created.
-// Otherwise the StatefulSet would have been created with too few replicas.
+// Otherwise the StatefulSet would have been created with too few replicas. The StatefulSet from before may have been about
+// to delete the pod.
 func (w *Model) stray(k kind, i int) {
-	if w.sets[k].fresh {
+	if w.sets[k].fresh && !w.pods[k][i].surplus {
 		w.broke("strays", "a new StatefulSet of %s deletes %s", kinds[k].Title(), w.names[k][i])
 	}
 }

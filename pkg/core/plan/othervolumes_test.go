@@ -47,6 +47,25 @@ func inBatches(c *plantest.Cluster) {
 	}
 }
 
+// leaving has only t-tikv-0 and t-tikv-1 wanted. The store t-tikv-2 is in a state, and leaves after t-tikv-3. The store
+// t-tikv-1 is a tombstone, and needs the new volumes.
+func leaving(c *plantest.Cluster, is state.StoreState) {
+	c.Want(tikv).Replicas = 2
+	c.Down(time.Hour, "t-tikv-1").Member("t-tikv-1").Database.State = state.StoreTombstone
+	m := c.Member("t-tikv-2")
+	m.Database.State, m.Claims[0].Marked = is, is == state.StoreTombstone
+}
+
+// beside has a pod of t-tikv-3 outside of the StatefulSet, whose store is in a state. The store t-tikv-1 is a tombstone,
+// and needs the new volumes.
+func beside(c *plantest.Cluster, is state.StoreState) {
+	c.Want(tikv).Replicas = 3
+	c.Set(tikv, func(s *state.Set) { s.Replicas, s.Ordered = 3, true })
+	c.Down(time.Hour, "t-tikv-1").Member("t-tikv-1").Database.State = state.StoreTombstone
+	m := c.Member("t-tikv-3")
+	m.Database.State, m.Claims[0].Marked = is, true
+}
+
 // TestOtherVolumes: only members that are replaced get volumes that are removed or mounted at another path. The
 // pod template and the claim templates change together, and no rollout gives them to a member with its old data.
 func TestOtherVolumes(t *testing.T) {
@@ -68,6 +87,24 @@ func TestOtherVolumes(t *testing.T) {
 			c.Down(time.Hour, "t-tikv-1", "t-tikv-2").Set(tikv, func(s *state.Set) { s.Ordered = true })
 			c.Member("t-tikv-1").Database.State = state.StoreTombstone
 			c.Member("t-tikv-2").Pod, c.Want(tikv).Replicas = nil, 3
+		})},
+		{Name: "while Kubernetes makes no pod of a store that PD has removed, before one that PD has removed is ready", Cluster: with(otherVolumes, func(c *plantest.Cluster) {
+			c.Down(time.Hour, "t-tikv-1").Set(tikv, func(s *state.Set) { s.Ordered = true })
+			c.Member("t-tikv-1").Database.State = state.StoreTombstone
+			m := c.Member("t-tikv-3")
+			m.Pod, m.Database.State = nil, state.StoreTombstone
+		})},
+		{Name: "while a store that is not wanted is a tombstone, and leaves after another one", Cluster: with(otherVolumes, func(c *plantest.Cluster) {
+			leaving(c, state.StoreTombstone)
+		})},
+		{Name: "not while a store that is not wanted has regions", Cluster: with(otherVolumes, func(c *plantest.Cluster) {
+			leaving(c, state.StoreOffline)
+		})},
+		{Name: "while Kubernetes deletes the pod of a tombstone only when a store is ready that PD has removed", Cluster: with(otherVolumes, func(c *plantest.Cluster) {
+			beside(c, state.StoreTombstone)
+		})},
+		{Name: "not while Kubernetes is to delete the pod of a store that PD counts on", Cluster: with(otherVolumes, func(c *plantest.Cluster) {
+			beside(c, state.StoreUp)
 		})},
 		{Name: "one more member at the same time", Cluster: with(otherVolumes, func(c *plantest.Cluster) { c.Want(tikv).Replicas = 5 })},
 		{Name: "then one member is replaced after another", Cluster: with(remade)},

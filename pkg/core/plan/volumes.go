@@ -165,7 +165,9 @@ func (d *decision) needsOthers(m state.Member) bool {
 // busy returns what the StatefulSet is needed for, "" for nothing. A new StatefulSet does not know which revision was the
 // current one, so a rollout under way could not be taken back. Members that are to be added wait for the new StatefulSet,
 // and so does a rollout that comes after them. A scale-in that has not begun waits as well, and replicas are kept. All
-// members have to serve before a scale-in, and one of them may need the new claim templates for that.
+// members have to serve before a scale-in, and one of them may need the new claim templates for that. For the same reason
+// nothing waits for the removal or for the pod of a member with which nothing is lost. The new StatefulSet deletes the
+// same surplus pods.
 func (d *decision) busy() string {
 	set := d.Got.Set
 	switch {
@@ -175,11 +177,12 @@ func (d *decision) busy() string {
 		return "the rollout of " + d.queue.by.Title()
 	case !d.Want.OtherVolumes && d.rolls():
 		return "the rollout"
-	case !d.Want.Ordinals().Within(set.Ordinals()) && !d.addsFirst(), len(d.Got.Staying()) > set.Replicas:
+	case !d.Want.Ordinals().Within(set.Ordinals()) && !d.addsFirst(), slices.ContainsFunc(d.Got.OutsideSet(), d.leavesWithLoss):
 		return "scaling"
 	}
 	for _, m := range d.Got.InSet() {
 		switch {
+		case d.NothingLost(m): // it may wait for a member that needs the new StatefulSet
 		case !d.Want.Replaces(m) && (m.Marked() || m.RemovalIrreversible() || m.Database.State == state.StoreOffline):
 			return "the removal of " + m.Name
 		case d.Want.OtherVolumes && d.Want.Kind.Data() != topology.None && awaitsPod(m):
@@ -187,6 +190,11 @@ func (d *decision) busy() string {
 		}
 	}
 	return ""
+}
+
+// leavesWithLoss reports whether Kubernetes is to delete the pod of a member with which something may be lost.
+func (sc Scope) leavesWithLoss(m state.Member) bool {
+	return m.Pod != nil && !m.Pod.Terminating && !sc.NothingLost(m)
 }
 
 // awaitsPod reports whether Kubernetes is to make the pod of a member. From a new StatefulSet the pod would have the new

@@ -203,7 +203,7 @@ func (a *Actor) replaceable(ctx context.Context, s step.RecreateSet, live, wante
 			if err != nil {
 				return err
 			}
-			if claim == nil || claim.DeletionTimestamp != nil || slices.Contains(s.Replaced, string(claim.UID)) {
+			if claim == nil || claim.DeletionTimestamp != nil || marked(claim) || slices.Contains(s.Replaced, string(claim.UID)) {
 				continue // the next claim of that name has the new size
 			}
 			size := topology.SizeOf(*template.Spec.Resources.Requests.Storage())

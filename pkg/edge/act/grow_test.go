@@ -239,6 +239,12 @@ func TestRecreateSetRefuses(t *testing.T) {
 		})
 	}
 
+	t.Run("a claim that was left over keeps its size", func(t *testing.T) {
+		live, wanted := sizedSet("10Gi", "20Gi")
+		c := sized(1, "10Gi", "10Gi")
+		c.Annotations[topology.AnnotationDeferDeleting] = "earlier"
+		newFixture(t, live, c).do(t, recreated(wanted))
+	})
 	t.Run("it is gone", func(t *testing.T) {
 		_, wanted := sizedSet("10Gi", "20Gi")
 		newFixture(t).isStale(t, recreated(wanted))
