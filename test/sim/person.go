@@ -31,7 +31,7 @@ func (w *Model) obey(p plan.Plan) {
 		w.restartOneByOne(g)
 		w.wakePump(g)
 		w.deleteRemoved(g)
-		if g.Blocked && (g.Reason == plan.ClaimBeingDeleted || g.Reason == plan.ClaimsUnmarked) {
+		if g.Blocked && (g.Reason == plan.ClaimBeingDeleted || g.Reason == plan.ClaimsUnmarked || g.Reason == plan.EvictionsEnded) {
 			w.Suspend()
 		}
 		w.deleteUnknownClaim(g)

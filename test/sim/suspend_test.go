@@ -210,3 +210,18 @@ func TestSuspendedBetweenRecordAndRemoval(t *testing.T) {
 	w.Suspend()
 	fine(t, w)
 }
+
+// The only voter here has a template with which it takes no part. The voters elsewhere are a quorum that serves, and
+// have a scheduler of ours. A suspended PD gets no other template, so that a person resumes it. (seed 301223509)
+func TestSuspendedWhileOnlyVotersElsewhereServe(t *testing.T) {
+	w := settled(Options{PD: 1, TiKV: 3, TiDB: 1, Elsewhere: 2})
+	w.Upgrade("v2", topology.TiKV)
+	w.When(func(w *Model) bool { return len(w.evicts) > 0 }, func() {
+		w.pods[pd][0].flaw, w.pods[pd][0].joined = deaf, 0
+		w.Upgrade("v3", topology.PD)
+		w.Suspend(w.lastOf(0)...)
+	})
+	w.Settle(2 * time.Hour)
+	fine(t, w)
+	inOrder(t, w, "blocked: basic-tikv-0: evictions not ended", "user: suspend []")
+}

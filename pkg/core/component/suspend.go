@@ -50,7 +50,20 @@ var evictionsEnded = plan.Hook{
 		e := sc.All.Evictions[0]
 		return step.AllowLeaders{Member: e.Member, StoreID: e.StoreID}
 	},
+	Help:     resumesFirst,
 	Observed: pdTrouble,
+}
+
+// resumesFirst returns what a person can do where PD does not serve. A PD that is to be suspended gets no template with
+// which it may serve.
+func resumesFirst(sc plan.Scope, _ state.Member) remedy.Remedy {
+	if sc.All.PD.Serving() {
+		return nil
+	}
+	return remedy.Remedy{
+		remedy.Run("see how PD is", sc.PDCtl("health")),
+		remedy.Say("if PD cannot answer before it is repaired, take suspendStatefulSet out of spec.suspendAction"),
+	}
 }
 
 // claimsKept takes back the mark of a removal that PD was not asked for yet. When nothing runs any
@@ -79,12 +92,7 @@ var claimsKept = plan.Hook{
 		}
 		return step
 	},
-	Help: func(sc plan.Scope, _ state.Member) remedy.Remedy {
-		if sc.All.PD.Serving() {
-			return nil
-		}
-		return remedy.Remedy{remedy.Say("if PD cannot answer before it is repaired, take suspendStatefulSet out of spec.suspendAction")}
-	},
+	Help:     resumesFirst,
 	Observed: pdTrouble,
 }
 
