@@ -29,9 +29,9 @@ func (s environment) deletes(t *testing.T) {
 	outer, inner := at("outer"), at("outer/inner")
 	var again string
 	t.Run("files of another backup stay", func(t *testing.T) {
-		refused(t, outer, "it has a place in which backup "+s.plugin.Namespace+"/"+inner+" is as well")
+		refused(t, outer, "it has a place that overlaps with the place of backup "+s.plugin.Namespace+"/"+inner)
 		s.tidb(t, 0, "backup", "delete", inner, "--files=false", "--yes")
-		refused(t, outer, "another backup is in folder inner of the same place; no file was deleted")
+		refused(t, outer, "another backup is in folder inner of the same place; none of its files was deleted")
 		s.tidb(t, 0, "backup", "verify", outer)
 	})
 	t.Run("a deletion that is killed", func(t *testing.T) {
@@ -55,17 +55,24 @@ func (s environment) deletes(t *testing.T) {
 		operators := strings.TrimSpace(s.tidb(t, 0, "backup", "list", cluster, "-o", `jsonpath={.items[?(@.path=="s3://`+s3Bucket+`/first")].metadata.name}`).Stdout)
 		s.finalizers(t, operators, `["tidb.pingcap.com/backup-protection"]`)
 		defer s.finalizers(t, operators, "null")
-		refused(t, operators, "it belongs to tidb-operator, which deletes its files by its cleanPolicy; nothing was changed; have tidb-operator delete it: kubectl delete")
+		refused(t, operators, "it belongs to tidb-operator, which deletes its files by its cleanPolicy; nothing of it was changed; have tidb-operator delete it: kubectl delete")
+		numbered := at("killed/1")                 // the newest one, in a folder of the one before
+		s.tidb(t, 0, "backup", "verify", numbered) // else prune keeps the other one that is verified
+		if r := s.tidb(t, 3, "backup", "prune", cluster, "--keep-last", "1", "--files", "--yes"); !strings.Contains(r.Stderr, "the files of backup "+again+" cannot be deleted") || !strings.Contains(r.Stderr, "in folder inner of the same place") {
+			t.Errorf("stderr %s", r.Stderr)
+		}
+		s.tidb(t, 0, "backup", "delete", again, "--files=false", "--yes")
+		refused(t, numbered, "another backup is in the folder above; none of its files was deleted")
 		if r := s.tidb(t, 0, "backup", "prune", cluster, "--keep-last", "1", "--dry-run=client"); !strings.HasPrefix(r.Stdout, "backup "+outer+" ") || strings.Count(r.Stdout, "its files at ") != 1 {
 			t.Errorf("%s", r.Stdout)
 		}
 		s.tidb(t, 0, "backup", "prune", cluster, "--keep-last", "1", "--yes")
 		s.wantBackups(t, 3)
+		s.tidb(t, 0, "backup", "delete", numbered, "--files=false", "--yes")
 		if r := s.tidb(t, 0, "backup", "prune", cluster, "--keep-within", "1ns", "--yes"); !strings.Contains(r.Stderr, "no backup of cluster") {
 			t.Errorf("stderr %s", r.Stderr)
 		}
 	})
-	s.tidb(t, 0, "backup", "delete", again, "--files", "--yes")
 	s.wantNoBackupLeft(t, 2)
 }
 

@@ -113,7 +113,7 @@ var rights = []Right{
 	{Editor, Namespace, "", "secrets", []string{"update"}, "the certificates that `tls rotate` makes", ""},
 	{Editor, Namespace, certManager, "certificates", []string{"create", "get"}, "`tls init --issuer cert-manager/NAME`; `delete` says which of them stay", "certificates are made without cert-manager, or by others"},
 	{Editor, Namespace, apps, "controllerrevisions", []string{"get"}, "showing a way back from a rollout that fails", "none is shown"},
-	{Editor, Everywhere, clusters, "backups", []string{"list"}, "`upgrade --require-backup-newer-than`, for Backups in another namespace than their cluster", "those Backups do not count"},
+	{Editor, Everywhere, clusters, "backups", []string{"list"}, "`upgrade --require-backup-newer-than`, for Backups in another namespace than their cluster; whether one of these names the place whose files `backup delete` deletes", "those Backups do not count, and `backup delete` warns"},
 	{Editor, Everywhere, "", "persistentvolumes", []string{"list"}, "whether there are volumes of a class that does not exist", "where there are none, there is a warning in place of a refusal"},
 	{Editor, Everywhere, storage, "volumeattributesclasses", []string{"get"}, "whether a VolumeAttributesClass exists that is asked for", "a missing one is found after the change is written"},
 	{Editor, Everywhere, storage, "storageclasses", []string{"list"}, "naming those that exist, where the one that is asked for does not", "they are not named"},
