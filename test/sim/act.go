@@ -390,10 +390,10 @@ func (w *Model) deleteClaim(s step.DeleteClaim) error {
 	switch {
 	case c.uid != s.UID:
 		return errConflict
-	case s.PodUID == "" && w.sets[k].spec.has(i), s.PodUID != "" && (p == nil || p.uid != s.PodUID):
-		return errConflict // as package act finds out
 	case c.goneAt != never:
 		return nil
+	case !c.marked, s.PodUID == "" && w.sets[k].spec.has(i), s.PodUID != "" && (p == nil || p.uid != s.PodUID):
+		return errConflict // as package act finds out
 	}
 	if err := w.notInPD(k, i, !s.Reclaim && s.PodUID == ""); err != nil {
 		return err

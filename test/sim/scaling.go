@@ -143,6 +143,7 @@ func (w *Model) judgeClaim(s step.DeleteClaim, say sayer) {
 	c := w.claims[k][i]
 	switch {
 	case c == nil || c.goneAt != never: // it is being deleted already, so this does nothing
+	case !c.marked && w.nap.woke: // the mark was taken off meanwhile, which package act sees
 	case !c.marked:
 		say("data", "%s is not marked", c.name)
 	case w.pods[k][i] != nil && s.PodUID == "":
