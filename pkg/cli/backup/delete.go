@@ -161,8 +161,8 @@ func (d *deletion) begin(ctx context.Context, namespace string, found edge.Backu
 	return unfit
 }
 
-// choose finds the Backups, and refuses those that must not be deleted. Where it may, it reads the Backups of all
-// namespaces, because another Backup may have its files at the same place.
+// choose finds the Backups, and refuses those that must not be deleted. The Backups of all namespaces
+// are read, where that is permitted, because another Backup may name the same place.
 func (d *deletion) choose(ctx context.Context, namespace string, found edge.Backups) error {
 	everywhere, err := edge.List(ctx, d.dyn, namespace)
 	if err != nil {
@@ -202,9 +202,9 @@ func (d *deletion) unfit(c *chosen, all edge.Backups) error {
 	case isOfOtherNamespace(b) && c.files && d.beside == "":
 		return exit.Usagef("backup %s is of cluster %s/%s in another namespace: name one of namespace %s with --cluster; nothing of it was changed",
 			b.Name, b.Spec.BR.ClusterNamespace, b.Spec.BR.Cluster, b.Namespace)
-	case clusterOf(b) != clusterOf(d.first(b)):
+	case clusterOf(b) != clusterOf(d.firstChosen(b)):
 		return exit.Usagef("backup %s is of cluster %s, and backup %s of cluster %s: name Backups of one cluster; nothing of it was changed",
-			d.first(b).Name, clusterOf(d.first(b)), b.Name, clusterOf(b))
+			d.firstChosen(b).Name, clusterOf(d.firstChosen(b)), b.Name, clusterOf(b))
 	case !c.files && backup.IsMarked(b):
 		return remedy.For(exit.Refusef("the files of backup %s are being deleted; nothing of it was changed", b.Name),
 			remedy.Run("go on", remedy.Plugin(b.Namespace, "backup", "delete", b.Name, "--files")))
@@ -222,8 +222,8 @@ func (d *deletion) unfit(c *chosen, all edge.Backups) error {
 	return nil
 }
 
-// first returns the first chosen Backup, or b where there is none yet.
-func (d *deletion) first(b *v1alpha1.Backup) *v1alpha1.Backup {
+// firstChosen returns the first chosen Backup, or b where there is none yet.
+func (d *deletion) firstChosen(b *v1alpha1.Backup) *v1alpha1.Backup {
 	if len(d.all) > 0 {
 		return &d.all[0].Backup
 	}
@@ -256,7 +256,7 @@ func (d *deletion) check(ctx context.Context) error {
 		}
 		job, err := d.earlier(ctx, d.wanted(c, backup.Deletes))
 		if err == nil && job == nil {
-			err = d.ready(ctx, c)
+			err = d.checkUse(ctx, c)
 		}
 		if err != nil {
 			return err

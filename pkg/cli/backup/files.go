@@ -19,7 +19,7 @@ import (
 	edge "github.com/kubectl-tidb/kubectl-tidb/pkg/edge/backup"
 )
 
-// one deletes a Backup, after its files where they are to be deleted.
+// one deletes a Backup, after the files where these are to be deleted.
 func (d *deletion) one(ctx context.Context, c *chosen) error {
 	what := "is deleted"
 	if c.files {
@@ -77,7 +77,7 @@ func (d *deletion) mark(ctx context.Context, c *chosen, deletes backup.Request) 
 	if err := edge.RecordTime(ctx, d.dyn, &c.Backup, backup.AnnotationDeleting, d.session.Now()); err != nil {
 		return nil, err
 	}
-	err := d.ready(ctx, c)
+	err := d.checkUse(ctx, c)
 	if err == nil {
 		var job *batchv1.Job
 		if job, err = d.make(ctx, deletes); err == nil {
@@ -110,8 +110,8 @@ func (d *deletion) wanted(c *chosen, does backup.Work) backup.Request {
 	return d.request(asked, c.at.Destination)
 }
 
-// ready refuses a deletion that could not succeed, and one of files that BR reads or writes.
-func (d *deletion) ready(ctx context.Context, c *chosen) error {
+// checkUse refuses a deletion that could not succeed, and one of files that BR reads or writes.
+func (d *deletion) checkUse(ctx context.Context, c *chosen) error {
 	if err := d.refuse(ctx, d.wanted(c, backup.Lists)); err != nil {
 		return err
 	}

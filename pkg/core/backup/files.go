@@ -87,8 +87,8 @@ func Undeletable(b *v1alpha1.Backup) string {
 }
 
 // FilesOf returns where the files of a Backup are. The flaw says why they cannot be deleted, "" where they can be. The
-// files of another Backup must not be at the same place, below it, or above it: the folders of stores have numbers, as the
-// folder of a backup may have. The name of the bucket alone is compared, because a storage may have several endpoints.
+// files of another Backup must not be at the same place, below it, or above it. BR gives folders of stores numbers, and the
+// folder of a backup may have a number as well. The name of the bucket alone is compared, because a storage may have several endpoints.
 func FilesOf(b *v1alpha1.Backup, all []v1alpha1.Backup) (s Source, flaw string) {
 	spec := b.Spec
 	switch {

@@ -166,7 +166,7 @@ func (r Request) containers() []corev1.Container {
 	switch r.Does {
 	case Lists:
 		here := r.container(ContainerResult, rclone, r.Arguments())
-		if above, may := r.above(); may {
+		if above, may := r.folderAbove(); may {
 			flags := append([]string{"--max-depth=1"}, included([]string{metaFile, lockFile})...)
 			return []corev1.Container{r.container(ContainerFiles, rclone, r.list(above, flags...)), here}
 		}
@@ -273,7 +273,7 @@ func nameOf(job *batchv1.Job) (label, name string) {
 	return LabelBackup, job.Name
 }
 
-// NameOf returns the name of the Backup that a Job makes, of its restore, of its verification, or of its work on files.
+// NameOf returns the name of what a Job does: of the Backup, the restore, the verification, or the work on files.
 func NameOf(job *batchv1.Job) string {
 	_, name := nameOf(job)
 	return name

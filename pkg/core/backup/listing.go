@@ -75,8 +75,8 @@ func (l Listing) Paths() []string {
 const clocks = 10 * time.Minute
 
 // Forbids returns why the files at the place of a Backup must not be deleted, "" where they may be. The list has the
-// metaFile and the lockFile of each backup at the place and below it, and above those of a backup that may have the place
-// as a folder. Somebody may have deleted the files of this Backup by hand, and written another backup to the place, or
+// metaFile and the lockFile of each backup at the place and below it. In above are those of a backup that may have the
+// place as a folder. Somebody may have deleted the files of this Backup by hand, and written another backup to the place, or
 // does so now.
 func (l Listing) Forbids(b *v1alpha1.Backup, above Listing) string {
 	switch {

@@ -14,9 +14,9 @@ func (r Request) list(prefix string, flags ...string) []string {
 	return r.rclone("lsjson", prefix, append([]string{"--recursive", "--files-only", "--no-mimetype", "--use-server-modtime"}, flags...))
 }
 
-// above returns the folder whose backup may have the destination as a folder of a store or of checkpoints. It is not ok
+// folderAbove returns the folder whose backup may have the destination as a folder of a store or of checkpoints. It is not ok
 // where none can.
-func (d Destination) above() (prefix string, ok bool) {
+func (d Destination) folderAbove() (prefix string, ok bool) {
 	folder, last := path.Split(d.Prefix)
 	return strings.Trim(folder, "/"), last == checkpoints || last[0] >= '0' && last[0] <= '9'
 }

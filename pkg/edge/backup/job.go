@@ -132,8 +132,8 @@ type View struct {
 	// Result is the log of the container that reads what was written, and TS the timestamp that it has found.
 	Result backup.Log
 	TS     uint64
-	// First is what rclone has written in its first container, where there are two: it deletes files there, or lists those
-	// above the place. Listed is the list of files at the place.
+	// First is what rclone has written in the first of two containers: rclone deletes files there, or lists files above the
+	// place. Listed is the list of files at the place.
 	First, Listed backup.Listing
 }
 
@@ -316,8 +316,8 @@ func (j Jobs) lines(ctx context.Context, pod, container string, follow bool, eac
 	}
 }
 
-// UserOf returns what may read or write at a destination, "" for nothing: a pod of the namespace, or a Job of a cluster, which
-// may have no pod yet.
+// UserOf returns what may read or write at a destination, "" for nothing. That is a pod of the namespace, or a Job of a
+// cluster, which may have no pod yet.
 func (j Jobs) UserOf(ctx context.Context, d backup.Destination, c topology.Cluster) (string, error) {
 	for _, does := range []backup.Work{backup.Saves, backup.Restores, backup.Verifies} {
 		job, err := j.Find(ctx, backup.Asked{Does: does}.JobName(c))
