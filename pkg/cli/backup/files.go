@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/backup"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	edge "github.com/kubectl-tidb/kubectl-tidb/pkg/edge/backup"
@@ -184,6 +185,9 @@ func (d *deletion) earlier(ctx context.Context, request backup.Request) (*batchv
 	case backup.IsForSameFiles(job, request.Asked):
 		return job, nil
 	case ended && !d.isThere(ctx, types.UID(asked.UID)):
+		if d.dryRun != flags.NoDryRun {
+			return nil, nil
+		}
 		return nil, d.jobs.Delete(ctx, job)
 	}
 	return nil, d.inTheWay(job, asked)
