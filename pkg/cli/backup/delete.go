@@ -11,6 +11,7 @@ import (
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	"github.com/spf13/cobra"
+	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/consent"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
@@ -143,7 +144,9 @@ func (d *deletion) begin(ctx context.Context, namespace string, found edge.Backu
 		defer d.session.Close()
 	}
 	if err := d.check(ctx); err != nil {
-		return err
+		if unfit = errors.Join(unfit, err); !d.goesOnAfter(err) || len(d.all) == 0 {
+			return unfit
+		}
 	}
 	if d.dryRun != flags.NoDryRun {
 		return errors.Join(unfit, d.preview(ctx))
@@ -153,13 +156,26 @@ func (d *deletion) begin(ctx context.Context, namespace string, found edge.Backu
 			return err
 		}
 	}
+	return errors.Join(unfit, d.deleteAll(ctx))
+}
+
+// deleteAll deletes the chosen Backups, one after the other.
+func (d *deletion) deleteAll(ctx context.Context) error {
+	var unfit []error
 	for i := range d.all {
-		if err := d.one(ctx, &d.all[i]); err != nil {
-			return errors.Join(unfit, err)
+		err := d.one(ctx, &d.all[i])
+		if err != nil {
+			unfit = append(unfit, err)
+		}
+		if err != nil && !d.goesOnAfter(err) {
+			break
 		}
 	}
-	return unfit
+	return errors.Join(unfit...)
 }
+
+// goesOnAfter reports whether the other Backups are deleted after one was refused.
+func (d *deletion) goesOnAfter(err error) bool { return d.left && exit.Of(err) == exit.Refused }
 
 // choose finds the Backups, and refuses those that must not be deleted. The Backups of all namespaces
 // are read, where that is permitted, because another Backup may name the same place.
@@ -247,22 +263,31 @@ func instead(b *v1alpha1.Backup) []remedy.Action {
 	return []remedy.Action{remedy.Run("see what it does", remedy.Plugin(b.Namespace, "backup", "show", b.Name))}
 }
 
-// check refuses a deletion that could not succeed, before anything is deleted.
+// check refuses deletions that could not succeed, before anything is deleted. What is refused is not chosen any more.
 func (d *deletion) check(ctx context.Context) error {
+	var fit []chosen
+	var unfit []error
 	for i := range d.all {
 		c := &d.all[i]
-		if !c.files {
-			continue
+		var job *batchv1.Job
+		var err error
+		if c.files {
+			job, err = d.earlier(ctx, d.wanted(c, backup.Deletes))
 		}
-		job, err := d.earlier(ctx, d.wanted(c, backup.Deletes))
-		if err == nil && job == nil {
+		if c.files && err == nil && job == nil {
 			err = d.checkUse(ctx, c)
 		}
-		if err != nil {
+		switch {
+		case err == nil:
+			fit = append(fit, *c)
+		case d.goesOnAfter(err):
+			unfit = append(unfit, err)
+		default:
 			return err
 		}
 	}
-	return nil
+	d.all = fit
+	return errors.Join(unfit...)
 }
 
 // agreed asks the user. The last backup of a cluster is named as such.

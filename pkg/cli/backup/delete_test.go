@@ -36,6 +36,7 @@ func deletable(name, prefix string) *unstructured.Unstructured {
 	u := saved(name, "pingcap/br:v8.1.0", 7)
 	u.SetUID(types.UID(name))
 	_ = unstructured.SetNestedField(u.Object, prefix, "spec", "s3", "prefix")
+	_ = unstructured.SetNestedField(u.Object, "s3://b/"+prefix, "status", "backupPath")
 	_ = unstructured.SetNestedField(u.Object, "2026-03-10T11:59:00Z", "status", "timeStarted")
 	_ = unstructured.SetNestedField(u.Object, "2026-03-10T12:00:00Z", "status", "timeCompleted")
 	return u
@@ -133,6 +134,30 @@ func TestDelete(t *testing.T) {
 	}
 }
 
+// TestPrune: a backup that is in use is left, and the next one is deleted.
+func TestPrune(t *testing.T) {
+	w := newWorld(credentials(), user("s3://b/p"))
+	w.dyn = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{edge.Resource: "BackupList"},
+		deletable("monday", "p"), deletable("tuesday", "q"))
+	w.listed, w.log, w.result = itsOwn, "", empty
+	f := factory.New(genericiooptions.IOStreams{In: strings.NewReader(""), Out: &w.out, ErrOut: &w.err}, func(string) string { return "" }, "")
+	files := true
+	d := &deletion{deleteOptions: deleteOptions{names: []string{"monday", "tuesday"}, files: &files}, work: w.work(f), left: true}
+	found, err := edge.Of(t.Context(), w.dyn, "db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.choose(t.Context(), "db", found); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.check(t.Context()); exit.Of(err) != exit.Refused || !strings.Contains(err.Error(), "the files of backup monday cannot be deleted: BR may read or write") {
+		t.Errorf("%v", err)
+	}
+	if err := d.deleteAll(t.Context()); err != nil || w.left(t) != "backup/monday safepoint" {
+		t.Errorf("%v, left are %s", err, w.left(t))
+	}
+}
+
 // TestDeleteGoesOn: after a kill the same command follows the deletion. An old list is made again.
 func TestDeleteGoesOn(t *testing.T) {
 	asked := backup.Asked{URL: "s3://b/p", Does: backup.Deletes, Backup: "monday", UID: "monday", Secret: "s3"}
@@ -173,6 +198,20 @@ func TestDeleteCannotStart(t *testing.T) {
 	err := w.delete(t.Context(), t, true)
 	if exit.Of(err) != exit.Refused || !strings.Contains(err.Error(), "its pod cannot start: ErrImagePull; give an image of rclone that fits with --image") || w.marked(t) || w.left(t) != "backup/monday safepoint" {
 		t.Errorf("%v, marked %v, left are %s", err, w.marked(t), w.left(t))
+	}
+}
+
+// TestDeleteTwice: of two commands at the same time one makes the Job, and the other one does not take its mark back.
+func TestDeleteTwice(t *testing.T) {
+	w := newWorld(credentials())
+	w.backups, w.listed = []runtime.Object{deletable("monday", "p")}, itsOwn
+	w.deletes = func() {
+		w.deletes = nil
+		w.begun(t, backup.Asked{URL: "s3://b/p", Does: backup.Deletes, Backup: "monday", UID: "monday", Secret: "other"})
+	}
+	err := w.delete(t.Context(), t, true)
+	if exit.Of(err) != exit.Refused || !strings.Contains(err.Error(), "another command has begun to delete a backup of basic at the same time") || !w.marked(t) {
+		t.Errorf("%v, marked %v", err, w.marked(t))
 	}
 }
 

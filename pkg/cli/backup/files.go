@@ -88,13 +88,19 @@ func (d *deletion) mark(ctx context.Context, c *chosen, deletes backup.Request) 
 	return nil, errors.Join(err, d.unmark(ctx, c))
 }
 
-// unmark takes the mark back while no file was deleted. A mark of an earlier command stays.
+// unmark takes the mark back while no file was deleted. A mark of an earlier command stays. So does the mark while a Job
+// deletes the files, which another command may have made meanwhile.
 func (d *deletion) unmark(ctx context.Context, c *chosen) error {
 	if backup.IsMarked(&c.Backup) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleaning)
 	defer cancel()
+	deletes := d.wanted(c, backup.Deletes)
+	job, err := d.jobs.Find(ctx, deletes.JobName(d.cluster))
+	if err != nil || job != nil && backup.IsForSameFiles(job, deletes.Asked) {
+		return err
+	}
 	return edge.RecordTime(ctx, d.dyn, &c.Backup, backup.AnnotationDeleting, time.Time{})
 }
 
