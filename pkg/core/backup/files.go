@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	// ContainerFiles is the container in which rclone deletes the files of a backup. ContainerResult lists what is left.
+	// ContainerFiles is the first of two containers with rclone: it deletes the files of a backup, or lists those above the
+	// place. ContainerResult lists what is at the place.
 	ContainerFiles = "files"
 
 	// FilesImage is the image with which files of a bucket are listed and deleted.
@@ -87,8 +88,9 @@ func Undeletable(b *v1alpha1.Backup) string {
 }
 
 // FilesOf returns where the files of a Backup are. The flaw says why they cannot be deleted, "" where they can be. The
-// files of another Backup must not be at the same place, below it, or above it. BR gives folders of stores numbers, and the
-// folder of a backup may have a number as well. The name of the bucket alone is compared, because a storage may have several endpoints.
+// files of another Backup must not be at the same place, below it, or above it. BR gives folders of stores numbers, and
+// the folder of a backup may have a number as well. The name of the bucket alone is compared, because a storage may have
+// several endpoints.
 func FilesOf(b *v1alpha1.Backup, all []v1alpha1.Backup) (s Source, flaw string) {
 	spec := b.Spec
 	switch {
