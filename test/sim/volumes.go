@@ -185,7 +185,8 @@ func (w *Model) replaceable(k kind, s step.RecreateSet) bool {
 	return true
 }
 
-// orphan deletes a StatefulSet without its pods. The next one may delete the pods that this one was to delete.
+// orphan deletes a StatefulSet without its pods. The next StatefulSet may delete the pods that the deleted one was to
+// delete.
 func (w *Model) orphan(k kind) {
 	for i, p := range w.pods[k] {
 		if p != nil && w.sets[k].exists {
