@@ -112,9 +112,9 @@ type chosen struct {
 type deletion struct {
 	deleteOptions
 	work
-	// left: a Backup whose files cannot be deleted is left, and the others are deleted.
-	left bool
-	all  []chosen
+	// goesOn: the other Backups are deleted after one was refused.
+	goesOn bool
+	all    []chosen
 }
 
 func (o deleteOptions) run(ctx context.Context, f *factory.Factory) error {
@@ -134,7 +134,7 @@ func (d *deletion) begin(ctx context.Context, namespace string, found edge.Backu
 		return err
 	}
 	unfit := d.choose(ctx, namespace, found)
-	if len(d.all) == 0 || unfit != nil && !d.left {
+	if len(d.all) == 0 || unfit != nil && !d.goesOn {
 		return unfit
 	}
 	if slices.ContainsFunc(d.all, func(c chosen) bool { return c.files }) {
@@ -175,7 +175,7 @@ func (d *deletion) deleteAll(ctx context.Context) error {
 }
 
 // goesOnAfter reports whether the other Backups are deleted after one was refused.
-func (d *deletion) goesOnAfter(err error) bool { return d.left && exit.Of(err) == exit.Refused }
+func (d *deletion) goesOnAfter(err error) bool { return d.goesOn && exit.Of(err) == exit.Refused }
 
 // choose finds the Backups, and refuses those that must not be deleted. The Backups of all namespaces
 // are read, where that is permitted, because another Backup may name the same place.

@@ -142,7 +142,7 @@ func TestPrune(t *testing.T) {
 	w.listed, w.log, w.result = itsOwn, "", empty
 	f := factory.New(genericiooptions.IOStreams{In: strings.NewReader(""), Out: &w.out, ErrOut: &w.err}, func(string) string { return "" }, "")
 	files := true
-	d := &deletion{deleteOptions: deleteOptions{names: []string{"monday", "tuesday"}, files: &files}, work: w.work(f), left: true}
+	d := &deletion{deleteOptions: deleteOptions{names: []string{"monday", "tuesday"}, files: &files}, work: w.work(f), goesOn: true}
 	found, err := edge.Of(t.Context(), w.dyn, "db")
 	if err != nil {
 		t.Fatal(err)

@@ -151,7 +151,11 @@ func (d *deletion) inspect(ctx context.Context, c *chosen) error {
 	if err != nil {
 		return err
 	}
-	why := view.Listed.Forbids(&c.Backup, view.First)
+	var above *backup.Listing
+	if lists.ListsAbove() {
+		above = &view.First
+	}
+	why := view.Listed.Forbids(&c.Backup, above)
 	if why == "" {
 		return nil
 	}
@@ -214,7 +218,7 @@ func (d *deletion) make(ctx context.Context, request backup.Request) (*batchv1.J
 	return job, err
 }
 
-// carry follows a Job to its end, and deletes it. It fails where the Job has not done all of its work.
+// carry follows a Job to the end, and deletes the Job. It fails where the Job has not done all of the work.
 func (d *deletion) carry(ctx context.Context, c *chosen, job *batchv1.Job, request backup.Request) (edge.View, error) {
 	view, err := d.watch(ctx, job)
 	stuck, cannotStart := errors.AsType[*stuckError](err)
@@ -241,7 +245,7 @@ func (d *deletion) carry(ctx context.Context, c *chosen, job *batchv1.Job, reque
 	return view, remedy.For(exit.Ended(ctx, err), remedy.Run("job "+job.Name+" goes on; follow it", request.Command(d.cluster)))
 }
 
-// failure returns why a Job that has ended has not done its work, nil where it has. Only a list with its end says what is
+// failure returns why a Job that has ended has not done the work, nil for a Job that has. Only a whole list says what is
 // there.
 func (d *deletion) failure(v edge.View, request backup.Request) error {
 	_, succeeded := backup.Ended(v.Job)

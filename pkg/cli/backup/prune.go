@@ -88,6 +88,6 @@ func (o pruneOptions) run(ctx context.Context, f *factory.Factory) error {
 		fmt.Fprintf(f.Streams.ErrOut, "no backup of cluster %s/%s is too old\n", namespace, tc.Name)
 		return nil
 	}
-	d := &deletion{deleteOptions: o.deleteOptions, work: work{f: f}, left: true}
+	d := &deletion{deleteOptions: o.deleteOptions, work: work{f: f}, goesOn: true}
 	return d.begin(ctx, namespace, found)
 }

@@ -40,8 +40,8 @@ const (
 // number. No other file is deleted.
 var ofBR = []string{"/" + metaFile, "/" + metaFile + ".*", "/" + lockFile, "/" + checkpoints + "/**", "/*.sst", "/[0-9]*/*.sst"}
 
-// isOfBR has the same patterns for what is left.
-var isOfBR = regexp.MustCompile(`^(backupmeta|backupmeta\.[^/]*|backup\.lock|checkpoints/.*|[^/]*\.sst|[0-9][^/]*/[^/]*\.sst)$`)
+// isOfBR has the same patterns as a regular expression, for the paths of what is left.
+var isOfBR = regexp.MustCompile("^(" + strings.NewReplacer("**", ".*", "*", "[^/]*", ".", `\.`).Replace(strings.Join(ofBR, "|")) + ")$")
 
 // isBeingDeleted reports whether somebody has begun to delete a Backup or its files.
 func isBeingDeleted(b *v1alpha1.Backup) bool {
@@ -88,8 +88,8 @@ func Undeletable(b *v1alpha1.Backup) string {
 }
 
 // FilesOf returns where the files of a Backup are. The flaw says why they cannot be deleted, "" where they can be. The
-// files of another Backup must not be at the same place, below it, or above it. BR gives folders of stores numbers, and
-// the folder of a backup may have a number as well. The name of the bucket alone is compared, because a storage may have
+// files of another Backup must not be at the same place, below or above. BR gives folders of stores numbers, and the
+// folder of a backup may have a number as well. The name of the bucket alone is compared, because a storage may have
 // several endpoints.
 func FilesOf(b *v1alpha1.Backup, all []v1alpha1.Backup) (s Source, flaw string) {
 	spec := b.Spec

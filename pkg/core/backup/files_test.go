@@ -123,16 +123,19 @@ func TestForbids(t *testing.T) {
 		for _, line := range strings.SplitAfter(c.list, "\n") {
 			l.Add(line)
 		}
-		if got := l.Forbids(&b, backup.Listing{}); got != c.says {
+		if got := l.Forbids(&b, nil); got != c.says {
 			t.Errorf("%s: %q, want %q", name, got, c.says)
 		}
 	}
 	empty := backup.Listing{Whole: true}
-	if got := empty.Forbids(&b, backup.Listing{Count: 1}); got != "another backup is in the folder above" {
+	if got := empty.Forbids(&b, &backup.Listing{Whole: true, Count: 1}); got != "another backup is in the folder above" {
+		t.Error(got)
+	}
+	if got := empty.Forbids(&b, &backup.Listing{}); got != "the list of the folder above has no end" {
 		t.Error(got)
 	}
 	b.Annotations = map[string]string{backup.AnnotationDeleting: "2026-03-10T12:00:00Z"}
-	if got := empty.Forbids(&b, backup.Listing{}); got != "" {
+	if got := empty.Forbids(&b, &empty); got != "" {
 		t.Errorf("a deletion that was begun does not go on: %s", got)
 	}
 	failed := stored("monday", "p", 10, func(b *v1alpha1.Backup) {
@@ -140,16 +143,30 @@ func TestForbids(t *testing.T) {
 		b.Status.TimeCompleted = metav1.Time{}
 	})
 	l := backup.Listing{Whole: true, Files: []backup.File{{Path: "backupmeta", ModTime: ago(10)}}, Count: 1}
-	if got := l.Forbids(&failed, backup.Listing{}); got != "a complete backup is there, and this one is not complete" {
+	if got := l.Forbids(&failed, nil); got != "a complete backup is there, and this one is not complete" {
 		t.Error(got)
 	}
 	l.Files[0].Path = "backup.lock"
-	if got := l.Forbids(&failed, backup.Listing{}); got != "" {
+	if got := l.Forbids(&failed, nil); got != "" {
 		t.Error(got)
 	}
 	l.Files[0].ModTime = ago(1)
-	if got := l.Forbids(&failed, backup.Listing{}); !strings.HasPrefix(got, "another backup is there: its backup.lock") {
+	if got := l.Forbids(&failed, nil); !strings.HasPrefix(got, "another backup is there: its backup.lock") {
 		t.Errorf("%q: another backup may be running", got)
+	}
+}
+
+// TestListingOfBR: what is left is of BR where the patterns of the deletion take it.
+func TestListingOfBR(t *testing.T) {
+	for path, is := range map[string]bool{
+		"backupmeta": true, "backupmeta.schema.1": true, "backup.lock": true, "1_2.sst": true, "1/2.sst": true, "12/3.sst": true, "checkpoints/backup/a": true,
+		"mine.txt": false, "backupmetax": false, "two/backupmeta": false, "two/1.sst": false, "1/2/3.sst": false, "1/x.txt": false, "backupxlock": false, "x/checkpoints/a": false,
+	} {
+		var l backup.Listing
+		l.Add(`{"Path":"` + path + `"}`)
+		if (l.OfBR == 1) != is || l.Count != 1 {
+			t.Errorf("%s: %+v", path, l)
+		}
 	}
 }
 
@@ -257,11 +274,11 @@ func TestExpired(t *testing.T) {
 		stored("h08-operator", "8", 8, func(b *v1alpha1.Backup) { b.Finalizers = []string{"tidb.pingcap.com/backup-protection"} }),
 		stored("h09-elsewhere", "9", 9, func(b *v1alpha1.Backup) { b.Namespace, b.Spec.BR.ClusterNamespace = "backups", "db" }), stored("h10", "10", 10),
 	}
-	for want, keep := range map[string]backup.Retention{
-		"h10 h06 h04": {Last: 1}, "h10 h06": {Last: 2}, "h10": {Last: 4}, "": {Last: 9},
-		"h10 h06 ": {Within: 4 * time.Hour}, "h10 h06 h04 ": {Within: time.Second}, "h10 ": {Within: 5 * time.Hour, Last: 4},
+	for keep, want := range map[backup.Retention]string{
+		{Last: 1}: "h10 h06 h04", {Last: 2}: "h10 h06", {Last: 4}: "h10", {Last: 9}: "",
+		{Within: 4 * time.Hour}: "h10 h06", {Within: time.Second}: "h10 h06 h04", {Within: 5 * time.Hour, Last: 4}: "h10",
 	} {
-		if got := strings.Join(keep.Expired(cluster(), all, now), " "); got != strings.TrimSpace(want) {
+		if got := strings.Join(keep.Expired(cluster(), all, now), " "); got != want {
 			t.Errorf("%+v: %q, want %q", keep, got, want)
 		}
 	}

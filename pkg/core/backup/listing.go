@@ -44,7 +44,7 @@ func (l *Listing) Add(line string) {
 		if l.Count++; len(l.Files) < kept {
 			l.Files = append(l.Files, f)
 		}
-		if isOfBR.MatchString(f.Path) {
+		if isOfBR.MatchString("/" + f.Path) {
 			l.OfBR++
 		}
 	case strings.Contains(line, "Failed to "), strings.Contains(line, "ERROR"), strings.Contains(line, "Odd name received"):
@@ -76,15 +76,17 @@ const clocks = 10 * time.Minute
 
 // Forbids returns why the files at the place of a Backup must not be deleted, "" where they may be. The list has the
 // metaFile and the lockFile of each backup at the place and below it. In above are those of a backup that may have the
-// place as a folder. Somebody may have deleted the files of this Backup by hand, and written another backup to the place, or
+// place as a folder, nil where none can. Somebody may have deleted the files of this Backup by hand, and written another backup to the place, or
 // does so now.
-func (l Listing) Forbids(b *v1alpha1.Backup, above Listing) string {
+func (l Listing) Forbids(b *v1alpha1.Backup, above *Listing) string {
 	switch {
 	case l.Error != "":
 		return "rclone says: " + l.Error
 	case !l.Whole:
 		return "the list of its files has no end"
-	case above.Count > 0:
+	case above != nil && !above.Whole:
+		return "the list of the folder above has no end"
+	case above != nil && above.Count > 0:
 		return "another backup is in the folder above"
 	}
 	hasMeta := false

@@ -21,6 +21,12 @@ func (d Destination) folderAbove() (prefix string, ok bool) {
 	return strings.Trim(folder, "/"), last == checkpoints || last[0] >= '0' && last[0] <= '9'
 }
 
+// ListsAbove reports whether the first container of the Job lists the folder above the destination.
+func (r Request) ListsAbove() bool {
+	_, may := r.folderAbove()
+	return r.Does == Lists && may
+}
+
 // rclone returns the arguments of rclone, which has no file of settings. It gives up an endpoint that does not answer.
 func (r Request) rclone(verb, prefix string, flags []string) []string {
 	all := append([]string{verb, "--config=", "--contimeout=15s", "--low-level-retries=3"}, flags...)
