@@ -20,14 +20,23 @@ func (c Component) HasEnded(m state.Member) bool {
 
 // RestartIsHarmless reports whether a restart of a member takes nothing away. Such a restart waits neither for leaders
 // to leave nor for peers that are down. Either the process is known not to run, or two kinds of evidence have agreed for
-// a while that the member does not serve. While a peer is missing, one of the two must have said so for long. Without a
-// quorum no voter serves.
+// a while that the member does not serve. While a peer is missing, one of the two must have said so for long. Members
+// without data may all fail with their template, so that none serves. Without a quorum no voter serves.
 func (c Component) RestartIsHarmless(m state.Member) bool {
 	if m.Stopped() || c.Unled(m) || c.neverJoined(m) {
 		return true
 	}
-	return c.downForLong(m) ||
-		c.agreed(m) && (c.Want.Kind.Data() == topology.None || c.PeersServe(m))
+	return c.downForLong(m) || c.agreed(m) && (c.PeersServe(m) || c.peersAgreedDown(m))
+}
+
+// peersAgreedDown reports whether the peers of a member without data that are missing are known not to serve, on hosts
+// that run. All members may fail with their template then. A peer whose host is lost says nothing about the template.
+// Evidence about the member itself may be wrong, and the member may be the last one that serves.
+func (c Component) peersAgreedDown(m state.Member) bool {
+	return c.Want.Kind.Data() == topology.None && !slices.ContainsFunc(c.PeersMissing(m), func(o state.Member) bool {
+		mayHaveLostHost := o.Pod == nil || o.Pod.Node != "" && o.Pod.NodeState != state.NodeReady
+		return mayHaveLostHost || !o.Stopped() && !c.agreed(o)
+	})
 }
 
 // Unled reports whether a voter is in no quorum. Either PD has no leader, or the voter itself says that it follows
@@ -57,7 +66,7 @@ func (c Component) FreeAt(m state.Member) time.Time {
 		return time.Time{}
 	}
 	at := Later(e.Both.Add(Settling), c.StoresHeard(m))
-	if c.Want.Kind.Data() != topology.None && !c.PeersServe(m) {
+	if !c.PeersServe(m) && !c.peersAgreedDown(m) {
 		at = Later(at, c.lastingEvidence(m).First.Add(TimeToServe))
 	}
 	return at

@@ -175,8 +175,6 @@ func (d *decision) decide() verdict {
 	v := verdict{gates: repair.gates}
 	if v.idle() {
 		v = d.change()
-	} else {
-		v.steps = d.dropSurplus().steps
 	}
 	d.advise(v.gates)
 	v.gates = mergeGates(failing.gates, v.gates)
