@@ -100,7 +100,17 @@ func (c Component) TemplatesUnfit() bool {
 // the member look for its data on volumes that have none, so that only a replacement helps. With a member that the
 // database does not list, a restart takes nothing away, and the member may need it to join.
 func (c Component) KeepsOldVolumes(m state.Member) bool {
-	return c.Want.Kind.Data() != topology.None && m.Database.Presence != state.Absent && !c.Want.HasVolumes(m)
+	return c.lacksVolumes(m) && m.Database.Presence != state.Absent
+}
+
+// MayGetOtherVolumes reports whether a restart may give a member with data other volumes, only because the database does
+// not list the member. It must not be listed when the pod is taken away either.
+func (c Component) MayGetOtherVolumes(m state.Member) bool {
+	return c.lacksVolumes(m) && m.Database.Presence == state.Absent
+}
+
+func (c Component) lacksVolumes(m state.Member) bool {
+	return c.Want.Kind.Data() != topology.None && !c.Want.HasVolumes(m)
 }
 
 // ClaimsReplaced returns the UIDs of claims of members that are still to get new ones.
