@@ -305,6 +305,9 @@ func (w *Model) restart(s step.Restart) error {
 	if s.PodUID != "" && (p == nil || p.uid != s.PodUID) {
 		return errConflict
 	}
+	if err := w.stillUnlisted(s); err != nil {
+		return err
+	}
 	if err := w.stillEvicting(s); err != nil {
 		return err
 	}

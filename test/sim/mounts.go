@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
@@ -237,6 +238,14 @@ func mountTemplates(all map[string]state.ClaimTemplate, m mounts) {
 	for name := range m.paths() {
 		all[name] = state.ClaimTemplate{Size: gi}
 	}
+}
+
+// stillUnlisted is what package act asks PD before it restarts a member that may get other volumes.
+func (w *Model) stillUnlisted(s step.Restart) error {
+	if !s.Unlisted {
+		return nil
+	}
+	return w.notInPD(kindOf(s.Component), w.numberOf(s.Ordinal), w.known() && len(w.stores) == 0)
 }
 
 // judgeMounts checks that no restart gives a member with data other volumes. Only a member that is replaced may have

@@ -94,3 +94,41 @@ func TestSetRemadeBeforeAPodIsMade(t *testing.T) {
 	fine(t, w)
 	inOrder(t, w, "recreate StatefulSet basic-pd with other volumes", "delete left-over claim pd-basic-pd-3")
 }
+
+// A store that PD does not list restarts with other volumes, since it has no data. Until the restart is carried out, it
+// joins PD, and its data is on the volumes of its pod. It keeps the pod, and is replaced in its turn. (seed 301131391)
+func TestStoreJoinsBeforeItsRestart(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1, Mounts: true})
+	w.Scale(topology.TiKV, 5)
+	w.When(func(w *Model) bool { return w.pods[tikv][4] != nil }, func() { w.pods[tikv][4].startAt = never })
+	_, _ = w.Drive(time.Minute)
+	w.Intent.Mounts[tikv] = "log=/other"
+	w.Upgrade("v1", topology.TiKV)
+	w.nameUnfit()
+	w.OnStep("restart basic-tikv-4", func() {
+		w.pods[tikv][4].startAt = w.t
+		w.Pass(30)
+		if w.ownStore(4) == nil {
+			t.Error("the store has not joined")
+		}
+	})
+	fine(t, w)
+	inOrder(t, w, "recreate StatefulSet basic-tikv with other volumes", "restart basic-tikv-4", "failed", "take store 5 of basic-tikv-4 offline")
+}
+
+// All stores are to be replaced, and the disks of all are nearly full. No store can be taken offline, so that none has
+// regions that leave. When the user asks for larger volumes, as the gate says, the volumes of stores that are replaced
+// later grow as well. (seed 301301650)
+func TestRoomBeforeAReplacement(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 4, TiDB: 1, Mounts: true, Faults: Faults{Fill: 1}})
+	for _, s := range w.stores {
+		s.used = defaultSize * gi * 9 / 10
+	}
+	w.Intent.Mounts[tikv] = "log=/other"
+	w.Upgrade("v1", topology.TiKV)
+	for i := range 4 {
+		w.Replace(w.names[tikv][i], false)
+	}
+	fine(t, w)
+	inOrder(t, w, "PD puts no regions onto any other store", "user: volumes of TiKV of", "grow volume tikv-basic-tikv-0", "take store 4 of basic-tikv-3 offline")
+}

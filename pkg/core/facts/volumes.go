@@ -3,6 +3,7 @@ package facts
 import (
 	"slices"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/scheduling"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
@@ -15,27 +16,42 @@ func (c Component) LacksSize(claim state.Claim) bool {
 }
 
 // KeepsSize reports whether a claim does not grow because the user has asked for a new one in its place. But a claim of a
-// store whose disk is nearly full grows while regions leave another store, if it can. Some of the regions may have no
-// other place, and then neither replacement goes on.
+// store whose disk is nearly full grows, if it can, while regions leave another store or are to leave it. Some of the
+// regions may have no other place, and then neither replacement goes on.
 func (c Component) KeepsSize(claim state.Claim) bool {
 	return c.Want.ReplacesClaim(claim.UID) && (claim.Growth != state.Growable || !claim.Bound || !c.makesRoom(claim))
 }
 
-// makesRoom reports whether a claim has the data of a store whose disk is nearly full, while regions leave another store.
+// makesRoom reports whether a claim has the data of a store whose disk is nearly full, and regions of another store need
+// a place.
 func (c Component) makesRoom(claim state.Claim) bool {
 	if claim.Template != c.Want.Kind.DataVolume() {
 		return false
 	}
-	full, leaves := false, false
-	for _, m := range c.Got.Members {
-		switch d := m.Database; {
-		case d.State == state.StoreOffline:
-			leaves = leaves || d.Regions > 0
-		case slices.ContainsFunc(m.Claims, func(o state.Claim) bool { return o.UID == claim.UID }):
-			full = c.All.PD.LowSpace(m.Store())
-		}
+	at := slices.IndexFunc(c.Got.Members, func(m state.Member) bool {
+		return slices.ContainsFunc(m.Claims, func(o state.Claim) bool { return o.UID == claim.UID })
+	})
+	if at < 0 {
+		return false
 	}
-	return full && leaves
+	m := c.Got.Members[at]
+	return m.Database.State != state.StoreOffline && c.All.PD.LowSpace(m.Store()) && c.regionsNeedPlace(m)
+}
+
+// regionsNeedPlace reports whether regions leave another store than that of a member. Or such a store is the next to
+// leave, and cannot be taken offline because the disks of all other stores are nearly full.
+func (c Component) regionsNeedPlace(m state.Member) bool {
+	next, _ := c.NextToReplace()
+	return slices.ContainsFunc(c.Got.Members, func(o state.Member) bool {
+		switch {
+		case o.Ordinal == m.Ordinal || o.Database.Regions <= 0:
+			return false
+		case o.Database.State == state.StoreOffline:
+			return true
+		}
+		leaves := !c.Kept(o) || o.Name == next.Name
+		return leaves && scheduling.NoRoom(c.All.PD, o.Database.ID, c.All.PD.Placement.Stores)
+	})
 }
 
 // LacksAttributes reports whether a claim is to ask for another VolumeAttributesClass.
@@ -84,7 +100,17 @@ func (c Component) TemplatesUnfit() bool {
 // the member look for its data on volumes that have none, so that only a replacement helps. With a member that the
 // database does not list, a restart takes nothing away, and the member may need it to join.
 func (c Component) KeepsOldVolumes(m state.Member) bool {
-	return c.Want.Kind.Data() != topology.None && m.Database.Presence != state.Absent && !c.Want.HasVolumes(m)
+	return c.lacksVolumes(m) && m.Database.Presence != state.Absent
+}
+
+// MayGetOtherVolumes reports whether a restart may give a member with data other volumes, only because the database does
+// not list the member. It must not be listed when the pod is taken away either.
+func (c Component) MayGetOtherVolumes(m state.Member) bool {
+	return c.lacksVolumes(m) && m.Database.Presence == state.Absent
+}
+
+func (c Component) lacksVolumes(m state.Member) bool {
+	return c.Want.Kind.Data() != topology.None && !c.Want.HasVolumes(m)
 }
 
 // ClaimsReplaced returns the UIDs of claims of members that are still to get new ones.

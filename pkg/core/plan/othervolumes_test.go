@@ -6,6 +6,7 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/test/plantest"
 )
@@ -141,4 +142,27 @@ func TestOtherVolumes(t *testing.T) {
 		})},
 		{Name: "nothing restarts a member that nobody has named", Cluster: with(remade, func(c *plantest.Cluster) { c.Want(tikv).Replacements = nil })},
 	})
+}
+
+// TestRestartUnlisted: a restart that may give a store other volumes depends on that PD does not list the store.
+func TestRestartUnlisted(t *testing.T) {
+	unlisted := func(c *plantest.Cluster) {
+		c.Down(time.Hour, "t-tikv-3").Member("t-tikv-3").Database = state.Database{Presence: state.Absent}
+	}
+	for _, tt := range []struct {
+		name    string
+		cluster *plantest.Cluster
+		want    bool
+	}{
+		{"other volumes", with(remade, unlisted), true},
+		{"the same volumes", with(func(c *plantest.Cluster) { c.Roll(tikv) }, unlisted), false},
+	} {
+		steps := tt.cluster.Decide().Steps
+		if len(steps) != 1 {
+			t.Fatalf("%s: %v", tt.name, steps)
+		}
+		if r, ok := steps[0].(step.Restart); !ok || r.Member != "t-tikv-3" || r.Unlisted != tt.want {
+			t.Errorf("%s: %+v", tt.name, steps[0])
+		}
+	}
 }

@@ -202,6 +202,7 @@ func (sc Scope) restart(m state.Member, without string) step.Step {
 	}
 	r := step.Restart{Component: m.Kind, Member: m.Name, Ordinal: m.Ordinal, Basis: sc.basis(), From: sc.Got.Set.Partition, Without: without}
 	r.Leaderless, r.Committed = sc.Unled(m), sc.All.PD.Committed
+	r.Unlisted = sc.MayGetOtherVolumes(m)
 	if m.Pod != nil {
 		r.PodUID, r.Stuck, r.Ready = m.Pod.UID, !m.Up(), m.Pod.Ready
 		r.FlushLog = sc.Want.FlushesLog && m.Up()

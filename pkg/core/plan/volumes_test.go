@@ -55,6 +55,21 @@ func crowded(c *plantest.Cluster) {
 	m.Database.Capacity, m.Database.Available = 10*gi, gi
 }
 
+// full has all stores replaced and asks for larger volumes. No store leaves yet, and the disks of all stores are nearly
+// full. So no store can be taken offline.
+func full(c *plantest.Cluster) {
+	c.Volumes(tikv, 10*gi, 20*gi)
+	replaced(c, "t-tikv-0", "t-tikv-1", "t-tikv-2", "t-tikv-3")
+	c.Set(tikv, func(s *state.Set) { s.Volumes["tikv"] = state.ClaimTemplate{Size: 20 * gi} })
+	for i := range c.Seen.Groups[tikv].Members {
+		d := &c.Seen.Groups[tikv].Members[i].Database
+		d.Capacity, d.Available = 10*gi, gi
+		c.Seen.PD.Placement.Stores = append(c.Seen.PD.Placement.Stores, state.Store{
+			ID: d.ID, State: state.StoreUp, Capacity: d.Capacity, Available: d.Available, Regions: d.Regions,
+		})
+	}
+}
+
 func TestLargerVolumes(t *testing.T) {
 	plantest.Waits(t, "volumes", []plantest.Case{
 		{Name: "pd-A8 tidb-S1: as large as wanted", Cluster: with(func(c *plantest.Cluster) { c.Volumes(tikv, 10*gi, 10*gi) })},
@@ -174,6 +189,13 @@ func TestLargerVolumes(t *testing.T) {
 		})},
 		{Name: "of stores that are replaced, none when no regions are left", Cluster: with(crowded, func(c *plantest.Cluster) {
 			c.Member("t-tikv-3").Database.Regions = 0
+		})},
+		{Name: "of stores that are replaced, all but the next one, where no other store has room for regions", Cluster: with(full)},
+		{Name: "of stores that are replaced, all but one that is not wanted, where no other store has room for regions", Cluster: with(full, func(c *plantest.Cluster) {
+			c.Want(tikv).Replicas = 3
+		})},
+		{Name: "of stores that are replaced, none while another store has room for regions", Cluster: with(full, func(c *plantest.Cluster) {
+			c.Seen.PD.Placement.Stores = append(c.Seen.PD.Placement.Stores, state.Store{ID: 99, State: state.StoreUp, Capacity: 10 * gi, Available: 9 * gi})
 		})},
 		{Name: "of stores that are replaced, none that cannot grow", Cluster: with(crowded, func(c *plantest.Cluster) {
 			claims(c, tikv, func(c *state.Claim) { c.Growth = state.NotGrowable })

@@ -19,6 +19,12 @@ func Full(pd state.PD, store uint64, all []state.Store) string {
 	return "PD puts none of them onto stores " + numbers(full) + ", since their disks are nearly full"
 }
 
+// NoRoom reports whether PD puts the regions of a store onto no other store, because all disks are nearly full.
+func NoRoom(pd state.PD, store uint64, all []state.Store) bool {
+	_, none := nearlyFull(pd, store, all)
+	return none
+}
+
 // nearlyFull returns the stores whose disks are nearly full, of those that could else take regions of a store, and
 // reports whether these are all. All are the stores that exist, the store itself among them.
 func nearlyFull(pd state.PD, store uint64, all []state.Store) (full []uint64, none bool) {

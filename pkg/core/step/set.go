@@ -112,6 +112,9 @@ type Restart struct {
 	// grown since, PD had a leader, and elects another leader now.
 	Leaderless bool
 	Committed  uint64
+	// Unlisted: the next pod may have other volumes, which takes nothing away from a member that the database does not
+	// list. A member that has joined since would look for its data on volumes that have none.
+	Unlisted bool
 	// FlushLog: the store flushes its log backup first, if there is one.
 	FlushLog bool
 	// Without names goals that should hold before but do not, with the reason; "" when all hold.

@@ -247,3 +247,37 @@ func TestPeerDownBeforeARestart(t *testing.T) {
 func downStore(id uint64, labels map[string]string) pd.Store {
 	return pd.Store{ID: id, Address: "elsewhere-99.other:20160", State: pd.StoreUp, StateName: "Down", Labels: labels}
 }
+
+// TestJoinedBeforeARestart: a store has joined PD since its restart with other volumes was decided. It keeps its pod,
+// because its data is on the volumes of that pod. No pod is taken away either while PD does not answer.
+func TestJoinedBeforeARestart(t *testing.T) {
+	restarts := func(revision string) (*fixture, step.Restart) {
+		s := restartOf(3, 4, true)
+		s.Unlisted, s.Revision = true, revision
+		return newFixture(t, set(topology.TiKV, 4, 4), pod(topology.TiKV, 3)), s
+	}
+	for _, revision := range []string{"", "new"} {
+		w, s := restarts(revision)
+		w.isStale(t, s)
+		if got := w.writes(); len(got) > 0 {
+			t.Errorf("revision %q: wrote %q", revision, got)
+		}
+	}
+	for name, change := range map[string]func(*pd.FakeState){
+		"PD does not list it":     forgets,
+		"no store has joined yet": func(f *pd.FakeState) { f.NotBootstrapped = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, s := restarts("")
+			w.pd.Update(change)
+			w.do(t, s)
+		})
+	}
+	t.Run("PD does not answer", func(t *testing.T) {
+		w, s := restarts("")
+		w.pd.Update(func(f *pd.FakeState) { f.Unreachable = true })
+		if err := w.Do(t.Context(), s); err == nil || len(w.writes()) > 0 {
+			t.Errorf("got %v, wrote %q", err, w.writes())
+		}
+	})
+}

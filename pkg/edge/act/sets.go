@@ -160,10 +160,27 @@ func (a *Actor) mayRestart(ctx context.Context, s step.Restart, pod *corev1.Pod)
 	if err := a.keepsClaims(ctx, s.Component, s.Member, pod); err != nil {
 		return err
 	}
+	if err := a.stillUnlisted(ctx, s); err != nil {
+		return err
+	}
 	if err := a.stillEvicting(ctx, s); err != nil {
 		return err
 	}
 	return a.quorumSpares(ctx, s, pod)
+}
+
+// stillUnlisted returns an error if a member that may get other volumes has joined the database since that was decided.
+// A PD that no store has joined lists none.
+func (a *Actor) stillUnlisted(ctx context.Context, s step.Restart) error {
+	if !s.Unlisted {
+		return nil
+	}
+	object := "pod " + s.Member
+	err := a.notInPD(ctx, object, s.Component, s.Member, true)
+	if _, listed := errors.AsType[*Stale](err); listed {
+		return stale(object, "runs a member that has joined the database, and its next pod may have other volumes")
+	}
+	return err
 }
 
 // readyMeanwhile returns an error if a pod that was stuck has become Ready since, because the member may serve now.
