@@ -54,7 +54,12 @@ func TestBackups(t *testing.T) {
 func TestBackupInput(t *testing.T) {
 	s := serve(t, map[string]any{tidbclusters: clusterList(tidbcluster("basic")), tidbclusters + "/basic": tidbcluster("basic")})
 	for args, says := range map[string]string{
-		"basic":                                             `required flag(s) "to"`,
+		"basic":                                             "say where the backup is to be, with --to for a new prefix or --in",
+		"basic --to s3://b/p --in s3://b":                   "with --to for a new prefix or --in for a new folder of a prefix",
+		"basic --in s3://b":                                 "--in: s3://b has no prefix",
+		"basic --in s3://b/p --run a/b":                     `--run "a/b" is no name for a run`,
+		"basic --to s3://b/p --run a":                       "--run goes with --in only",
+		"basic --in s3://b/p --deadline 1ms":                "--deadline is 1ms, and has to be at least a second",
 		"--to s3://b/p":                                     "accepts 1 arg",
 		"basic --to ftp://h/p":                              "--to: ftp://h/p is not of a kind that is known: only s3:// is",
 		"basic --to s3://b/p?access-key=HIDE":               "--to: s3://b/p has credentials in parameter access-key",

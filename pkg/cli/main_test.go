@@ -38,6 +38,7 @@ func typical(t *testing.T) map[string][]string {
 		"backup drill":      {"basic"},
 		"backup list":       {"basic"},
 		"backup log status": {"basic"},
+		"backup schedule":   {"basic", "0 3 * * *", "--in", "s3://backups/basic", "--from-secret", "s3", "--plugin-image", "kubectl-tidb:dev"},
 		"backup prune":      {"basic", "--keep-last", "1", "--files", "--yes"},
 		"backup show":       {"basic-20260310-020000"},
 		"backup verify":     {"basic-20260310-020000"},

@@ -114,6 +114,7 @@ func TestBackup(t *testing.T) {
 	})
 	s.drills(t)
 	s.deletes(t)
+	s.schedules(t)
 	s.restores(t)
 }
 

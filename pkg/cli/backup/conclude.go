@@ -48,6 +48,8 @@ func (r *run) endAfter(ctx context.Context, v edge.View) error {
 func (r *run) failed(v edge.View, request backup.Request) error {
 	_, succeeded := backup.Ended(v.Job)
 	switch {
+	case backup.TookTooLong(v.Job):
+		return r.failure(request, "it has not ended within its deadline of "+(time.Duration(request.Deadline)*time.Second).String()+", and Kubernetes has ended its pod", backup.Unexplained)
 	case !succeeded:
 		text, cause := backup.FailureOf(v.Pod, v.Log, v.Result)
 		return r.failure(request, text, cause)

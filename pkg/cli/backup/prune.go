@@ -16,6 +16,7 @@ import (
 type pruneOptions struct {
 	deleteOptions
 	name []string
+	in   string
 	keep backup.Retention
 }
 
@@ -33,6 +34,9 @@ damaged replaces no older one. However old they are, these are kept: the newest 
 newest one that was drilled or verified, and one that an incremental backup needs. Backups of
 databases and tables, and those of a BackupSchedule of tidb-operator, are left. A restore to
 a time of a log backup needs an older one of these: keep as many as the log goes back.
+
+With --in, only the backups in folders of a prefix count and are deleted, such as those of one
+schedule.
 
 A deletion that was begun goes on. A backup whose files cannot be deleted is named and left,
 and the command ends with 3 when the others are deleted.`,
@@ -52,20 +56,33 @@ and the command ends with 3 when the others are deleted.`,
 			case o.keep.Last == 0 && o.keep.Within == 0:
 				return exit.Usagef("say which backups are kept, with --keep-last or --keep-within")
 			}
+			if o.in != "" {
+				in, err := parseURL("--in", o.in)
+				if err != nil {
+					return err
+				}
+				o.keep.In = &in
+			}
 			if err := o.validate(cmd); err != nil {
 				return err
 			}
 			return o.run(cmd.Context(), f)
 		},
 	}
+	bindRetention(cmd, &o.keep)
+	bindIn(cmd, &o.in, "Only backups in folders of this prefix: s3://BUCKET/PREFIX, with the endpoint of the backups.")
+	o.bind(cmd, f)
+	return cmd
+}
+
+// bindRetention makes the flags of which backups are kept.
+func bindRetention(cmd *cobra.Command, keep *backup.Retention) {
 	set := cmd.Flags()
-	set.IntVar(&o.keep.Last, "keep-last", 0, "Keep so many of the newest backups.")
-	set.DurationVar(&o.keep.Within, "keep-within", 0, "Keep backups whose data is at most so old, e.g. 168h.")
+	set.IntVar(&keep.Last, "keep-last", 0, "Keep so many of the newest backups.")
+	set.DurationVar(&keep.Within, "keep-within", 0, "Keep backups whose data is at most so old, e.g. 168h.")
 	for _, name := range []string{"keep-last", "keep-within"} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
 	}
-	o.bind(cmd, f)
-	return cmd
 }
 
 func (o pruneOptions) run(ctx context.Context, f *factory.Factory) error {

@@ -63,6 +63,9 @@ func (r *run) make(ctx context.Context) error {
 		}
 		return r.follow(ctx, job, request)
 	}
+	if made, err := r.madeBefore(ctx); made || err != nil {
+		return err
+	}
 	request := r.request(r.asked, r.destination)
 	if err := r.check(ctx, request); err != nil {
 		return err
@@ -80,6 +83,26 @@ func (r *run) make(ctx context.Context) error {
 	fmt.Fprintf(r.f.Streams.ErrOut, "backup %s of %s of %s to %s: job %s is made\n",
 		request.Name, r.asked.Scope(), target.Title(r.cluster), request.Path(), job.Name)
 	return r.follow(ctx, job, request)
+}
+
+// madeBefore prints the backup that an earlier attempt of the same run has made, and reports whether there is one.
+func (r *run) madeBefore(ctx context.Context) (bool, error) {
+	if r.asked.Run == "" {
+		return false, nil
+	}
+	found, err := edge.Of(ctx, r.dyn, r.cluster.Namespace)
+	if _, none := errors.AsType[*edge.NoResourceError](err); none {
+		return false, nil // check refuses the backup then
+	}
+	if err != nil {
+		return false, err
+	}
+	b := backup.MadeBy(r.cluster, r.asked.Run, r.destination, found.Items)
+	if b == nil {
+		return false, nil
+	}
+	fmt.Fprintf(r.f.Streams.ErrOut, "run %s has made backup %s before; nothing was changed\n", r.asked.Run, b.Name)
+	return true, r.print(b)
 }
 
 // concludeOther concludes the Job of another backup, which has ended, and whose command was killed. It refuses while the
@@ -178,6 +201,9 @@ func (r *run) check(ctx context.Context, request backup.Request) error {
 // deleted then.
 func (r *run) otherPrefix(request backup.Request) remedy.Action {
 	asked := request.Asked
+	if asked.In != "" {
+		return remedy.Run("try again, which writes to another folder", asked.Command(r.cluster))
+	}
 	d := request.Destination
 	d.Prefix += "-" + strings.TrimPrefix(backup.Name(r.cluster, r.session.Now()), r.cluster.Name+"-")
 	asked.URL = d.URL()

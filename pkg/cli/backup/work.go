@@ -180,9 +180,12 @@ func (w *work) endSafePoint(ctx context.Context, log backup.Log) error {
 
 // request returns what a Job is to do.
 func (w *work) request(asked backup.Asked, at backup.Destination) backup.Request {
-	return backup.Request{
-		Cluster: w.cluster, Asked: asked, Destination: at, Name: backup.Name(w.cluster, w.session.Now()), Tool: asked.Tool(w.cluster),
+	name := backup.Name(w.cluster, w.session.Now())
+	if asked.In != "" {
+		at.Prefix += "/" + name
+		asked.URL = at.URL()
 	}
+	return backup.Request{Cluster: w.cluster, Asked: asked, Destination: at, Name: name, Tool: asked.Tool(w.cluster)}
 }
 
 // refuse refuses what no Job can do.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
@@ -15,10 +14,8 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/ownpod"
 )
-
-// repository is where the images of releases are.
-const repository = "ghcr.io/kubectl-tidb/kubectl-tidb"
 
 // manifest is the only argument of the verb.
 const manifest = "manifest"
@@ -96,11 +93,6 @@ nodes. The definition of TidbClusters is not part of it: see "kubectl tidb init"
 	return cmd
 }
 
-// reference matches the name of an image, as a container runtime takes it. The parts of a name are a registry, a
-// path, a tag or a digest.
-var reference = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*(:[0-9]{1,5})?/)?` +
-	`[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*(/[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*)*(:[\w][\w.-]{0,127})?(@sha256:[0-9a-f]{64})?$`)
-
 // mostShards is how many shards fit into the names of pods.
 const mostShards = 100
 
@@ -116,8 +108,8 @@ func (o *options) validate() error {
 	if wrong := validation.IsDNS1035Label(o.name); len(wrong) > 0 || len(o.name) > 40 {
 		return exit.Usagef("--name %q is no name for objects: lower-case letters, digits and -, a letter first, at most 40 characters", o.name)
 	}
-	if o.image != "" && !reference.MatchString(o.image) {
-		return exit.Usagef("--image %q is no name of an image, such as registry.example/kubectl-tidb:v1.2.3", o.image)
+	if err := ownpod.CheckImage("--image", o.image); err != nil {
+		return err
 	}
 	if _, err := labels.Parse(o.selector); err != nil {
 		return exit.Usagef("--selector: %w", err)
@@ -130,19 +122,13 @@ func (o *options) validate() error {
 	return nil
 }
 
-// released matches versions that have an image: a build between releases has none.
-var released = regexp.MustCompile(`^v\d+\.\d+\.\d+(-(alpha|beta|rc)\.\d+)?$`)
-
 func run(f *factory.Factory, o options) error {
 	namespace, err := f.Namespace()
 	if err != nil {
 		return err
 	}
-	if o.image == "" {
-		if !released.MatchString(f.Version) {
-			return exit.Usagef("this plugin is %s, a build for which no image was released: name one with --image", f.Version)
-		}
-		o.image = repository + ":" + f.Version
+	if o.image, err = ownpod.Image("--image", o.image, f.Version); err != nil {
+		return err
 	}
 	text, err := output.Document(o.objects(namespace))
 	if err != nil {

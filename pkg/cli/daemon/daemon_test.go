@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/ownpod"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/rbac"
 )
@@ -238,7 +239,7 @@ func TestImages(t *testing.T) {
 			t.Errorf("%s: %v", image, err)
 		}
 	}
-	for version, image := range map[string]string{"v1.2.3": repository + ":v1.2.3", "v2.0.0-rc.1": repository + ":v2.0.0-rc.1"} {
+	for version, image := range map[string]string{"v1.2.3": ownpod.Repository + ":v1.2.3", "v2.0.0-rc.1": ownpod.Repository + ":v2.0.0-rc.1"} {
 		if text, err := printed(t, version, ""); err != nil || !strings.Contains(text, "image: "+image+"\n") {
 			t.Errorf("%s: %v:\n%s", version, err, text)
 		}

@@ -7,11 +7,11 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/ownpod"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/loop/daemon"
 )
 
@@ -19,9 +19,6 @@ const (
 	// port serves /healthz, /readyz and /metrics.
 	port     = 8080
 	portName = "http"
-	// user is the user of the image. It is set here too, so that an image that runs as root is
-	// refused.
-	user = 65532
 	// grace is longer than it takes to end a step and to take back temporary changes of the
 	// clusters that are driven.
 	grace = 60
@@ -48,48 +45,24 @@ func (o options) deployments(meta metav1.ObjectMeta) []runtime.Object {
 
 func (o options) deployment(meta metav1.ObjectMeta, shard daemon.Shard) runtime.Object {
 	selector := &metav1.LabelSelector{MatchLabels: meta.Labels}
+	pod := ownpod.Spec(o.name)
+	pod.TerminationGracePeriodSeconds = new(int64(grace))
+	pod.TopologySpreadConstraints = spread(selector)
+	pod.Containers = []corev1.Container{o.container(meta.Namespace, shard)}
 	return &appsv1.Deployment{
 		TypeMeta: kind("apps/v1", "Deployment"), ObjectMeta: meta,
 		Spec: appsv1.DeploymentSpec{
 			Replicas: &o.replicas, Selector: selector,
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: meta.Labels},
-				Spec: corev1.PodSpec{
-					ServiceAccountName: o.name, EnableServiceLinks: new(false), TerminationGracePeriodSeconds: new(int64(grace)),
-					SecurityContext: &corev1.PodSecurityContext{
-						RunAsNonRoot: new(true), RunAsUser: new(int64(user)), RunAsGroup: new(int64(user)),
-						SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
-					},
-					TopologySpreadConstraints: spread(selector),
-					Containers:                []corev1.Container{o.container(meta.Namespace, shard)},
-				},
-			},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: meta.Labels}, Spec: pod},
 		},
 	}
 }
 
 func (o options) container(namespace string, shard daemon.Shard) corev1.Container {
-	return corev1.Container{
-		Name: "daemon", Image: o.image, Args: o.args(namespace, shard),
-		// These name the daemon's process for another process that wants to drive a cluster of the daemon.
-		Env: []corev1.EnvVar{
-			{Name: "USER", Value: "kubectl-tidb"}, {Name: "HOME", Value: "/"},
-			{Name: "POD_NAME", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}},
-		},
-		Ports:          []corev1.ContainerPort{{Name: portName, ContainerPort: port}},
-		ReadinessProbe: probe("/readyz", 5),
-		LivenessProbe:  probe("/healthz", 20),
-		// There is no CPU limit: a process that is throttled while it holds a lease delays the
-		// clusters.
-		Resources: corev1.ResourceRequirements{
-			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("128Mi")},
-			Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")},
-		},
-		SecurityContext: &corev1.SecurityContext{
-			AllowPrivilegeEscalation: new(false), ReadOnlyRootFilesystem: new(true),
-			Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
-		},
-	}
+	c := ownpod.Container("daemon", o.image, o.args(namespace, shard)...)
+	c.Ports = []corev1.ContainerPort{{Name: portName, ContainerPort: port}}
+	c.ReadinessProbe, c.LivenessProbe = probe("/readyz", 5), probe("/healthz", 20)
+	return c
 }
 
 func (o options) args(namespace string, shard daemon.Shard) []string {

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -13,7 +15,9 @@ import (
 
 // Asked is what a user asks for. Its Job has it as an annotation, by which the same command finds the Job again.
 type Asked struct {
-	URL       string `json:"url"` // Destination.URL
+	URL       string `json:"url"`           // Destination.URL
+	In        string `json:"in,omitempty"`  // the same of the prefix in which the backup gets a new folder
+	Run       string `json:"run,omitempty"` // which run of a schedule or a pipeline asks, so that a second attempt makes no second backup
 	Does      Work   `json:"does,omitempty"`
 	Backup    string `json:"backup,omitempty"` // the name of the Backup that a restore, a verification or a deletion was asked for with
 	UID       string `json:"uid,omitempty"`    // of the Backup that is verified or deleted
@@ -24,7 +28,15 @@ type Asked struct {
 	RateLimit uint   `json:"rateLimit,omitempty"`
 	Checksum  *bool  `json:"checksum,omitempty"`
 	Image     string `json:"image,omitempty"`
+	// Deadline is how many seconds after its begin Kubernetes ends the Job. Zero is no limit.
+	Deadline int64 `json:"deadline,omitempty"`
 }
+
+// runName is what the name of a run consists of.
+var runName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+
+// IsRunName reports whether a text can name a run.
+func IsRunName(text string) bool { return runName.MatchString(text) }
 
 // SplitTable returns the database and the name of a table that is given as DATABASE.TABLE.
 func SplitTable(text string) (db, table string, err error) {
@@ -67,6 +79,9 @@ func (a Asked) As(was Asked) Asked {
 // Command returns the command that asks for this.
 func (a Asked) Command(c topology.Cluster) remedy.Command {
 	words := []string{"backup", "create", c.Name, "--to", a.URL}
+	if a.In != "" {
+		words = []string{"backup", "create", c.Name, "--in", a.In}
+	}
 	switch a.Does {
 	case Restores:
 		words = []string{"restore", c.Name, "--from", cmp.Or(a.Backup, a.URL)}
@@ -81,7 +96,7 @@ func (a Asked) Command(c topology.Cluster) remedy.Command {
 	case a.DB != "":
 		words = append(words, "--db", a.DB)
 	}
-	for _, flag := range [][2]string{{"--from-secret", a.Secret}, {"--service-account", a.Account}, {"--image", a.Image}} {
+	for _, flag := range [][2]string{{"--run", a.Run}, {"--from-secret", a.Secret}, {"--service-account", a.Account}, {"--image", a.Image}} {
 		if flag[1] != "" {
 			words = append(words, flag[0], flag[1])
 		}
@@ -91,6 +106,9 @@ func (a Asked) Command(c topology.Cluster) remedy.Command {
 	}
 	if a.Checksum != nil {
 		words = append(words, "--checksum="+strconv.FormatBool(*a.Checksum))
+	}
+	if a.Deadline > 0 {
+		words = append(words, "--deadline", (time.Duration(a.Deadline) * time.Second).String())
 	}
 	return remedy.Plugin(c.Namespace, words...)
 }

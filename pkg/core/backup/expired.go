@@ -13,6 +13,8 @@ type Retention struct {
 	// Last is how many of the newest ones are kept, and Within how old the data of others may be. Zero is no limit.
 	Last   int
 	Within time.Duration
+	// In is the prefix whose backups count, nil for all.
+	In *Destination
 }
 
 // scheduledBy is the label of a Backup that a BackupSchedule of tidb-operator has made, and deletes.
@@ -32,23 +34,33 @@ func (r Retention) Expired(tc *v1alpha1.TidbCluster, all []v1alpha1.Backup, now 
 	count, proven, needed := 0, false, false
 	for i := range all {
 		b := &all[i]
-		mine := b.Namespace == tc.Namespace && b.Labels[scheduledBy] == "" && Undeletable(b) == ""
 		if incremental(b.Spec.BR) {
 			needed = true // by this one, which is newer than its base
 		}
-		if flaw(tc, b) != "" {
-			if mine && IsMarked(b) {
+		switch {
+		case !r.covers(b):
+			continue
+		case flaw(tc, b) != "":
+			if IsMarked(b) && isOurs(tc, b) {
 				begun = append(begun, b.Name)
 			}
 			continue
 		}
-		young := r.Within > 0 && now.Sub(data(b)) <= r.Within
 		isProof := !proven && (DrilledAt(b) != "" || VerifiedOf(b) != "")
-		if count >= max(r.Last, 1) && !young && !isProof && !needed && mine {
+		young := r.Within > 0 && now.Sub(data(b)) <= r.Within
+		if count >= max(r.Last, 1) && !young && !isProof && !needed && isOurs(tc, b) {
 			names = append(names, b.Name)
 		}
 		count, proven, needed = count+1, proven || isProof, false
 	}
 	slices.Reverse(names)
 	return append(begun, names...)
+}
+
+// covers reports whether a Backup is in the prefix whose backups count.
+func (r Retention) covers(b *v1alpha1.Backup) bool { return r.In == nil || r.In.Holds(b) }
+
+// isOurs reports whether a Backup may be deleted here, as far as its object says that.
+func isOurs(tc *v1alpha1.TidbCluster, b *v1alpha1.Backup) bool {
+	return b.Namespace == tc.Namespace && b.Labels[scheduledBy] == "" && Undeletable(b) == ""
 }

@@ -296,4 +296,16 @@ func TestExpired(t *testing.T) {
 	if got := (backup.Retention{Within: time.Second}).Expired(cluster(), all[:2], now); len(got) > 0 {
 		t.Errorf("the last one is deleted: %v", got)
 	}
+	in := &backup.Destination{Bucket: "b", Prefix: "daily"}
+	placed := func(path string) func(*v1alpha1.Backup) {
+		return func(b *v1alpha1.Backup) { b.Status.BackupPath = path }
+	}
+	all = []v1alpha1.Backup{
+		stored("h01", "1", 1, placed("s3://b/weekly/1")), stored("h02", "2", 2, placed("s3://b/daily/1")), stored("h03", "3", 3, placed("s3://b/daily-2/1")),
+		stored("h04", "4", 4, placed("s3://b/daily/2")), stored("h05", "5", 5, placed("s3://b/daily")),
+		stored("h06-begun", "6", 6, placed("s3://b/other/1"), proven(backup.AnnotationDeleting)),
+	}
+	if got := strings.Join(backup.Retention{Last: 1, In: in}.Expired(cluster(), all, now), " "); got != "h04" {
+		t.Error(got)
+	}
 }

@@ -121,6 +121,10 @@ func (r Request) Job() *batchv1.Job {
 		topology.LabelComponent: component, kinds[r.Does].label: r.Name,
 	}
 	none := int32(0)
+	var deadline *int64
+	if r.Deadline > 0 {
+		deadline = &r.Deadline
+	}
 	waits := kinds[r.Does].waits
 	return &batchv1.Job{
 		TypeMeta: metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"},
@@ -129,9 +133,10 @@ func (r Request) Job() *batchv1.Job {
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(c.Source, v1alpha1.SchemeGroupVersion.WithKind(v1alpha1.TiDBClusterKind))},
 		},
 		Spec: batchv1.JobSpec{
-			Suspend:      &waits,
-			BackoffLimit: &none, // a second attempt would find the lock of the first one in the bucket
-			Template:     corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: r.pod()},
+			Suspend:               &waits,
+			ActiveDeadlineSeconds: deadline,
+			BackoffLimit:          &none, // a second attempt would find the lock of the first one in the bucket
+			Template:              corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: r.pod()},
 		},
 	}
 }
@@ -308,10 +313,21 @@ func IsForSameFiles(job *batchv1.Job, a Asked) bool {
 	return was.Does == a.Does && was.UID == a.UID && was.URL == a.URL
 }
 
-// IsSame reports whether a Job was asked for the same.
+// IsSame reports whether a Job was asked for the same. The folder that a backup gets in a prefix is named when its Job is
+// made.
 func IsSame(job *batchv1.Job, a Asked) bool {
 	was, ok := AskedOf(job)
+	if a.In != "" {
+		a.URL = was.URL
+	}
 	return ok && was.text() == a.text()
+}
+
+// TookTooLong reports whether Kubernetes has ended a Job because of its deadline.
+func TookTooLong(job *batchv1.Job) bool {
+	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Type == batchv1.JobFailed && c.Status == corev1.ConditionTrue && c.Reason == batchv1.JobReasonDeadlineExceeded
+	})
 }
 
 // Ended reports whether a Job has ended, and whether it has succeeded.

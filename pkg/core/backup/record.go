@@ -2,6 +2,7 @@ package backup
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -9,7 +10,12 @@ import (
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
+
+// annRun has which run of a schedule or a pipeline has made a Backup.
+const annRun = "kubectl-tidb/run"
 
 // Outcome is a backup that is complete.
 type Outcome struct {
@@ -44,6 +50,9 @@ func (r Request) Record(o Outcome) *v1alpha1.Backup {
 				{Type: v1alpha1.BackupComplete, Status: corev1.ConditionTrue, LastTransitionTime: at},
 			},
 		},
+	}
+	if r.Run != "" {
+		b.Annotations = map[string]string{annRun: r.Run}
 	}
 	if r.RateLimit > 0 {
 		limit := r.RateLimit
@@ -82,6 +91,23 @@ func (r Request) Holder(all []v1alpha1.Backup) string {
 		}
 	}
 	return ""
+}
+
+// MadeBy returns the complete Backup of a cluster that a run has made in a prefix, nil for none.
+func MadeBy(c topology.Cluster, run string, in Destination, all []v1alpha1.Backup) *v1alpha1.Backup {
+	i := slices.IndexFunc(all, func(b v1alpha1.Backup) bool {
+		return about(c.Source, &b) && b.Annotations[annRun] == run && in.Holds(&b) && b.Status.Phase == v1alpha1.BackupComplete && !isBeingDeleted(&b)
+	})
+	if i < 0 {
+		return nil
+	}
+	return &all[i]
+}
+
+// Holds reports whether a Backup is in a folder of a destination, which is a prefix.
+func (d Destination) Holds(b *v1alpha1.Backup) bool {
+	s3 := b.Spec.S3
+	return s3 != nil && s3.Endpoint == d.Endpoint && strings.HasPrefix(b.Status.BackupPath, d.Path()+"/")
 }
 
 // IsOf reports whether a Backup is complete and has what a status says: the same data at the same place.

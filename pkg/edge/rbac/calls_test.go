@@ -28,10 +28,13 @@ type calls map[string][]string
 // untyped are the resources that packages ask for through a client that has no
 // types. A package that begins to do so must be added here.
 var untyped = map[string][]string{
-	"pkg/edge/intent":  {"pingcap.com/tidbclusters"},
-	"pkg/edge/backup":  {"pingcap.com/backups"},
-	"pkg/cli/backup":   {"pingcap.com/backups"}, // their names, in a completion
-	"pkg/cli":          {"/namespaces"},
+	"pkg/edge/intent": {"pingcap.com/tidbclusters"},
+	"pkg/edge/backup": {"pingcap.com/backups"},
+	"pkg/cli/backup":  {"pingcap.com/backups"}, // their names, in a completion
+	"pkg/cli":         {"/namespaces"},
+	"pkg/edge/schedule": {
+		"batch/cronjobs", "/serviceaccounts", "rbac.authorization.k8s.io/roles", "rbac.authorization.k8s.io/rolebindings",
+	},
 	"pkg/edge/issue":   {"cert-manager.io/certificates"},
 	"pkg/cli/install":  {"apiextensions.k8s.io/customresourcedefinitions"},
 	"pkg/cli/target":   {"pingcap.com/tidbclusters", "/nodes"},

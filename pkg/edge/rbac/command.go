@@ -93,12 +93,9 @@ var commands = []Command{
 	}},
 	{Name: "tls rotate", Role: Editor, except: slices.Concat([]string{
 		creates, deletes, readsBackups, makesBackups, deletesBackups, makesJobs, "batch/jobs get", "batch/jobs delete", deletesSecrets, asksIssuers, readsIssued,
-	}, shows)},
+	}, schedules, shows)},
 	// Its pods are BR's, which needs no right in Kubernetes. PD is observed, so that no backup waits for it without an end.
-	{Name: "backup create", Role: Editor, only: slices.Concat(observes, []string{
-		"/namespaces list", readsLogs, readsBackups, makesBackups, makesJobs, "batch/jobs get", "batch/jobs delete",
-		"pingcap.com/tidbclusters/finalizers update",
-	})},
+	{Name: "backup create", Role: Editor, only: createsBackups},
 	// It also records PD's settings in the TidbCluster.
 	{Name: "restore", Role: Editor, only: slices.Concat(observes, []string{
 		"/namespaces list", readsLogs, readsBackups, makesJobs, "batch/jobs get", "batch/jobs delete", "batch/jobs patch",
@@ -113,8 +110,10 @@ var commands = []Command{
 	}},
 	{Name: "backup delete", Role: Editor, only: deletesFiles},
 	{Name: "backup prune", Role: Editor, only: deletesFiles},
+	// The API server lets nobody grant rights that they do not have. So the rights of the pods are here as well.
+	{Name: "backup schedule", Role: Editor, only: slices.Concat(schedules, createsBackups, deletesFiles)},
 	// It makes a cluster, restores data there, and deletes the cluster.
-	{Name: "backup drill", Role: Editor, except: []string{makesBackups, deletesBackups, writesSecrets, asksIssuers, watchesEvents}},
+	{Name: "backup drill", Role: Editor, except: slices.Concat([]string{makesBackups, deletesBackups, writesSecrets, asksIssuers, watchesEvents}, schedules)},
 	{Name: "init", Role: Installer},
 }
 
@@ -176,6 +175,20 @@ var looks = slices.Concat(observes, []string{
 // pauses are the requests of verbs that change the TidbCluster, and nothing else.
 var pauses = []string{"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "pingcap.com/tidbclusters patch", "/namespaces list"}
 
+// createsBackups are the requests of "backup create".
+var createsBackups = slices.Concat(observes, []string{
+	"/namespaces list", readsLogs, readsBackups, makesBackups, makesJobs, "batch/jobs get", "batch/jobs delete",
+	"pingcap.com/tidbclusters/finalizers update",
+})
+
+// schedules are the requests that only "backup schedule" sends.
+var schedules = []string{
+	"batch/cronjobs create", "batch/cronjobs delete", "batch/cronjobs get", "batch/cronjobs list", "batch/cronjobs patch",
+	"/serviceaccounts create", "/serviceaccounts delete", "/serviceaccounts get", "/serviceaccounts patch",
+	"rbac.authorization.k8s.io/roles create", "rbac.authorization.k8s.io/roles delete", "rbac.authorization.k8s.io/roles get", "rbac.authorization.k8s.io/roles patch",
+	"rbac.authorization.k8s.io/rolebindings create", "rbac.authorization.k8s.io/rolebindings delete", "rbac.authorization.k8s.io/rolebindings get", "rbac.authorization.k8s.io/rolebindings patch",
+}
+
 // deletesFiles are the requests of verbs that delete Backups and their files.
 var deletesFiles = []string{
 	"pingcap.com/tidbclusters get", "pingcap.com/tidbclusters list", "/namespaces list", "/secrets get", "/pods list", readsEvents, readsLogs,
@@ -184,7 +197,7 @@ var deletesFiles = []string{
 
 // rare are the requests that most verbs do not send, and seldom those that an upgrade may send as well.
 var (
-	rare   = slices.Concat([]string{writesSecrets, deletesSecrets, asksIssuers, readsIssued, makesBackups, deletesBackups, makesJobs, "batch/jobs get", "batch/jobs delete"}, shows)
+	rare   = slices.Concat([]string{writesSecrets, deletesSecrets, asksIssuers, readsIssued, makesBackups, deletesBackups, makesJobs, "batch/jobs get", "batch/jobs delete"}, schedules, shows)
 	seldom = slices.Concat([]string{readsBackups}, rare)
 )
 

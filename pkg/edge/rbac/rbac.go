@@ -109,6 +109,10 @@ var rights = []Right{
 	{Editor, Namespace, clusters, "backups", []string{"delete"}, "`backup delete` and `backup prune`", "the Backup is left when its files are deleted, and counts for nothing"},
 	{Editor, Namespace, batch, "jobs", []string{"create", "delete", "get"}, "the Job of a `backup`, a `restore`, a `backup verify`, a `backup drill`, a `backup delete` or a `backup prune`", "these are refused"},
 	{Editor, Namespace, batch, "jobs", []string{"patch"}, "having the Job of a `restore` begin after PD's settings are recorded", "`restore` does not begin"},
+	{Editor, Namespace, batch, "cronjobs", []string{"create", "delete", "get", "list", "patch"}, "`backup schedule`", "it is refused"},
+	{Editor, Namespace, "", "serviceaccounts", []string{"create", "delete", "get", "patch"}, "the pods of `backup schedule`", "`backup schedule` is refused"},
+	{Editor, Namespace, access, "roles", []string{"create", "delete", "get", "patch"}, "the rights of the pods of `backup schedule`, which its user needs as well", "`backup schedule` is refused"},
+	{Editor, Namespace, access, "rolebindings", []string{"create", "delete", "get", "patch"}, "giving the pods of `backup schedule` their rights", "`backup schedule` is refused"},
 	{Editor, Namespace, "", "secrets", []string{"delete"}, "the certificates and the password of the cluster that `backup drill` has made", "they are left"},
 	{Editor, Namespace, "", "secrets", []string{"update"}, "the certificates that `tls rotate` makes", ""},
 	{Editor, Namespace, certManager, "certificates", []string{"create", "get"}, "`tls init --issuer cert-manager/NAME`; `delete` says which of them stay", "certificates are made without cert-manager, or by others"},
@@ -143,6 +147,16 @@ func Rules(role Role, scopes ...Scope) []rbacv1.PolicyRule { return rules(Rights
 
 // Rules returns the rights that the command needs, as those of a role.
 func (c Command) Rules(scopes ...Scope) []rbacv1.PolicyRule { return rules(c.Rights(), scopes) }
+
+// RulesOf returns the rights in the namespace that several commands need.
+func RulesOf(names ...string) []rbacv1.PolicyRule {
+	var all []Right
+	for _, name := range names {
+		c, _ := CommandOf(name)
+		all = append(all, c.Rights()...)
+	}
+	return rules(all, []Scope{Namespace})
+}
 
 func rules(rights []Right, scopes []Scope) []rbacv1.PolicyRule {
 	type resource struct{ group, name string }

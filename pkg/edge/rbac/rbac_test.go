@@ -141,14 +141,14 @@ func TestCommands(t *testing.T) {
 		readsNodes:                       "abort apply backup drill config set create doctor edit failover run maintenance start maintenance stop promote replace report restart rollback scale status sync tls rotate upgrade why",
 		"/nodes patch":                   "maintenance start maintenance stop",
 		"/pods delete":                   "abort apply backup drill config set create edit failover run promote replace restart rollback scale sync tls rotate upgrade",
-		"/secrets get":                   "abort apply backup create backup delete backup drill backup log status backup prune backup verify config diff config get config set create dashboard delete doctor edit evict-leader failover failover run maintenance start maintenance stop plan promote pvc list pvc prune replace report restart restore rollback scale sql status sync tls check tls init tls rotate transfer-leader upgrade wait why",
+		"/secrets get":                   "abort apply backup create backup delete backup drill backup log status backup prune backup schedule backup verify config diff config get config set create dashboard delete doctor edit evict-leader failover failover run maintenance start maintenance stop plan promote pvc list pvc prune replace report restart restore rollback scale sql status sync tls check tls init tls rotate transfer-leader upgrade wait why",
 		readsIssued:                      "backup drill delete tls init",
-		readsBackups:                     "backup create backup delete backup drill backup list backup prune backup show backup verify restore upgrade",
-		makesBackups:                     "backup create",
-		deletesBackups:                   "backup delete backup prune",
-		makesJobs:                        "backup create backup delete backup drill backup prune backup verify restore",
-		readsLogs:                        "backup create backup delete backup drill backup prune backup verify logs report restore",
-		"/pods list":                     "abort apply backup create backup delete backup drill backup log status backup prune backup verify config diff config get config set create dashboard delete doctor edit evict-leader failover failover run logs maintenance start maintenance stop plan promote pvc list pvc prune replace report restart restore rollback scale sql status sync tls check tls rotate transfer-leader upgrade wait why",
+		readsBackups:                     "backup create backup delete backup drill backup list backup prune backup schedule backup show backup verify restore upgrade",
+		makesBackups:                     "backup create backup schedule",
+		deletesBackups:                   "backup delete backup prune backup schedule",
+		makesJobs:                        "backup create backup delete backup drill backup prune backup schedule backup verify restore",
+		readsLogs:                        "backup create backup delete backup drill backup prune backup schedule backup verify logs report restore",
+		"/pods list":                     "abort apply backup create backup delete backup drill backup log status backup prune backup schedule backup verify config diff config get config set create dashboard delete doctor edit evict-leader failover failover run logs maintenance start maintenance stop plan promote pvc list pvc prune replace report restart restore rollback scale sql status sync tls check tls rotate transfer-leader upgrade wait why",
 	} {
 		var got []string
 		for _, c := range Commands() {

@@ -1,0 +1,124 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// schedules has a CronJob back up a cluster with the image of the plugin and the rights that the schedule gives to its pods.
+func (s environment) schedules(t *testing.T) {
+	if !shared.Local() {
+		t.Skip("SKIPPED: only the local node can be given an image without a registry")
+	}
+	image, err := shared.LoadPlugin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	never := "0 0 1 1 *" // the test does not wait for it
+	schedule := func(t *testing.T, code int, args ...string) string {
+		t.Helper()
+		r := s.tidb(t, code, append([]string{"backup", "schedule", cluster, "--plugin-image", image, "--in", s.at("schedule"), "--from-secret", "s3"}, args...)...)
+		return r.Stdout + r.Stderr
+	}
+	t.Run("what is refused leaves nothing", func(t *testing.T) {
+		if text := schedule(t, 2, never, "--time-zone", "Nowhere/X"); !strings.Contains(text, "unknown time zone") {
+			t.Error(text)
+		}
+		s.tidb(t, 2, "backup", "schedule", cluster, "--remove")
+		if text := schedule(t, 0, never, "--dry-run"); !strings.Contains(text, "would be made") {
+			t.Error(text)
+		}
+		s.wantSchedules(t)
+	})
+	t.Run("a run", func(t *testing.T) {
+		schedule(t, 0, never, "--keep-last", "2")
+		s.runsSchedule(t, "first", func(*testing.T) {})
+		s.wantRuns(t, "first")
+	})
+	t.Run("a pod of a run is killed", func(t *testing.T) {
+		s.runsSchedule(t, "killed", func(t *testing.T) {
+			poll(t, patience, "BR has a Job", func(ctx context.Context) bool {
+				_, err := s.Kube.BatchV1().Jobs(s.plugin.Namespace).Get(ctx, cluster+"-br-backup", metav1.GetOptions{})
+				return err == nil
+			})
+			kubectl(t, "", "-n", s.plugin.Namespace, "delete", "pod", "-l", batchv1.JobNameLabel+"=killed", "--force", "--grace-period=0")
+		})
+		s.wantRuns(t, "first", "killed")
+	})
+	t.Run("old backups are deleted", func(t *testing.T) {
+		if text := schedule(t, 0, never, "--keep-last", "1"); !strings.Contains(text, "is changed") {
+			t.Error(text)
+		}
+		s.runsSchedule(t, "third", func(*testing.T) {})
+		s.wantRuns(t, "third")
+	})
+	t.Run("removal", func(t *testing.T) {
+		s.tidb(t, 0, "backup", "schedule", cluster, "--remove")
+		s.wantSchedules(t)
+		poll(t, patience, "the Jobs are gone", func(ctx context.Context) bool { return s.backupJobs(ctx, t) == 0 })
+		s.wantRuns(t, "third")
+		s.tidb(t, 0, "backup", "prune", cluster, "--in", s.at("none"), "--keep-within", "1ns", "--files", "--yes")
+		s.tidb(t, 0, "backup", "delete", s.runsOf(t)["third"], "--files", "--yes")
+	})
+}
+
+// runsSchedule has the schedule run once, as "kubectl create job" does. It calls a function while the Job runs.
+func (s environment) runsSchedule(t *testing.T, job string, meanwhile func(*testing.T)) {
+	t.Helper()
+	kubectl(t, "", "-n", s.plugin.Namespace, "create", "job", "--from=cronjob/"+cluster+"-backup", job)
+	meanwhile(t)
+	kubectl(t, "", "-n", s.plugin.Namespace, "wait", "--for=condition=complete", "--timeout="+patience.String(), "job/"+job)
+}
+
+// runsOf returns the Backups of schedules, by the run that has made them.
+func (s environment) runsOf(t *testing.T) map[string]string {
+	t.Helper()
+	out, err := s.Kubectl(t.Context(), "", "-n", s.plugin.Namespace, "get", "backups.pingcap.com", "-o", "json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all struct {
+		Items []struct{ Metadata metav1.ObjectMeta }
+	}
+	if err := json.Unmarshal([]byte(out), &all); err != nil {
+		t.Fatal(err)
+	}
+	runs := map[string]string{}
+	for _, b := range all.Items {
+		if run := b.Metadata.Annotations["kubectl-tidb/run"]; run != "" {
+			if runs[run] != "" {
+				t.Errorf("run %s has made backups %s and %s", run, runs[run], b.Metadata.Name)
+			}
+			runs[run] = b.Metadata.Name
+		}
+	}
+	return runs
+}
+
+// wantRuns asserts which runs have a Backup.
+func (s environment) wantRuns(t *testing.T, want ...string) {
+	t.Helper()
+	got := s.runsOf(t)
+	for _, run := range want {
+		if got[run] == "" {
+			t.Errorf("run %s has no backup: %v", run, got)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// wantSchedules asserts that no object of a schedule exists.
+func (s environment) wantSchedules(t *testing.T) {
+	t.Helper()
+	out, err := s.Kubectl(t.Context(), "", "-n", s.plugin.Namespace, "get", "cronjobs,serviceaccounts,roles,rolebindings", "-l", "kubectl-tidb/scheduled-cluster", "-o", "name")
+	if err != nil || out != "" {
+		t.Errorf("%s, %v", out, err)
+	}
+}
