@@ -50,6 +50,24 @@ func TestBackups(t *testing.T) {
 	}
 }
 
+// TestScheduleWithoutTimes: flags that make a schedule are refused where no times are given. The schedules would be shown,
+// as if the schedule had been changed.
+func TestScheduleWithoutTimes(t *testing.T) {
+	s := serve(t, map[string]any{
+		tidbclusters: clusterList(tidbcluster("basic")), tidbclusters + "/basic": tidbcluster("basic"),
+		"/apis/batch/v1/namespaces/default/cronjobs": map[string]any{"apiVersion": "batch/v1", "kind": "CronJobList", "items": []any{}},
+	})
+	for _, flag := range []string{"--keep-last=3", "--suspend", "--in=s3://b/p", "--dry-run", "--manifest"} {
+		wantError(t, flag, s.call(t, "backup", "schedule", "basic", flag), exit.Usage, "is for a schedule that is made or changed: give CRON as well")
+	}
+	if r := s.call(t, "backup", "schedule", "basic", "-o", "json"); r.code != 0 || !strings.Contains(r.out, `"kind": "BackupScheduleSummaryList"`) {
+		t.Errorf("%+v", r)
+	}
+	if r := s.call(t, "backup", "schedule", "basic"); r.code != 0 || !strings.Contains(r.err, "cluster default/basic has no schedule of backups") {
+		t.Errorf("%+v", r)
+	}
+}
+
 // TestBackupInput: a wrong command line of "backup" changes nothing, and shows no password.
 func TestBackupInput(t *testing.T) {
 	s := serve(t, map[string]any{tidbclusters: clusterList(tidbcluster("basic")), tidbclusters + "/basic": tidbcluster("basic")})

@@ -37,6 +37,9 @@ func (s environment) schedules(t *testing.T) {
 	})
 	t.Run("a run", func(t *testing.T) {
 		schedule(t, 0, never, "--keep-last", "2")
+		if text := schedule(t, 3, never, "--name", "weekly"); !strings.Contains(text, "has its backups in s3://"+s3Bucket+"/schedule already") {
+			t.Error(text)
+		}
 		s.runsSchedule(t, "first", func(*testing.T) {})
 		s.wantRuns(t, "first")
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/robfig/cron/v3"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -60,10 +61,10 @@ The CronJob, its ServiceAccount, a Role with the rights of these two verbs, and 
 are called NAME-backup; --name gives a second schedule another name. They are deleted with
 the cluster. The same command changes a schedule, and --remove deletes it. The backups stay.
 
-A run waits for no other run: while one is under way, the next one is left out. A run that
-fails is tried again for ten minutes, as when another backup of the cluster is under way. One
-that takes longer than --deadline is ended, and one that cannot begin within --start-within
-is left out. Old backups are deleted only after a backup that is complete.`,
+A run begins when the one before has ended, and is left out when it cannot begin within
+--start-within. A run that fails is tried again for ten minutes, as when another backup of
+the cluster is under way. A run that takes longer than --deadline is ended. Old backups are
+deleted only after a backup that is complete.`,
 		Example: `  # Each day at three, for two weeks
   kubectl tidb backup schedule basic '0 3 * * *' --in s3://backups/basic \
     --from-secret s3-access --keep-last 14
@@ -84,7 +85,12 @@ is left out. Old backups are deleted only after a backup that is complete.`,
 			if err := shown.Validate(); err != nil {
 				return err
 			}
-			if o.cluster = args[:1]; len(args) == 1 && !o.remove {
+			o.cluster = args[:1]
+			switch asked := askedFor(cmd); {
+			case len(args) == 2 || o.remove:
+			case asked != "":
+				return exit.Usagef("--%s is for a schedule that is made or changed: give CRON as well, such as '0 3 * * *'", asked)
+			default:
 				return o.show(cmd.Context(), f, &shown)
 			}
 			if len(args) == 2 {
@@ -102,6 +108,19 @@ is left out. Old backups are deleted only after a backup that is complete.`,
 	o.bind(cmd, f)
 	shown.Bind(cmd)
 	return cmd
+}
+
+// askedFor returns a flag that is given and is of no use without CRON, "" for none.
+func askedFor(cmd *cobra.Command) (flag string) {
+	var o scheduleOptions
+	own := &cobra.Command{}
+	o.bind(own, nil)
+	cmd.Flags().Visit(func(given *pflag.Flag) {
+		if flag == "" && own.Flags().Lookup(given.Name) != nil {
+			flag = given.Name
+		}
+	})
+	return flag
 }
 
 func (o *scheduleOptions) bind(cmd *cobra.Command, f *factory.Factory) {
@@ -211,6 +230,9 @@ func (o *scheduleOptions) apply(ctx context.Context, f *factory.Factory, client 
 	if err != nil {
 		return foreignSchedule(err, wanted.cluster)
 	}
+	if err := o.sharesPrefix(ctx, client, wanted.cluster); err != nil {
+		return err
+	}
 	for _, try := range o.passes() {
 		for _, object := range objects {
 			if err := client.Apply(ctx, object, try); err != nil {
@@ -229,6 +251,23 @@ func (o *scheduleOptions) apply(ctx context.Context, f *factory.Factory, client 
 	}
 	fmt.Fprintf(f.Streams.Out, "cronjob.batch/%s %s: it backs up %s to folders in %s and keeps %s; %s\n",
 		name, done, target.Title(wanted.cluster), o.destination.Path(), o.whichKept(), o.whenNext(time.Now()))
+	return nil
+}
+
+// sharesPrefix refuses a prefix that another schedule of the cluster has. Each of the two would count and delete the
+// backups of the other one.
+func (o *scheduleOptions) sharesPrefix(ctx context.Context, client schedule.Client, c topology.Cluster) error {
+	all, err := client.List(ctx, c.Name)
+	if err != nil {
+		return deniedSchedule(err, c)
+	}
+	for i := range all {
+		other, err := backup.ParseDestination(all[i].Annotations[annPrefix])
+		if err == nil && all[i].Name != o.objectName(c.Name) && other.Path() == o.destination.Path() && other.Endpoint == o.destination.Endpoint {
+			return remedy.For(exit.Refusef("schedule %s of %s has its backups in %s already; nothing was changed", all[i].Name, target.Title(c), other.Path()),
+				remedy.Say("give each schedule a prefix of its own with --in"))
+		}
+	}
 	return nil
 }
 

@@ -302,7 +302,7 @@ func TestExpired(t *testing.T) {
 	}
 	all = []v1alpha1.Backup{
 		stored("h01", "1", 1, placed("s3://b/weekly/1")), stored("h02", "2", 2, placed("s3://b/daily/1")), stored("h03", "3", 3, placed("s3://b/daily-2/1")),
-		stored("h04", "4", 4, placed("s3://b/daily/2")), stored("h05", "5", 5, placed("s3://b/daily")),
+		stored("h04", "4", 4, placed("s3://b/daily/2")), stored("h05", "5", 5, placed("s3://b/daily")), stored("h07", "7", 7, placed("s3://b/daily/monthly/1")),
 		stored("h06-begun", "6", 6, placed("s3://b/other/1"), proven(backup.AnnotationDeleting)),
 	}
 	if got := strings.Join(backup.Retention{Last: 1, In: in}.Expired(cluster(), all, now), " "); got != "h04" {

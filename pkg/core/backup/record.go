@@ -104,10 +104,12 @@ func MadeBy(c topology.Cluster, run string, in Destination, all []v1alpha1.Backu
 	return &all[i]
 }
 
-// Holds reports whether a Backup is in a folder of a destination, which is a prefix.
+// Holds reports whether a Backup is in a folder of a destination, which is a prefix. A folder of that folder may belong to
+// another schedule.
 func (d Destination) Holds(b *v1alpha1.Backup) bool {
+	folder, inside := strings.CutPrefix(strings.TrimSuffix(b.Status.BackupPath, "/"), d.Path()+"/")
 	s3 := b.Spec.S3
-	return s3 != nil && s3.Endpoint == d.Endpoint && strings.HasPrefix(b.Status.BackupPath, d.Path()+"/")
+	return s3 != nil && s3.Endpoint == d.Endpoint && inside && !strings.Contains(folder, "/")
 }
 
 // IsOf reports whether a Backup is complete and has what a status says: the same data at the same place.
