@@ -14,7 +14,9 @@ var roles = map[rbac.Role]string{
 	rbac.Driver:     "Who makes clusters as their TidbClusters say: %s, or a process that does so all the time. With the rights of a viewer.",
 	rbac.Editor:     "Who changes what is wanted, and has it done: %s. With the rights of a viewer and of a driver.",
 	rbac.Maintainer: "Who takes nodes down for a while: %s. With the rights of all those before.",
-	rbac.Installer:  "Who runs %s, once in the life of a Kubernetes cluster. It has no rights of the others.",
+	rbac.Scheduler: "Who has pods of Kubernetes back up clusters: %s. The pods get rights, which their user needs as well. With the rights " +
+		"of all those before, of which the verb needs few: see `kubectl tidb auth role backup schedule`.",
+	rbac.Installer: "Who runs %s, once in the life of a Kubernetes cluster. It has no rights of the others.",
 }
 
 // verbs lists the verbs that need a role.

@@ -19,7 +19,8 @@ func (s environment) schedules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	never := "0 0 1 1 *" // the test does not wait for it
+	never := "0 0 1 1 *"                   // the test does not wait for it
+	var first, second, killed, last string // runs
 	schedule := func(t *testing.T, code int, args ...string) string {
 		t.Helper()
 		r := s.tidb(t, code, append([]string{"backup", "schedule", cluster, "--plugin-image", image, "--in", s.at("schedule"), "--from-secret", "s3"}, args...)...)
@@ -40,42 +41,49 @@ func (s environment) schedules(t *testing.T) {
 		if text := schedule(t, 3, never, "--name", "weekly"); !strings.Contains(text, "has its backups in s3://"+s3Bucket+"/schedule already") {
 			t.Error(text)
 		}
-		s.runsSchedule(t, "first", func(*testing.T) {})
-		s.wantRuns(t, "first")
+		first = s.runsSchedule(t, "first", func(*testing.T) {})
+		s.wantRuns(t, first)
+	})
+	t.Run("a Job of the same name is another run", func(t *testing.T) {
+		kubectl(t, "", "-n", s.plugin.Namespace, "delete", "job", "first")
+		second = s.runsSchedule(t, "first", func(*testing.T) {})
+		s.wantRuns(t, first, second)
 	})
 	t.Run("a pod of a run is killed", func(t *testing.T) {
-		s.runsSchedule(t, "killed", func(t *testing.T) {
+		killed = s.runsSchedule(t, "killed", func(t *testing.T) {
 			poll(t, patience, "BR has a Job", func(ctx context.Context) bool {
 				_, err := s.Kube.BatchV1().Jobs(s.plugin.Namespace).Get(ctx, cluster+"-br-backup", metav1.GetOptions{})
 				return err == nil
 			})
 			kubectl(t, "", "-n", s.plugin.Namespace, "delete", "pod", "-l", batchv1.JobNameLabel+"=killed", "--force", "--grace-period=0")
 		})
-		s.wantRuns(t, "first", "killed")
+		s.wantRuns(t, second, killed) // with the first one, which is too old
 	})
 	t.Run("old backups are deleted", func(t *testing.T) {
 		if text := schedule(t, 0, never, "--keep-last", "1"); !strings.Contains(text, "is changed") {
 			t.Error(text)
 		}
-		s.runsSchedule(t, "third", func(*testing.T) {})
-		s.wantRuns(t, "third")
+		last = s.runsSchedule(t, "last", func(*testing.T) {})
+		s.wantRuns(t, last)
 	})
 	t.Run("removal", func(t *testing.T) {
 		s.tidb(t, 0, "backup", "schedule", cluster, "--remove")
 		s.wantSchedules(t)
 		poll(t, patience, "the Jobs are gone", func(ctx context.Context) bool { return s.backupJobs(ctx, t) == 0 })
-		s.wantRuns(t, "third")
+		s.wantRuns(t, last)
 		s.tidb(t, 0, "backup", "prune", cluster, "--in", s.at("none"), "--keep-within", "1ns", "--files", "--yes")
-		s.tidb(t, 0, "backup", "delete", s.runsOf(t)["third"], "--files", "--yes")
+		s.tidb(t, 0, "backup", "delete", s.runsOf(t)[last], "--files", "--yes")
 	})
 }
 
-// runsSchedule has the schedule run once, as "kubectl create job" does. It calls a function while the Job runs.
-func (s environment) runsSchedule(t *testing.T, job string, meanwhile func(*testing.T)) {
+// runsSchedule has the schedule run once, as "kubectl create job" does, and returns the run. It calls a function while the
+// Job runs.
+func (s environment) runsSchedule(t *testing.T, job string, meanwhile func(*testing.T)) (run string) {
 	t.Helper()
 	kubectl(t, "", "-n", s.plugin.Namespace, "create", "job", "--from=cronjob/"+cluster+"-backup", job)
 	meanwhile(t)
 	kubectl(t, "", "-n", s.plugin.Namespace, "wait", "--for=condition=complete", "--timeout="+patience.String(), "job/"+job)
+	return kubectl(t, "", "-n", s.plugin.Namespace, "get", "job", job, "-o", "jsonpath={.metadata.uid}")
 }
 
 // runsOf returns the Backups of schedules, by the run that has made them.

@@ -4,6 +4,7 @@ package backup
 import (
 	"context"
 	"errors"
+	"path"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -58,8 +59,9 @@ one; with --in, the backup gets a new folder of the prefix, named by the time. T
 --from-secret has the keys access_key and secret_key. Without it the pods have to have
 an identity that may write to the bucket, by --service-account.
 
-With --run a second attempt of the same run, such as a step of a pipeline that was killed,
-makes no second backup: the first one is followed, or counts when it is complete.
+With --run, a pipeline or a Job can try again after a kill without a second backup: the first
+one of the run is followed, or counts when it is complete. When BR has failed, the command
+ends with 7.
 
 Ctrl-C asks whether the backup is to be cancelled. If not, it goes on without this command,
 as it does after a kill, and the same command follows it again. There is one backup of a
@@ -84,6 +86,9 @@ cancelled has written stays in the bucket.`,
 		ValidArgsFunction: target.Complete(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = args
+			if cmd.Flags().Changed("run") && o.asked.Run == "" {
+				return exit.Usagef("--run is empty")
+			}
 			if cmd.Flags().Changed("checksum") {
 				o.asked.Checksum = &o.checks
 			}
@@ -177,11 +182,20 @@ func (o *options) validate() error {
 }
 
 func (o *options) parsePrefix() (err error) {
-	if o.destination, err = parseURL("--in", o.asked.In); err != nil {
+	if o.destination, err = parseIn(o.asked.In); err != nil {
 		return err
 	}
 	o.asked.In = o.destination.URL()
 	return nil
+}
+
+// parseIn reads the prefix that --in gives. Backups in empty folders, or with dots, could not be deleted.
+func parseIn(text string) (backup.Destination, error) {
+	d, err := parseURL("--in", text)
+	if err == nil && "/"+d.Prefix != path.Clean("/"+d.Prefix) {
+		return d, exit.Usagef("--in: %s has empty folders or dots", d.Path())
+	}
+	return d, err
 }
 
 // parseURL reads the URL that a flag gives.

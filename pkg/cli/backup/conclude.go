@@ -49,7 +49,7 @@ func (r *run) failed(v edge.View, request backup.Request) error {
 	_, succeeded := backup.Ended(v.Job)
 	switch {
 	case backup.TookTooLong(v.Job):
-		return r.failure(request, "it has not ended within its deadline of "+(time.Duration(request.Deadline)*time.Second).String()+", and Kubernetes has ended its pod", backup.Unexplained)
+		return r.failure(request, "it has not ended within its deadline of "+(time.Duration(*v.Job.Spec.ActiveDeadlineSeconds)*time.Second).String()+", and Kubernetes has ended its pod", backup.Unexplained)
 	case !succeeded:
 		text, cause := backup.FailureOf(v.Pod, v.Log, v.Result)
 		return r.failure(request, text, cause)
@@ -66,7 +66,10 @@ func (r *run) failed(v edge.View, request backup.Request) error {
 // failure returns the error of a backup that has failed, with what can be done.
 func (r *run) failure(request backup.Request, text string, cause backup.Cause) error {
 	code := exit.Refused
-	if cause == backup.Unexplained {
+	switch {
+	case request.Run != "":
+		code = exit.Aborted // another attempt of the run would begin another backup
+	case cause == backup.Unexplained:
 		code = exit.Failure
 	}
 	err := exit.With(code, fmt.Errorf("backup of %s to %s has failed: %s", target.Title(r.cluster), request.Path(), backup.Spoken(text, r.values...)))

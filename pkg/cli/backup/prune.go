@@ -57,7 +57,7 @@ and the command ends with 3 when the others are deleted.`,
 				return exit.Usagef("say which backups are kept, with --keep-last or --keep-within")
 			}
 			if o.in != "" {
-				in, err := parseURL("--in", o.in)
+				in, err := parseIn(o.in)
 				if err != nil {
 					return err
 				}

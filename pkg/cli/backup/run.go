@@ -97,7 +97,7 @@ func (r *run) madeBefore(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	b := backup.MadeBy(r.cluster, r.asked.Run, r.destination, found.Items)
+	b := r.asked.MadeBy(r.cluster, r.destination, found.Items)
 	if b == nil {
 		return false, nil
 	}
@@ -191,8 +191,28 @@ func (r *run) check(ctx context.Context, request backup.Request) error {
 	if holder := request.Holder(found.Items); holder != "" {
 		return remedy.For(exit.Refusef("%s has a backup already, %s; nothing was changed", request.Path(), holder), r.otherPrefix(request))
 	}
+	if err := r.refuseInside(found.Items); err != nil {
+		return err
+	}
 	if _, err := r.pd(ctx); err != nil {
 		return fmt.Errorf("%w, and BR would wait for it without an end; nothing was changed", err)
+	}
+	return nil
+}
+
+// refuseInside refuses a prefix inside of another backup.
+func (r *run) refuseInside(all []v1alpha1.Backup) error {
+	if r.asked.In == "" {
+		return nil
+	}
+	return refuseOuter(r.destination, all)
+}
+
+// refuseOuter refuses a prefix at which another backup is, or above which one is.
+func refuseOuter(in backup.Destination, all []v1alpha1.Backup) error {
+	if outer := in.Outer(all); outer != "" {
+		return remedy.For(exit.Refusef("%s is inside of the place of backup %s, so that backups there could not be deleted; nothing was changed", in.Path(), outer),
+			remedy.Say("give another prefix with --in"))
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func scheduled(t *testing.T, cron string, args ...string) (wantedSchedule, error
 	if err := cmd.ParseFlags(args); err != nil {
 		t.Fatal(err)
 	}
-	err := o.validate()
+	err := o.validate(false)
 	return wantedSchedule{scheduleOptions: o, cluster: topology.New(basic()), plugin: "kubectl-tidb:v1.2.3"}, err
 }
 
@@ -63,6 +63,8 @@ func TestScheduleInput(t *testing.T) {
 		{"@weekly", good, ""},
 		{"0 3 * *", good, `CRON "0 3 * *" is no schedule of minute, hour, day, month and day of the week`},
 		{"61 3 * * *", good, "is no schedule"},
+		{"@every 24h", good, `CRON "@every 24h" has no times`},
+		{"0 3 * * *", []string{"--in", "s3://b/p//q"}, "--in: s3://b/p//q has empty folders or dots"},
 		{"0 0 30 2 *", good, `CRON "0 0 30 2 *" never comes`},
 		{"TZ=Europe/Berlin 0 3 * * *", good, "give it with --time-zone"},
 		{"0 3 * * *", nil, "say where the backups are to be, with --in"},
@@ -166,7 +168,17 @@ func TestDeadline(t *testing.T) {
 	if _, err := w.kube.BatchV1().Jobs("db").UpdateStatus(t.Context(), job, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.make(t.Context(), t); err == nil || !strings.Contains(err.Error(), "it has not ended within its deadline of 2h0m0s") {
+	if err := w.make(t.Context(), t); exit.Of(err) != exit.Failure || !strings.Contains(err.Error(), "it has not ended within its deadline of 2h0m0s") {
 		t.Error(err)
+	}
+}
+
+// TestFailedRun: a backup of a run that has failed ends with a code of its own, by which Kubernetes begins no other attempt.
+func TestFailedRun(t *testing.T) {
+	w := newWorld(secret("access_key", "secret_key"))
+	w.asked.In, w.asked.URL, w.asked.Run = "s3://b/p", "s3://b/p", "1"
+	w.fails, w.log = true, denied
+	if err := w.make(t.Context(), t); exit.Of(err) != exit.Aborted || !strings.Contains(err.Error(), "is not accessible") {
+		t.Errorf("%d: %v", exit.Of(err), err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/ownpod"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -21,17 +22,24 @@ import (
 )
 
 const (
+	roleKind, bindingKind = "Role", "RoleBinding"
+
 	// annPrefix and annKeeps of a CronJob say where its backups are, and which ones are kept.
 	annPrefix = "kubectl-tidb/in"
 	annKeeps  = "kubectl-tidb/keeps"
-	// attempts is how often a run is tried again, within ten minutes. Another backup of the cluster may be under way.
+	// attempts is how often a run is tried again where BR has not begun: another backup may be under way, or PD does not
+	// answer. The pauses in between are ten minutes in all.
 	attempts = 6
 	// kept is how many Jobs that have ended are kept, with the logs of their pods.
 	kept = 3
-	// runVariable has the name of the Job of a run, which all attempts of the run share.
+	// runVariable has the UID of the Job of a run, which all attempts of the run share. A later Job may have the same name.
 	runVariable = "RUN"
-	// grace is how long a pod has to end after its deadline, while it concludes a backup.
-	grace = 10 * time.Minute
+	uidOfJob    = "controller-uid"
+	// grace is how much longer a run may take than its backup, for attempts that do not begin and for old backups.
+	grace = time.Hour
+	// containerCreate makes the backup, and containerPrune deletes old ones.
+	containerCreate = "create"
+	containerPrune  = "prune"
 )
 
 // wantedSchedule is a schedule that a user asks for, with the cluster.
@@ -58,29 +66,34 @@ func (p wantedSchedule) objects() []runtime.Object {
 	}
 	kind := func(version, kind string) metav1.TypeMeta { return metav1.TypeMeta{APIVersion: version, Kind: kind} }
 	return []runtime.Object{
-		&rbacv1.Role{TypeMeta: kind(access+"/v1", "Role"), ObjectMeta: meta, Rules: p.rules(verbs)},
+		&rbacv1.Role{TypeMeta: kind(access+"/v1", roleKind), ObjectMeta: meta, Rules: p.rules(verbs)},
 		&corev1.ServiceAccount{TypeMeta: kind("v1", "ServiceAccount"), ObjectMeta: meta},
 		&rbacv1.RoleBinding{
-			TypeMeta: kind(access+"/v1", "RoleBinding"), ObjectMeta: meta,
-			RoleRef:  rbacv1.RoleRef{APIGroup: access, Kind: "Role", Name: meta.Name},
+			TypeMeta: kind(access+"/v1", bindingKind), ObjectMeta: meta,
+			RoleRef:  rbacv1.RoleRef{APIGroup: access, Kind: roleKind, Name: meta.Name},
 			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: meta.Namespace, Name: meta.Name}},
 		},
 		p.cronJob(kind("batch/v1", "CronJob"), meta),
 	}
 }
 
-// rules returns the rights of the pods, which run some verbs. Without TLS the only Secret that they read is that of the
-// bucket.
+// rules returns the rights of the pods, which run some verbs. Of the Secrets they read those that have certificates, and
+// that of the bucket. The certificate of clients is named also before the cluster has TLS.
 func (p wantedSchedule) rules(verbs []string) []rbacv1.PolicyRule {
 	all := rbac.RulesOf(verbs...)
-	i := slices.IndexFunc(all, func(r rbacv1.PolicyRule) bool { return slices.Equal(r.Resources, []string{"secrets"}) })
-	switch {
-	case i < 0 || p.cluster.TLS.Members:
-		return all
-	case p.asked.Secret == "":
-		return slices.Delete(all, i, i+1)
+	secrets := []string{p.cluster.ClientSecret()}
+	if p.asked.Secret != "" {
+		secrets = append(secrets, p.asked.Secret)
 	}
-	all[i].ResourceNames = []string{p.asked.Secret}
+	for _, c := range topology.Certificates(p.cluster) {
+		secrets = append(secrets, c.Secret)
+	}
+	slices.Sort(secrets)
+	for i := range all {
+		if slices.Contains(all[i].Resources, "secrets") {
+			all[i].ResourceNames = slices.Compact(secrets)
+		}
+	}
 	return all
 }
 
@@ -98,12 +111,27 @@ func (p wantedSchedule) cronJob(kind metav1.TypeMeta, meta metav1.ObjectMeta) *b
 			JobTemplate: batchv1.JobTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: labels},
 				Spec: batchv1.JobSpec{
-					BackoffLimit: new(int32(attempts)), ActiveDeadlineSeconds: seconds(p.within + grace),
+					BackoffLimit: new(int32(attempts)), ActiveDeadlineSeconds: seconds(p.within + grace), PodFailurePolicy: p.final(),
 					Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: p.pod(meta.Name)},
 				},
 			},
 		},
 	}
+}
+
+// final returns which failures are final for a run. After BR has failed or was cancelled, another attempt would begin
+// another backup, and have all of the deadline again. What cannot be deleted, a person has to look at.
+func (p wantedSchedule) final() *batchv1.PodFailurePolicy {
+	rule := func(container string, code exit.Code) batchv1.PodFailurePolicyRule {
+		return batchv1.PodFailurePolicyRule{Action: batchv1.PodFailurePolicyActionFailJob, OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
+			ContainerName: &container, Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{int32(code)},
+		}}
+	}
+	policy := &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{rule(containerCreate, exit.Aborted)}}
+	if p.keeps() {
+		policy.Rules = append(policy.Rules, rule(containerPrune, exit.Refused))
+	}
+	return policy
 }
 
 // pod returns the pod of a run: the backup, and then the deletion of old ones.
@@ -112,16 +140,16 @@ func (p wantedSchedule) pod(account string) corev1.PodSpec {
 	pod := ownpod.Spec(account)
 	pod.RestartPolicy = corev1.RestartPolicyNever
 	pod.ImagePullSecrets, pod.NodeSelector, pod.Tolerations = spec.ImagePullSecrets, spec.NodeSelector, spec.Tolerations
-	creates := ownpod.Container("create", p.plugin, p.createArguments()...)
+	creates := ownpod.Container(containerCreate, p.plugin, p.createArguments()...)
 	creates.Env = append(creates.Env, corev1.EnvVar{Name: runVariable, ValueFrom: &corev1.EnvVarSource{
-		FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.labels['" + batchv1.JobNameLabel + "']"},
+		FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.labels['" + uidOfJob + "']"},
 	}})
 	if !p.keeps() {
 		pod.Containers = []corev1.Container{creates}
 		return pod
 	}
 	pod.InitContainers = []corev1.Container{creates}
-	pod.Containers = []corev1.Container{ownpod.Container("prune", p.plugin, p.pruneArguments()...)}
+	pod.Containers = []corev1.Container{ownpod.Container(containerPrune, p.plugin, p.pruneArguments()...)}
 	return pod
 }
 

@@ -81,7 +81,7 @@ func (o *scheduleOptions) show(ctx context.Context, f *factory.Factory, shown *o
 	client := schedule.Client{Dynamic: on.dyn, Kube: on.session.Kube, Namespace: on.cluster.Namespace}
 	all, err := client.List(ctx, on.cluster.Name)
 	if err != nil {
-		return deniedSchedule(err, on.cluster)
+		return deniedSchedule(err, on.cluster, true)
 	}
 	return printSchedules(f, shown, on.cluster, all)
 }

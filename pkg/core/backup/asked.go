@@ -17,7 +17,7 @@ import (
 type Asked struct {
 	URL       string `json:"url"`           // Destination.URL
 	In        string `json:"in,omitempty"`  // the same of the prefix in which the backup gets a new folder
-	Run       string `json:"run,omitempty"` // which run of a schedule or a pipeline asks, so that a second attempt makes no second backup
+	Run       string `json:"run,omitempty"` // the run of a schedule or a pipeline that asks; each run makes one backup
 	Does      Work   `json:"does,omitempty"`
 	Backup    string `json:"backup,omitempty"` // the name of the Backup that a restore, a verification or a deletion was asked for with
 	UID       string `json:"uid,omitempty"`    // of the Backup that is verified or deleted

@@ -23,8 +23,8 @@ const scheduledBy = "tidb.pingcap.com/backup-schedule"
 // Expired returns the names of the Backups that are not kept any more: those whose deletion was begun, then the oldest
 // ones. Only backups that could restore the cluster count and are deleted: a newer backup that has failed or is damaged
 // replaces no older one. A Backup is kept when either limit keeps the Backup. Always kept are the newest Backup, the
-// newest that was drilled or verified, and what an incremental backup needs. Backups of databases and tables, of a BackupSchedule, and
-// those in other namespaces are left.
+// newest that was drilled or verified, and what an incremental backup needs. With a prefix, the newest ones are those of
+// the prefix. Backups of databases and tables, of a BackupSchedule, and those in other namespaces are left.
 func (r Retention) Expired(tc *v1alpha1.TidbCluster, all []v1alpha1.Backup, now time.Time) []string {
 	all = slices.DeleteFunc(slices.Clone(all), func(b v1alpha1.Backup) bool { return !about(tc, &b) })
 	slices.SortStableFunc(all, func(a, b v1alpha1.Backup) int {

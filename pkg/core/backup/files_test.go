@@ -298,14 +298,60 @@ func TestExpired(t *testing.T) {
 	}
 	in := &backup.Destination{Bucket: "b", Prefix: "daily"}
 	placed := func(path string) func(*v1alpha1.Backup) {
-		return func(b *v1alpha1.Backup) { b.Status.BackupPath = path }
+		return func(b *v1alpha1.Backup) { b.Status.BackupPath = path + "/" + b.Name }
 	}
 	all = []v1alpha1.Backup{
-		stored("h01", "1", 1, placed("s3://b/weekly/1")), stored("h02", "2", 2, placed("s3://b/daily/1")), stored("h03", "3", 3, placed("s3://b/daily-2/1")),
-		stored("h04", "4", 4, placed("s3://b/daily/2")), stored("h05", "5", 5, placed("s3://b/daily")), stored("h07", "7", 7, placed("s3://b/daily/monthly/1")),
-		stored("h06-begun", "6", 6, placed("s3://b/other/1"), proven(backup.AnnotationDeleting)),
+		stored("h01", "1", 1, placed("s3://b/weekly")), stored("h02", "2", 2, placed("s3://b/daily")), stored("h03", "3", 3, placed("s3://b/daily-2")),
+		stored("h04", "4", 4, placed("s3://b/daily")), stored("h07", "7", 7, placed("s3://b/daily/monthly")),
+		stored("h05-by-hand", "5", 5, func(b *v1alpha1.Backup) { b.Status.BackupPath = "s3://b/daily/monday" }),
+		stored("h06-begun", "6", 6, placed("s3://b/other"), proven(backup.AnnotationDeleting)),
 	}
 	if got := strings.Join(backup.Retention{Last: 1, In: in}.Expired(cluster(), all, now), " "); got != "h04" {
 		t.Error(got)
+	}
+}
+
+// TestMadeBy: only a whole backup of the same data by the same run counts as the backup of a run.
+func TestMadeBy(t *testing.T) {
+	asked, in := backup.Asked{Run: "1"}, backup.Destination{Bucket: "b", Prefix: "daily"}
+	of := topology.New(cluster())
+	for name, c := range map[string]struct {
+		change func(b *v1alpha1.Backup)
+		counts bool
+	}{
+		"of the run":         {func(*v1alpha1.Backup) {}, true},
+		"of another run":     {func(b *v1alpha1.Backup) { b.Annotations["kubectl-tidb/run"] = "2" }, false},
+		"of a database":      {func(b *v1alpha1.Backup) { b.Spec.BR.DB = "app" }, false},
+		"at another prefix":  {func(b *v1alpha1.Backup) { b.Status.BackupPath = "s3://b/weekly/" + b.Name }, false},
+		"of another cluster": {func(b *v1alpha1.Backup) { b.Spec.BR.Cluster = "other" }, false},
+		"of a cluster before": {func(b *v1alpha1.Backup) {
+			b.Status.CommitTs, b.Status.TimeStarted = "", metav1.NewTime(now.AddDate(-9, 0, 0))
+		}, false},
+		"damaged":               {func(b *v1alpha1.Backup) { b.Annotations[backup.AnnotationDamaged] = "2026-03-10T12:00:00Z" }, false},
+		"its files are deleted": {func(b *v1alpha1.Backup) { b.Annotations[backup.AnnotationDeleting] = "2026-03-10T12:00:00Z" }, false},
+		"it has failed":         {func(b *v1alpha1.Backup) { b.Status.Phase = v1alpha1.BackupFailed }, false},
+	} {
+		b := stored("basic-1", "1", 1, func(b *v1alpha1.Backup) {
+			b.Annotations = map[string]string{"kubectl-tidb/run": "1"}
+			b.Status.BackupPath, b.Status.Phase = "s3://b/daily/basic-1", v1alpha1.BackupComplete
+		}, c.change)
+		if got := asked.MadeBy(of, in, []v1alpha1.Backup{b}); (got != nil) != c.counts {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestOuter: a backup at a prefix or above it would keep the backups in folders of the prefix from being deleted.
+func TestOuter(t *testing.T) {
+	for prefix, outer := range map[string]bool{"daily": true, "/daily/": true, "a": false, "daily/1": false, "dail": false, "daily-2": false} {
+		b := stored("basic-1", "1", 1, func(b *v1alpha1.Backup) { b.Spec.S3.Prefix = prefix })
+		b.Spec.S3.Bucket = "b"
+		if got := (backup.Destination{Bucket: "b", Prefix: "daily"}).Outer([]v1alpha1.Backup{b}); (got != "") != outer {
+			t.Errorf("%s: %q", prefix, got)
+		}
+	}
+	b := stored("basic-1", "1", 1, func(b *v1alpha1.Backup) { b.Spec.S3.Prefix = "a" })
+	if got := (backup.Destination{Bucket: b.Spec.S3.Bucket, Prefix: "a/b"}).Outer([]v1alpha1.Backup{b}); got == "" {
+		t.Error("a backup above the prefix is not seen")
 	}
 }

@@ -326,7 +326,7 @@ func IsSame(job *batchv1.Job, a Asked) bool {
 // TookTooLong reports whether Kubernetes has ended a Job because of its deadline.
 func TookTooLong(job *batchv1.Job) bool {
 	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
-		return c.Type == batchv1.JobFailed && c.Status == corev1.ConditionTrue && c.Reason == batchv1.JobReasonDeadlineExceeded
+		return c.Type == batchv1.JobFailed && c.Status == corev1.ConditionTrue && c.Reason == batchv1.JobReasonDeadlineExceeded && job.Spec.ActiveDeadlineSeconds != nil
 	})
 }
 

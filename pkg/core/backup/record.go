@@ -93,10 +93,13 @@ func (r Request) Holder(all []v1alpha1.Backup) string {
 	return ""
 }
 
-// MadeBy returns the complete Backup of a cluster that a run has made in a prefix, nil for none.
-func MadeBy(c topology.Cluster, run string, in Destination, all []v1alpha1.Backup) *v1alpha1.Backup {
+// MadeBy returns the complete Backup that a run has made of the same data of the cluster in a prefix, nil for none. A
+// Backup of an earlier cluster of the same name does not count.
+func (a Asked) MadeBy(c topology.Cluster, in Destination, all []v1alpha1.Backup) *v1alpha1.Backup {
 	i := slices.IndexFunc(all, func(b v1alpha1.Backup) bool {
-		return about(c.Source, &b) && b.Annotations[annRun] == run && in.Holds(&b) && b.Status.Phase == v1alpha1.BackupComplete && !isBeingDeleted(&b)
+		isOfRun := b.Annotations[annRun] == a.Run && in.Holds(&b) && about(c.Source, &b) && b.Spec.BR.DB == a.DB && b.Spec.BR.Table == a.Table
+		isWhole := b.Status.Phase == v1alpha1.BackupComplete && !isBeingDeleted(&b) && b.Annotations[AnnotationDamaged] == ""
+		return isOfRun && isWhole && !data(&b).Before(c.Source.CreationTimestamp.Time)
 	})
 	if i < 0 {
 		return nil
@@ -104,12 +107,26 @@ func MadeBy(c topology.Cluster, run string, in Destination, all []v1alpha1.Backu
 	return &all[i]
 }
 
-// Holds reports whether a Backup is in a folder of a destination, which is a prefix. A folder of that folder may belong to
-// another schedule.
+// Holds reports whether a Backup is in the folder of a destination that was made for the Backup, and has its name. Another
+// folder may be of a backup that a person has made, and a folder of a folder of another schedule.
 func (d Destination) Holds(b *v1alpha1.Backup) bool {
-	folder, inside := strings.CutPrefix(strings.TrimSuffix(b.Status.BackupPath, "/"), d.Path()+"/")
 	s3 := b.Spec.S3
-	return s3 != nil && s3.Endpoint == d.Endpoint && inside && !strings.Contains(folder, "/")
+	return s3 != nil && s3.Endpoint == d.Endpoint && b.Status.BackupPath == d.Path()+"/"+b.Name
+}
+
+// Outer returns a Backup at a destination or above it, "" for none. Backups in folders of the destination could not be
+// deleted, because FilesOf refuses that.
+func (d Destination) Outer(all []v1alpha1.Backup) string {
+	for i := range all {
+		s3 := all[i].Spec.S3
+		if s3 == nil || s3.Bucket != d.Bucket {
+			continue
+		}
+		if at := strings.Trim(s3.Prefix, "/"); at == d.Prefix || strings.HasPrefix(d.Prefix, at+"/") {
+			return name(&all[i])
+		}
+	}
+	return ""
 }
 
 // IsOf reports whether a Backup is complete and has what a status says: the same data at the same place.

@@ -93,7 +93,7 @@ var commands = []Command{
 	}},
 	{Name: "tls rotate", Role: Editor, except: slices.Concat([]string{
 		creates, deletes, readsBackups, makesBackups, deletesBackups, makesJobs, "batch/jobs get", "batch/jobs delete", deletesSecrets, asksIssuers, readsIssued,
-	}, schedules, shows)},
+	}, shows)},
 	// Its pods are BR's, which needs no right in Kubernetes. PD is observed, so that no backup waits for it without an end.
 	{Name: "backup create", Role: Editor, only: createsBackups},
 	// It also records PD's settings in the TidbCluster.
@@ -111,9 +111,9 @@ var commands = []Command{
 	{Name: "backup delete", Role: Editor, only: deletesFiles},
 	{Name: "backup prune", Role: Editor, only: deletesFiles},
 	// The API server lets nobody grant rights that they do not have. So the rights of the pods are here as well.
-	{Name: "backup schedule", Role: Editor, only: slices.Concat(schedules, createsBackups, deletesFiles)},
+	{Name: "backup schedule", Role: Scheduler, only: slices.Concat(schedules, createsBackups, deletesFiles)},
 	// It makes a cluster, restores data there, and deletes the cluster.
-	{Name: "backup drill", Role: Editor, except: slices.Concat([]string{makesBackups, deletesBackups, writesSecrets, asksIssuers, watchesEvents}, schedules)},
+	{Name: "backup drill", Role: Editor, except: []string{makesBackups, deletesBackups, writesSecrets, asksIssuers, watchesEvents}},
 	{Name: "init", Role: Installer},
 }
 
@@ -197,7 +197,7 @@ var deletesFiles = []string{
 
 // rare are the requests that most verbs do not send, and seldom those that an upgrade may send as well.
 var (
-	rare   = slices.Concat([]string{writesSecrets, deletesSecrets, asksIssuers, readsIssued, makesBackups, deletesBackups, makesJobs, "batch/jobs get", "batch/jobs delete"}, schedules, shows)
+	rare   = slices.Concat([]string{writesSecrets, deletesSecrets, asksIssuers, readsIssued, makesBackups, deletesBackups, makesJobs, "batch/jobs get", "batch/jobs delete"}, shows)
 	seldom = slices.Concat([]string{readsBackups}, rare)
 )
 

@@ -19,11 +19,13 @@ const (
 	Editor Role = "editor" // changes TidbClusters and drives them
 	// Maintainer takes hosts down, which have members of clusters in several namespaces: maintenance.
 	Maintainer Role = "maintainer"
-	Installer  Role = "installer" // installs the definitions of TidbCluster and Backup: init
+	// Scheduler gives pods rights of their own, which back up clusters: backup schedule.
+	Scheduler Role = "scheduler"
+	Installer Role = "installer" // installs the definitions of TidbCluster and Backup: init
 )
 
 // Roles are all roles, the one with the fewest rights first.
-func Roles() []Role { return []Role{Viewer, Driver, Editor, Maintainer, Installer} }
+func Roles() []Role { return []Role{Viewer, Driver, Editor, Maintainer, Scheduler, Installer} }
 
 // Scope says where a right is needed.
 type Scope int
@@ -109,10 +111,6 @@ var rights = []Right{
 	{Editor, Namespace, clusters, "backups", []string{"delete"}, "`backup delete` and `backup prune`", "the Backup is left when its files are deleted, and counts for nothing"},
 	{Editor, Namespace, batch, "jobs", []string{"create", "delete", "get"}, "the Job of a `backup`, a `restore`, a `backup verify`, a `backup drill`, a `backup delete` or a `backup prune`", "these are refused"},
 	{Editor, Namespace, batch, "jobs", []string{"patch"}, "having the Job of a `restore` begin after PD's settings are recorded", "`restore` does not begin"},
-	{Editor, Namespace, batch, "cronjobs", []string{"create", "delete", "get", "list", "patch"}, "`backup schedule`", "it is refused"},
-	{Editor, Namespace, "", "serviceaccounts", []string{"create", "delete", "get", "patch"}, "the pods of `backup schedule`", "`backup schedule` is refused"},
-	{Editor, Namespace, access, "roles", []string{"create", "delete", "get", "patch"}, "the rights of the pods of `backup schedule`, which its user needs as well", "`backup schedule` is refused"},
-	{Editor, Namespace, access, "rolebindings", []string{"create", "delete", "get", "patch"}, "giving the pods of `backup schedule` their rights", "`backup schedule` is refused"},
 	{Editor, Namespace, "", "secrets", []string{"delete"}, "the certificates and the password of the cluster that `backup drill` has made", "they are left"},
 	{Editor, Namespace, "", "secrets", []string{"update"}, "the certificates that `tls rotate` makes", ""},
 	{Editor, Namespace, certManager, "certificates", []string{"create", "get"}, "`tls init --issuer cert-manager/NAME`; `delete` says which of them stay", "certificates are made without cert-manager, or by others"},
@@ -124,6 +122,11 @@ var rights = []Right{
 
 	{Maintainer, Everywhere, "", "nodes", []string{"patch"}, "cordoning a node, and the record of its maintenance", "`maintenance` is refused"},
 	{Maintainer, Everywhere, "", "pods", []string{"list"}, "which clusters have members on a node", "`maintenance start` is refused, unless -n names the only namespace to look in"},
+
+	{Scheduler, Namespace, batch, "cronjobs", []string{"create", "delete", "get", "list", "patch"}, "`backup schedule`", "it is refused"},
+	{Scheduler, Namespace, "", "serviceaccounts", []string{"create", "delete", "get", "patch"}, "the pods of `backup schedule`", "`backup schedule` is refused"},
+	{Scheduler, Namespace, access, "roles", []string{"create", "delete", "get", "patch"}, "the rights of the pods of `backup schedule`, which its user needs as well", "`backup schedule` is refused"},
+	{Scheduler, Namespace, access, "rolebindings", []string{"create", "delete", "get", "patch"}, "giving the pods of `backup schedule` their rights", "`backup schedule` is refused"},
 
 	{Installer, Everywhere, extensions, "customresourcedefinitions", []string{"create", "get", "patch", "watch"}, "init", ""},
 }

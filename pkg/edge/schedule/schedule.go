@@ -71,15 +71,16 @@ func (c Client) Find(ctx context.Context, cluster, name string) ([]unstructured.
 	return found, nil
 }
 
-// Apply makes an object of a schedule, or changes the one that is there. With try the API server only checks the object.
-func (c Client) Apply(ctx context.Context, object runtime.Object, try bool) error {
+// Apply makes an object of a schedule, or changes the one that exists. With try the API server only checks the object. An
+// object that somebody else makes in the same moment is not taken over.
+func (c Client) Apply(ctx context.Context, object runtime.Object, exists, try bool) error {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
 		return err
 	}
 	delete(fields, "status")
 	u := &unstructured.Unstructured{Object: fields}
-	o := metav1.ApplyOptions{FieldManager: owner, Force: true}
+	o := metav1.ApplyOptions{FieldManager: owner, Force: exists}
 	if try {
 		o.DryRun = []string{metav1.DryRunAll}
 	}
