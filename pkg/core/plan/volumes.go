@@ -183,13 +183,20 @@ func (d *decision) busy() string {
 	for _, m := range d.Got.InSet() {
 		switch {
 		case d.NothingLost(m): // it may wait for a member that needs the new StatefulSet
-		case !d.Want.Replaces(m) && (m.Marked() || m.RemovalIrreversible() || m.Database.State == state.StoreOffline):
+		case !d.Want.Replaces(m) && d.leaves(m):
 			return "the removal of " + m.Name
 		case d.Want.OtherVolumes && d.Want.Kind.Data() != topology.None && awaitsPod(m):
 			return "the pod of " + m.Name
 		}
 	}
 	return ""
+}
+
+// leaves reports whether the removal of a member is under way. The mark on the claims of a voter comes first, and can be
+// taken off. A marked member may still wait for others to serve, one of which may need the new StatefulSet.
+func (sc Scope) leaves(m state.Member) bool {
+	waits := m.CountedOn() && len(sc.StayersMissing(m)) > 0
+	return m.RemovalIrreversible() || m.Database.State == state.StoreOffline || m.Marked() && !waits
 }
 
 // leavesWithLoss reports whether Kubernetes is to delete the pod of a member with which something may be lost.
