@@ -42,10 +42,10 @@ func (d *decision) volumes() verdict {
 // grow requests a larger volume, or waits for one that was requested.
 func (sc Scope) grow(m state.Member, c state.Claim) verdict {
 	want, ok := sc.Want.Volume(c.Template)
-	if !ok || c.Marked || c.Terminating || sc.KeepsSize(c) {
+	if !ok || sc.Goes(m, c) || sc.KeepsSize(c) {
 		return verdict{}
 	}
-	if !sc.LacksSize(c) && (c.Capacity >= want.Size || !c.Bound) {
+	if !sc.LacksSize(m, c) && (c.Capacity >= want.Size || !c.Bound) {
 		return verdict{} // a claim that is not bound yet gets a volume of the requested size
 	}
 	g := Gate{
@@ -53,7 +53,7 @@ func (sc Scope) grow(m state.Member, c state.Claim) verdict {
 		Remedy: sc.describe("pvc", c.Name), patience: growing,
 	}
 	switch {
-	case !sc.LacksSize(c):
+	case !sc.LacksSize(m, c):
 		g.Observed = fmt.Sprintf("%s has %s, %s requested", c.Name, c.Capacity, c.Requested)
 		g.Left = Quantity{Number: int64(max(want.Size-c.Capacity, 0)), Unit: Bytes}
 		if c.Resizing != "" {
@@ -73,16 +73,20 @@ func (sc Scope) grow(m state.Member, c state.Claim) verdict {
 		g.Observed = c.Name + " is not bound"
 		return wait(g)
 	}
-	return act(step.ResizeClaim{Component: m.Kind, Member: m.Name, Name: c.Name, UID: c.UID, From: c.Requested, Size: want.Size})
+	return act(step.ResizeClaim{
+		Component: m.Kind, Member: m.Name, Name: c.Name, UID: c.UID, From: c.Requested, Size: want.Size, Going: c.Terminating,
+	})
 }
 
 // modify has a claim ask for another VolumeAttributesClass, or waits until its volume has that class.
 func (sc Scope) modify(m state.Member, c state.Claim) verdict {
 	want, ok := sc.Want.Volume(c.Template)
 	switch {
-	case sc.LacksAttributes(c):
-		return act(step.ModifyClaim{Component: m.Kind, Member: m.Name, Name: c.Name, UID: c.UID, From: c.Attributes, Class: want.Attributes})
-	case !ok || want.Attributes == "" || c.Modified == c.Attributes || !c.Bound || c.Marked || c.Terminating || sc.Want.ReplacesClaim(c.UID):
+	case sc.LacksAttributes(m, c):
+		return act(step.ModifyClaim{
+			Component: m.Kind, Member: m.Name, Name: c.Name, UID: c.UID, From: c.Attributes, Class: want.Attributes, Going: c.Terminating,
+		})
+	case !ok || want.Attributes == "" || c.Modified == c.Attributes || !c.Bound || sc.Goes(m, c) || sc.Want.ReplacesClaim(c.UID):
 		return verdict{}
 	}
 	g := Gate{
