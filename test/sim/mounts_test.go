@@ -88,7 +88,8 @@ func TestSetRemadeBesideAMarkedVoter(t *testing.T) {
 	w.claims[pd][3].marked = true
 	otherLogs(w)
 	fine(t, w)
-	inOrder(t, w, "recreate StatefulSet basic-pd with other volumes", "delete left-over claim pd-basic-pd-1", "remove PD member basic-pd-3")
+	inOrder(t, w, "recreate StatefulSet basic-pd with other volumes", "delete left-over claim pd-basic-pd-1",
+		"remove PD member basic-pd-3")
 }
 
 // With OrderedReady Kubernetes makes no pod of a voter that PD has removed before another voter is ready, which needs

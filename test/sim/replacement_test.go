@@ -108,8 +108,8 @@ func TestReplacementCalledOff(t *testing.T) {
 	}
 }
 
-// The replacement of a server is called off when its claim is being deleted already. The user asks for larger volumes, and
-// the server has such a one without a restart. (seed 302602216)
+// The replacement of a server is called off when its claim is being deleted already. The user asks for larger volumes,
+// and the server has such a one without a restart. (seed 302602216)
 func TestReplacementCalledOffTooLate(t *testing.T) {
 	w := settled(Options{PD: 3, TiKV: 3, TiDB: 2, ServerVolumes: true})
 	w.claims[tidb][1].marked, w.claims[tidb][1].goneAt = true, w.t

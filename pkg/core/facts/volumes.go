@@ -16,8 +16,8 @@ func (c Component) LacksSize(m state.Member, claim state.Claim) bool {
 }
 
 // Goes reports whether a claim of a member stays as it is because the member does without it. A removed member has left
-// the claim over, or the claim is being deleted, and the member gets a new one. A member without data gets a new one only
-// when its pod goes for another reason, which may be months later. Until then it uses the claim as any other.
+// the claim over, or the claim is being deleted, and the member gets a new one. A member without data gets a new one
+// only when its pod goes for another reason, which may be months later. Until then it uses the claim as any other.
 func (c Component) Goes(m state.Member, claim state.Claim) bool {
 	used := c.Want.Kind.Data() == topology.None && m.Pod != nil && !m.Pod.Terminating
 	return claim.Marked || claim.Terminating && !used
@@ -65,7 +65,8 @@ func (c Component) regionsNeedPlace(m state.Member) bool {
 // LacksAttributes reports whether a claim of a member is to ask for another VolumeAttributesClass.
 func (c Component) LacksAttributes(m state.Member, claim state.Claim) bool {
 	want, ok := c.Want.Volume(claim.Template)
-	return ok && want.Attributes != "" && claim.Attributes != want.Attributes && !c.Goes(m, claim) && !c.Want.ReplacesClaim(claim.UID)
+	differs := ok && want.Attributes != "" && claim.Attributes != want.Attributes
+	return differs && !c.Goes(m, claim) && !c.Want.ReplacesClaim(claim.UID)
 }
 
 // AnyIsToChange reports whether a claim of a member that stays is to be larger, or to ask for another

@@ -97,7 +97,8 @@ func larger(c *plantest.Cluster) {
 	c.Set(tidb, func(s *state.Set) { s.Volumes[want.Name] = state.ClaimTemplate{Size: want.Size} })
 }
 
-// gold asks for another VolumeAttributesClass of volumes of servers. All claims but those that are being deleted have it.
+// gold asks for another VolumeAttributesClass of volumes of servers. All claims but those that are being deleted have
+// it.
 func gold(c *plantest.Cluster) {
 	want := &c.Want(tidb).Volumes[0]
 	want.Attributes = "gold"

@@ -249,7 +249,8 @@ func (d *decision) awaitNewReports(v verdict) verdict {
 		return v
 	}
 	for _, m := range d.Got.OutsideSet() {
-		if m.Pod == nil && m.CountedOn() && m.Marked() && !m.LosesClaim() && !m.NotServing.IsZero() && !d.MarkedButCounted(m) {
+		returns := m.Pod == nil && m.CountedOn() && m.Marked() && !m.LosesClaim()
+		if returns && !m.NotServing.IsZero() && !d.MarkedButCounted(m) {
 			v.gates = append(v.gates, d.untilDeadline(m, "comes back", m.NotServing, m.NotServing.Add(facts.Settling)))
 		}
 	}

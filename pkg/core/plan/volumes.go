@@ -74,7 +74,8 @@ func (sc Scope) grow(m state.Member, c state.Claim) verdict {
 		return wait(g)
 	}
 	return act(step.ResizeClaim{
-		Component: m.Kind, Member: m.Name, Name: c.Name, UID: c.UID, From: c.Requested, Size: want.Size, Going: c.Terminating,
+		Component: m.Kind, Member: m.Name, Name: c.Name, UID: c.UID, Going: c.Terminating,
+		From: c.Requested, Size: want.Size,
 	})
 }
 
@@ -84,9 +85,10 @@ func (sc Scope) modify(m state.Member, c state.Claim) verdict {
 	switch {
 	case sc.LacksAttributes(m, c):
 		return act(step.ModifyClaim{
-			Component: m.Kind, Member: m.Name, Name: c.Name, UID: c.UID, From: c.Attributes, Class: want.Attributes, Going: c.Terminating,
+			Component: m.Kind, Member: m.Name, Name: c.Name, UID: c.UID, Going: c.Terminating,
+			From: c.Attributes, Class: want.Attributes,
 		})
-	case !ok || want.Attributes == "" || c.Modified == c.Attributes || !c.Bound || sc.Goes(m, c) || sc.Want.ReplacesClaim(c.UID):
+	case !ok || want.Attributes == "" || c.Modified == c.Attributes || !c.Bound, sc.Goes(m, c), sc.Want.ReplacesClaim(c.UID):
 		return verdict{}
 	}
 	g := Gate{
@@ -196,8 +198,8 @@ func (d *decision) busy() string {
 	return ""
 }
 
-// leaves reports whether the removal of a member is under way. The mark on the claims of a voter comes first, and can be
-// taken off. A marked member may still wait for others to serve, one of which may need the new StatefulSet.
+// leaves reports whether the removal of a member is under way. The mark on the claims of a voter comes first, and can
+// be taken off. A marked member may still wait for others to serve, one of which may need the new StatefulSet.
 func (sc Scope) leaves(m state.Member) bool {
 	waits := m.CountedOn() && len(sc.StayersMissing(m)) > 0
 	return m.RemovalIrreversible() || m.Database.State == state.StoreOffline || m.Marked() && !waits

@@ -37,8 +37,8 @@ func (a *Actor) resizeClaim(ctx context.Context, s step.ResizeClaim) error {
 	return err
 }
 
-// claimInUse returns the claim that a step was decided on. It fails with a *Stale where the claim is gone or is to go. A
-// claim that was going when the step was decided may go.
+// claimInUse returns the claim that a step was decided on. It fails with a *Stale where the claim is gone or is to go.
+// A claim that was going when the step was decided may go.
 func (a *Actor) claimInUse(ctx context.Context, name, uid string, going bool) (*corev1.PersistentVolumeClaim, error) {
 	object := "persistentvolumeclaim " + name
 	claim, err := a.claim(ctx, name)
