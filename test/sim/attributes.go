@@ -62,7 +62,7 @@ func (w *Model) modifyClaim(s step.ModifyClaim) error {
 	k := kindOf(s.Component)
 	i, _ := w.index(s.Component, s.Member)
 	c := w.claims[k][i]
-	if c == nil || c.uid != s.UID || c.goneAt != never || c.attributes != s.From {
+	if c == nil || c.uid != s.UID || c.goneAt != never && !s.Going || c.attributes != s.From {
 		return errConflict
 	}
 	w.modify(c, s.Class)

@@ -81,6 +81,17 @@ func TestSetRemadeBeforeAScaleIn(t *testing.T) {
 	inOrder(t, w, "recreate StatefulSet basic-pd with other volumes", "delete left-over claim pd-basic-pd-1", "remove PD member basic-pd-3")
 }
 
+// The same where the mark of the upper voter was written before the user asked for other volumes. (seed 302607288)
+func TestSetRemadeBesideAMarkedVoter(t *testing.T) {
+	w := removedVoters(Options{PD: 4, TiKV: 3, TiDB: 1, Mounts: true}, 1, 2)
+	w.Scale(topology.PD, 2)
+	w.claims[pd][3].marked = true
+	otherLogs(w)
+	fine(t, w)
+	inOrder(t, w, "recreate StatefulSet basic-pd with other volumes", "delete left-over claim pd-basic-pd-1",
+		"remove PD member basic-pd-3")
+}
+
 // With OrderedReady Kubernetes makes no pod of a voter that PD has removed before another voter is ready, which needs
 // the volumes that come with the new StatefulSet.
 func TestSetRemadeBeforeAPodIsMade(t *testing.T) {

@@ -108,6 +108,19 @@ func TestReplacementCalledOff(t *testing.T) {
 	}
 }
 
+// The replacement of a server is called off when its claim is being deleted already. The user asks for larger volumes,
+// and the server has such a one without a restart. (seed 302602216)
+func TestReplacementCalledOffTooLate(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 2, ServerVolumes: true})
+	w.claims[tidb][1].marked, w.claims[tidb][1].goneAt = true, w.t
+	w.Resize(topology.TiDB, 12)
+	fine(t, w)
+	inOrder(t, w, "take the mark off tidb-log-basic-tidb-1", "grow volume tidb-log-basic-tidb-1 from 10Gi to 12Gi")
+	if w.Soft.Restarts > 0 {
+		t.Error(w.Transcript())
+	}
+}
+
 // TestLostNode: the node of members with local volumes is lost and deleted. The members get new volumes elsewhere when a
 // user names them. Members of PD that are given up get some as well, and the cluster has as many members as before.
 func TestLostNode(t *testing.T) {

@@ -82,6 +82,25 @@ func TestStoreThatJoinsWhenItIsScaledAway(t *testing.T) {
 	inOrder(t, w, "scale TiKV from 5 to 6", "offline", "scale TiKV from 6 to 5")
 }
 
+// The same with a store in a slot. Where the other store has failed for long, each run asks a person for help at once,
+// and would end before the reports of PD are new enough. (seeds 302608716, 302607417)
+func TestStoreThatJoinsWhenItsSlotIsAskedFor(t *testing.T) {
+	for _, failed := range []int{60, 3000} {
+		w := settled(Options{PD: 3, TiKV: 6, TiDB: 1, Advanced: true, Faults: Faults{DeleteClaim: 1}})
+		w.AskSlots(topology.TiKV, 5, 1)
+		spec := w.sets[tikv].spec
+		spec.members = w.Intent.members(tikv)
+		w.change(&w.sets[tikv], spec)
+		w.claims[tikv][1].marked = true
+		w.claims[tikv][0] = nil
+		w.remove(w.pods[tikv][0])
+		w.Pass(failed)
+		w.offlineByHand(w.storeAtAddress(tikv, 0))
+		fine(t, w)
+		inOrder(t, w, "scale TiKV from 5 to 6", "take store 2 of basic-tikv-1 offline", "scale TiKV from 6 to 5")
+	}
+}
+
 // A voter joins just when it is scaled away, so that PD has two members and one of them has no pod.
 // Its claim is marked. Without it PD has no leader, and cannot be asked. (seed 60001167)
 func TestVoterThatJoinsWhenItIsScaledAway(t *testing.T) {

@@ -124,7 +124,7 @@ func (w *Model) resizeClaim(s step.ResizeClaim) error {
 	k := kindOf(s.Component)
 	i, _ := w.index(s.Component, s.Member)
 	c := w.claims[k][i]
-	if c == nil || c.uid != s.UID || c.marked || c.goneAt != never {
+	if c == nil || c.uid != s.UID || c.marked || c.goneAt != never && !s.Going {
 		return errConflict
 	}
 	if size := int(s.Size / gi); c.requested < size {

@@ -66,6 +66,14 @@ func (c Component) ComesBack(m state.Member) bool {
 	return m.CountedOn() || c.Want.Kind.Data() == topology.Raft && m.Database.Presence == state.Unknown
 }
 
+// CountedWithData reports whether the database counts on a member whose data is there. No region moves off a store
+// without its pod that has the only copy, and PD has no quorum without some voters. With the mark of a removal on its
+// claim, a store has joined at the same time. A marked voter may have been removed, and PD does not take it again.
+func (c Component) CountedWithData(m state.Member) bool {
+	joined := c.Want.Kind.Data() != topology.Raft && c.MarkedButCounted(m)
+	return m.CountedOn() && !m.LosesClaim() && (c.ComesBack(m) || joined)
+}
+
 // Surplus returns the members that are to be removed, in the order in which they leave. These are members of the
 // StatefulSet that are not wanted, the highest ordinal first. Where a StatefulSet can have slots, members with which
 // nothing is lost come before these. Others may wait for such a member, which may never serve: members that are to be

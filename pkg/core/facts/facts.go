@@ -71,8 +71,9 @@ func (c Component) MembersAbove() []state.Member {
 	more := set
 	var all []state.Member
 	for _, m := range c.Got.OutsideSet() {
+		needed := c.ComesBack(m) || !c.Got.Set.Ordered && c.PDNeeds([]state.Member{m})
 		switch inSlot := slices.Contains(set.Slots, m.Ordinal); {
-		case inSlot && (c.ComesBack(m) || !c.Got.Set.Ordered && c.PDNeeds([]state.Member{m})) && !m.LosesClaim():
+		case inSlot && (needed && !m.LosesClaim() || c.CountedWithData(m)):
 			all = append(all, m)
 		case !inSlot && m.Ordinal >= set.End():
 			more = more.Extended(m.Ordinal)

@@ -8,11 +8,19 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
-// LacksSize reports whether a claim is to be made larger. Claims that removed members have left over are not, nor are
-// claims that keep their size.
-func (c Component) LacksSize(claim state.Claim) bool {
+// LacksSize reports whether a claim of a member is to be made larger. Claims that go are not, nor are claims that keep
+// their size.
+func (c Component) LacksSize(m state.Member, claim state.Claim) bool {
 	want, ok := c.Want.Volume(claim.Template)
-	return ok && !claim.Marked && !claim.Terminating && !c.KeepsSize(claim) && !claim.Holds(want.Size)
+	return ok && !c.Goes(m, claim) && !c.KeepsSize(claim) && !claim.Holds(want.Size)
+}
+
+// Goes reports whether a claim of a member stays as it is because the member does without it. A removed member has left
+// the claim over, or the claim is being deleted, and the member gets a new one. A member without data gets a new one
+// only when its pod goes for another reason, which may be months later. Until then it uses the claim as any other.
+func (c Component) Goes(m state.Member, claim state.Claim) bool {
+	used := c.Want.Kind.Data() == topology.None && m.Pod != nil && !m.Pod.Terminating
+	return claim.Marked || claim.Terminating && !used
 }
 
 // KeepsSize reports whether a claim does not grow because the user has asked for a new one in its place. But a claim of a
@@ -54,17 +62,18 @@ func (c Component) regionsNeedPlace(m state.Member) bool {
 	})
 }
 
-// LacksAttributes reports whether a claim is to ask for another VolumeAttributesClass.
-func (c Component) LacksAttributes(claim state.Claim) bool {
+// LacksAttributes reports whether a claim of a member is to ask for another VolumeAttributesClass.
+func (c Component) LacksAttributes(m state.Member, claim state.Claim) bool {
 	want, ok := c.Want.Volume(claim.Template)
-	return ok && want.Attributes != "" && claim.Attributes != want.Attributes && !claim.Marked && !claim.Terminating && !c.Want.ReplacesClaim(claim.UID)
+	differs := ok && want.Attributes != "" && claim.Attributes != want.Attributes
+	return differs && !c.Goes(m, claim) && !c.Want.ReplacesClaim(claim.UID)
 }
 
 // AnyIsToChange reports whether a claim of a member that stays is to be larger, or to ask for another
 // VolumeAttributesClass.
 func (c Component) AnyIsToChange() bool {
-	changes := func(claim state.Claim) bool { return c.LacksSize(claim) || c.LacksAttributes(claim) }
 	for _, m := range c.Got.Members {
+		changes := func(claim state.Claim) bool { return c.LacksSize(m, claim) || c.LacksAttributes(m, claim) }
 		if (c.Got.Set.Has(m.Ordinal) || m.Pod != nil && !m.Pod.Terminating) && slices.ContainsFunc(m.Claims, changes) {
 			return true
 		}

@@ -19,6 +19,8 @@ var adjustments = []adjustment{
 	{make: (*decision).adviseParallel},
 	// After all advice, because a removal by a person explains best why a member does not serve.
 	{make: (*decision).explainRemoval},
+	// After the requests to a person, because no person needs to do anything about a store that comes back.
+	{make: (*decision).awaitNewReports},
 	// After all that adds gates, because pods that lack an object pass none of the gates that need these pods.
 	{make: (*decision).keepWithoutPods},
 	// Last, because a node under maintenance, or a member of another part, may go down whatever else is decided, and BR

@@ -77,8 +77,10 @@ func name(c *plantest.Cluster, names ...string) *plantest.Cluster {
 	return c
 }
 
-func edit(c *plantest.Cluster, change func(*plantest.Cluster)) *plantest.Cluster {
-	change(c)
+func edit(c *plantest.Cluster, changes ...func(*plantest.Cluster)) *plantest.Cluster {
+	for _, change := range changes {
+		change(c)
+	}
 	return c
 }
 

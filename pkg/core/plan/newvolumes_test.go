@@ -46,6 +46,12 @@ func TestServersWithNewVolumes(t *testing.T) {
 		{Name: "the StatefulSet is made again after a rollout", Cluster: smaller(servers("t-tidb-0", "t-tidb-1", "t-tidb-2").Roll(tidb))},
 		{Name: "with OnDelete", Cluster: manual(servers("t-tidb-1"))},
 		{Name: "it is called off while its claim is being deleted", Cluster: goes(servers(), "t-tidb-1", true)},
+		{Name: "it was called off while its claim was being deleted, and larger volumes are wanted", Cluster: edit(going(servers(), "t-tidb-1"), larger)},
+		{Name: "it was called off while its claim was being deleted, and another VolumeAttributesClass is wanted", Cluster: edit(going(servers(), "t-tidb-1"), gold)},
+		{Name: "it is replaced while its claim is being deleted, and larger volumes are wanted", Cluster: edit(goes(servers("t-tidb-1"), "t-tidb-1", true), larger)},
+		{Name: "its pod ends, and its claim with it", Cluster: edit(going(servers(), "t-tidb-1"), larger, func(c *plantest.Cluster) {
+			c.Member("t-tidb-1").Pod.Terminating = true
+		})},
 	})
 }
 
@@ -71,6 +77,37 @@ func goes(c *plantest.Cluster, name string, deleted bool) *plantest.Cluster {
 	claim := &c.Member(name).Claims[0]
 	claim.Marked, claim.Terminating = true, deleted
 	return c
+}
+
+// going has the claim of a member deleted, which has no mark any more. Its pod uses the claim.
+func going(c *plantest.Cluster, name string) *plantest.Cluster {
+	c.Member(name).Claims[0].Terminating = true
+	return c
+}
+
+// larger asks for volumes of servers of twice their size. All claims but those that are being deleted have that size.
+func larger(c *plantest.Cluster) {
+	want := &c.Want(tidb).Volumes[0]
+	want.Size *= 2
+	claims(c, tidb, func(c *state.Claim) {
+		if !c.Terminating {
+			c.Requested, c.Capacity = want.Size, want.Size
+		}
+	})
+	c.Set(tidb, func(s *state.Set) { s.Volumes[want.Name] = state.ClaimTemplate{Size: want.Size} })
+}
+
+// gold asks for another VolumeAttributesClass of volumes of servers. All claims but those that are being deleted have
+// it.
+func gold(c *plantest.Cluster) {
+	want := &c.Want(tidb).Volumes[0]
+	want.Attributes = "gold"
+	claims(c, tidb, func(c *state.Claim) {
+		if !c.Terminating {
+			c.Attributes, c.Modified = "gold", "gold"
+		}
+	})
+	c.Set(tidb, func(s *state.Set) { s.Volumes[want.Name] = state.ClaimTemplate{Size: want.Size, Attributes: "gold"} })
 }
 
 // smaller asks for volumes of servers with half of their size.

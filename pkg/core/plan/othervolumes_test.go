@@ -67,6 +67,20 @@ func beside(c *plantest.Cluster, is state.StoreState) {
 	m.Database.State, m.Claims[0].Marked = is, true
 }
 
+// marksVoter has other volumes wanted for PD, and t-pd-2 is to leave, which has the mark of its removal.
+func marksVoter(c *plantest.Cluster) {
+	c.Volumes(pd, 10*gi, 10*gi)
+	g := c.Want(pd)
+	g.Volumes, g.Replicas = append(g.Volumes, topology.Volume{Name: "pd-log", Size: gi, Path: "/log"}), 2
+	g.OtherVolumes, g.Set.Drift = true, desired.Differs
+	for i := range c.Seen.Groups[pd].Members {
+		m := &c.Seen.Groups[pd].Members[i]
+		m.Pod.Mounts = map[string]string{"pd": "/var/lib/pd", "pd-log": "/former"}
+	}
+	c.Set(pd, func(s *state.Set) { s.Volumes["pd-log"] = state.ClaimTemplate{Size: gi} })
+	replaced(c, "t-pd-0", "t-pd-1").Member("t-pd-2").Claims[0].Marked = true
+}
+
 // TestOtherVolumes: only members that are replaced get volumes that are removed or mounted at another path. The
 // pod template and the claim templates change together, and no rollout gives them to a member with its old data.
 func TestOtherVolumes(t *testing.T) {
@@ -106,6 +120,14 @@ func TestOtherVolumes(t *testing.T) {
 		})},
 		{Name: "not while Kubernetes is to delete the pod of a store that PD counts on", Cluster: with(otherVolumes, func(c *plantest.Cluster) {
 			beside(c, state.StoreUp)
+		})},
+		{Name: "not while a voter leaves", Cluster: with(marksVoter)},
+		{Name: "while a voter that is only marked waits for one that PD has removed, and that needs the new volumes", Cluster: with(marksVoter, func(c *plantest.Cluster) {
+			c.Down(time.Hour, "t-pd-1")
+			m := c.Member("t-pd-1")
+			m.Database, m.Claims[0].Marked = state.Database{Presence: state.Absent}, true
+			m.Claims[0].Identity.Labels = map[string]string{topology.LabelMemberID: "2"}
+			c.Seen.PD.Members, c.Seen.PD.Healthy = 2, 2
 		})},
 		{Name: "one more member at the same time", Cluster: with(otherVolumes, func(c *plantest.Cluster) { c.Want(tikv).Replicas = 5 })},
 		{Name: "then one member is replaced after another", Cluster: with(remade)},

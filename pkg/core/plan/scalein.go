@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/facts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -226,14 +227,11 @@ func (d *decision) restoreScaledDown() verdict {
 	if len(above) == 0 {
 		return verdict{}
 	}
-	counted := func(m state.Member) bool {
-		return m.CountedOn() && !m.LosesClaim() && (d.ComesBack(m) || d.Want.Kind.Data() != topology.Raft && d.MarkedButCounted(m))
-	}
 	switch {
 	case above[0].LosesClaim():
 		return verdict{}
-	case counted(above[0]), d.PDNeeds(above):
-	case d.Want.Kind.Data() == topology.Raft || !slices.ContainsFunc(above, counted):
+	case d.CountedWithData(above[0]), d.PDNeeds(above):
+	case d.Want.Kind.Data() == topology.Raft || !slices.ContainsFunc(above, d.CountedWithData):
 		return verdict{}
 	default:
 		if v := d.clearOrdinal(above[0]); !v.idle() {
@@ -241,6 +239,22 @@ func (d *decision) restoreScaledDown() verdict {
 		}
 	}
 	return act(d.resized(above[:1], nil))
+}
+
+// awaitNewReports waits before a store with a marked claim is brought back, because a report that still lists the store
+// may be old. A run that ended before, because a person has to do something about another store, would not remember the
+// time. The next run would begin again, and the other store may wait for this one.
+func (d *decision) awaitNewReports(v verdict) verdict {
+	if len(v.steps) > 0 || d.Want.Kind.Data() != topology.Store {
+		return v
+	}
+	for _, m := range d.Got.OutsideSet() {
+		returns := m.Pod == nil && m.CountedOn() && m.Marked() && !m.LosesClaim()
+		if returns && !m.NotServing.IsZero() && !d.MarkedButCounted(m) {
+			v.gates = append(v.gates, d.untilDeadline(m, "comes back", m.NotServing, m.NotServing.Add(facts.Settling)))
+		}
+	}
+	return v
 }
 
 // leftovers handles members above the StatefulSet's replicas. Some have pods that are still

@@ -153,6 +153,12 @@ func TestRecalled(t *testing.T) {
 		{Name: "the same, and PD has gone on to count on it for two minutes", Cluster: lowered(tikv, 5, 5, first(func(m *state.Member) {
 			m.Claims[0].Marked, m.NotServing = true, plantest.Now.Add(-2*time.Minute)
 		}))},
+		{Name: "a store that was marked a minute ago, while a person has to do something about another one", Cluster: lowered(tikv, 5, 5, first(func(m *state.Member) {
+			m.Claims[0].Marked, m.NotServing = true, plantest.Now.Add(-time.Minute)
+		}), func(c *plantest.Cluster, _ []*state.Member) { c.Down(time.Hour, "t-tikv-1") })},
+		{Name: "a store that was marked two minutes ago, while a person has to do something about another one", Cluster: lowered(tikv, 5, 5, first(func(m *state.Member) {
+			m.Claims[0].Marked, m.NotServing = true, plantest.Now.Add(-2*time.Minute)
+		}), func(c *plantest.Cluster, _ []*state.Member) { c.Down(time.Hour, "t-tikv-1") })},
 		{Name: "a voter that was marked, and PD has gone on to count on it", Cluster: lowered(pd, 4, 4, first(func(m *state.Member) {
 			m.Claims[0].Marked, m.NotServing = true, plantest.Now.Add(-2*time.Minute)
 		}))},

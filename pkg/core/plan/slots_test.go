@@ -101,6 +101,14 @@ func TestSlotWhosePodWasTakenAway(t *testing.T) {
 			m.Claims[0].Marked = true
 			return false
 		},
+		"its claim is marked, and PD has gone on to count on the store": func(m *state.Member) bool {
+			m.Claims[0].Marked, m.NotServing = true, plantest.Now.Add(-2*time.Minute)
+			return true
+		},
+		"the same, and its claim is being deleted": func(m *state.Member) bool {
+			m.Claims[0].Marked, m.Claims[0].Terminating, m.NotServing = true, true, plantest.Now.Add(-2*time.Minute)
+			return false
+		},
 	} {
 		c := withSlots(3, 5, 2)
 		m := leftOut(c, topology.TiKV, 1)

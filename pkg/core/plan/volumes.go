@@ -42,10 +42,10 @@ func (d *decision) volumes() verdict {
 // grow requests a larger volume, or waits for one that was requested.
 func (sc Scope) grow(m state.Member, c state.Claim) verdict {
 	want, ok := sc.Want.Volume(c.Template)
-	if !ok || c.Marked || c.Terminating || sc.KeepsSize(c) {
+	if !ok || sc.Goes(m, c) || sc.KeepsSize(c) {
 		return verdict{}
 	}
-	if !sc.LacksSize(c) && (c.Capacity >= want.Size || !c.Bound) {
+	if !sc.LacksSize(m, c) && (c.Capacity >= want.Size || !c.Bound) {
 		return verdict{} // a claim that is not bound yet gets a volume of the requested size
 	}
 	g := Gate{
@@ -53,7 +53,7 @@ func (sc Scope) grow(m state.Member, c state.Claim) verdict {
 		Remedy: sc.describe("pvc", c.Name), patience: growing,
 	}
 	switch {
-	case !sc.LacksSize(c):
+	case !sc.LacksSize(m, c):
 		g.Observed = fmt.Sprintf("%s has %s, %s requested", c.Name, c.Capacity, c.Requested)
 		g.Left = Quantity{Number: int64(max(want.Size-c.Capacity, 0)), Unit: Bytes}
 		if c.Resizing != "" {
@@ -73,16 +73,22 @@ func (sc Scope) grow(m state.Member, c state.Claim) verdict {
 		g.Observed = c.Name + " is not bound"
 		return wait(g)
 	}
-	return act(step.ResizeClaim{Component: m.Kind, Member: m.Name, Name: c.Name, UID: c.UID, From: c.Requested, Size: want.Size})
+	return act(step.ResizeClaim{
+		Component: m.Kind, Member: m.Name, Name: c.Name, UID: c.UID, Going: c.Terminating,
+		From: c.Requested, Size: want.Size,
+	})
 }
 
 // modify has a claim ask for another VolumeAttributesClass, or waits until its volume has that class.
 func (sc Scope) modify(m state.Member, c state.Claim) verdict {
 	want, ok := sc.Want.Volume(c.Template)
 	switch {
-	case sc.LacksAttributes(c):
-		return act(step.ModifyClaim{Component: m.Kind, Member: m.Name, Name: c.Name, UID: c.UID, From: c.Attributes, Class: want.Attributes})
-	case !ok || want.Attributes == "" || c.Modified == c.Attributes || !c.Bound || c.Marked || c.Terminating || sc.Want.ReplacesClaim(c.UID):
+	case sc.LacksAttributes(m, c):
+		return act(step.ModifyClaim{
+			Component: m.Kind, Member: m.Name, Name: c.Name, UID: c.UID, Going: c.Terminating,
+			From: c.Attributes, Class: want.Attributes,
+		})
+	case !ok || want.Attributes == "" || c.Modified == c.Attributes || !c.Bound, sc.Goes(m, c), sc.Want.ReplacesClaim(c.UID):
 		return verdict{}
 	}
 	g := Gate{
@@ -183,13 +189,20 @@ func (d *decision) busy() string {
 	for _, m := range d.Got.InSet() {
 		switch {
 		case d.NothingLost(m): // it may wait for a member that needs the new StatefulSet
-		case !d.Want.Replaces(m) && (m.Marked() || m.RemovalIrreversible() || m.Database.State == state.StoreOffline):
+		case !d.Want.Replaces(m) && d.leaves(m):
 			return "the removal of " + m.Name
 		case d.Want.OtherVolumes && d.Want.Kind.Data() != topology.None && awaitsPod(m):
 			return "the pod of " + m.Name
 		}
 	}
 	return ""
+}
+
+// leaves reports whether the removal of a member is under way. The mark on the claims of a voter comes first, and can
+// be taken off. A marked member may still wait for others to serve, one of which may need the new StatefulSet.
+func (sc Scope) leaves(m state.Member) bool {
+	waits := m.CountedOn() && len(sc.StayersMissing(m)) > 0
+	return m.RemovalIrreversible() || m.Database.State == state.StoreOffline || m.Marked() && !waits
 }
 
 // leavesWithLoss reports whether Kubernetes is to delete the pod of a member with which something may be lost.

@@ -187,6 +187,10 @@ func TestLargerVolumes(t *testing.T) {
 			c.Seen.Removals = nil
 			c.Member("t-tikv-3").Database.State = state.StoreUp
 		})},
+		{Name: "not of a store, while its claim is being deleted", Cluster: with(func(c *plantest.Cluster) {
+			c.Volumes(tikv, 10*gi, 20*gi).Set(tikv, func(s *state.Set) { s.Volumes["tikv"] = state.ClaimTemplate{Size: 20 * gi} })
+			claims(c, tikv, func(c *state.Claim) { c.Terminating = true })
+		})},
 		{Name: "of stores that are replaced, none when no regions are left", Cluster: with(crowded, func(c *plantest.Cluster) {
 			c.Member("t-tikv-3").Database.Regions = 0
 		})},

@@ -98,6 +98,7 @@ type ResizeClaim struct {
 	Name, UID string
 	From      topology.Size // requested before
 	Size      topology.Size
+	Going     bool // it is being deleted already, and stays as long as its pod
 }
 
 func (ResizeClaim) Action() string { return "ResizeClaim" }
@@ -119,6 +120,7 @@ type ModifyClaim struct {
 	Name, UID string
 	From      string // the class before, "" for none
 	Class     string
+	Going     bool // it is being deleted already, and stays as long as its pod
 }
 
 func (ModifyClaim) Action() string { return "ModifyClaim" }

@@ -24,7 +24,7 @@ import (
 
 // resizeClaim asks for a larger volume. Kubernetes reports whether the storage can do it.
 func (a *Actor) resizeClaim(ctx context.Context, s step.ResizeClaim) error {
-	claim, err := a.claimInUse(ctx, s.Name, s.UID)
+	claim, err := a.claimInUse(ctx, s.Name, s.UID, s.Going)
 	switch {
 	case err != nil:
 		return err
@@ -38,7 +38,8 @@ func (a *Actor) resizeClaim(ctx context.Context, s step.ResizeClaim) error {
 }
 
 // claimInUse returns the claim that a step was decided on. It fails with a *Stale where the claim is gone or is to go.
-func (a *Actor) claimInUse(ctx context.Context, name, uid string) (*corev1.PersistentVolumeClaim, error) {
+// A claim that was going when the step was decided may go.
+func (a *Actor) claimInUse(ctx context.Context, name, uid string, going bool) (*corev1.PersistentVolumeClaim, error) {
 	object := "persistentvolumeclaim " + name
 	claim, err := a.claim(ctx, name)
 	switch {
@@ -48,7 +49,7 @@ func (a *Actor) claimInUse(ctx context.Context, name, uid string) (*corev1.Persi
 		return nil, stale(object, "is gone")
 	case string(claim.UID) != uid:
 		return nil, stale(object, "has been replaced by another one of that name")
-	case claim.DeletionTimestamp != nil:
+	case claim.DeletionTimestamp != nil && !going:
 		return nil, stale(object, "is being deleted")
 	case marked(claim):
 		return nil, stale(object, "is marked as left over now")

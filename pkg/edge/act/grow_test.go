@@ -31,6 +31,13 @@ func sized(ordinal int, request, capacity string) *corev1.PersistentVolumeClaim 
 	return c
 }
 
+// leavingClaim returns a claim that is being deleted while a pod uses the claim.
+func leavingClaim() *corev1.PersistentVolumeClaim {
+	c := sized(3, "10Gi", "10Gi")
+	c.DeletionTimestamp, c.Finalizers = &metav1.Time{Time: now}, []string{"kubernetes.io/pvc-protection"}
+	return c
+}
+
 func resize3(size topology.Size) step.ResizeClaim {
 	return step.ResizeClaim{
 		Component: topology.TiKV, Member: "basic-tikv-3", Name: claimName, UID: "uid-of-" + claimName, From: 10 * gi, Size: size,
@@ -60,6 +67,15 @@ func TestResizeClaim(t *testing.T) {
 		w.isStale(t, s)
 	})
 	t.Run("it is gone", func(t *testing.T) { newFixture(t).isStale(t, resize3(30*gi)) })
+	t.Run("it is being deleted since", func(t *testing.T) { newFixture(t, leavingClaim()).isStale(t, resize3(30*gi)) })
+	t.Run("it was being deleted already", func(t *testing.T) {
+		w, s := newFixture(t, leavingClaim()), resize3(30*gi)
+		s.Going = true
+		w.do(t, s)
+		if got := requested(liveClaim(t, w)); got != 30*gi {
+			t.Errorf("requests %s", got)
+		}
+	})
 	t.Run("it was marked as left over since", func(t *testing.T) {
 		c := sized(3, "10Gi", "10Gi")
 		c.Annotations[topology.AnnotationDeferDeleting] = "now"

@@ -21,7 +21,7 @@ func notStored(call string, k topology.Kind) error {
 // modifyClaim asks for another VolumeAttributesClass of a volume. Kubernetes reports whether the storage can do it.
 func (a *Actor) modifyClaim(ctx context.Context, s step.ModifyClaim) error {
 	object := "persistentvolumeclaim " + s.Name
-	claim, err := a.claimInUse(ctx, s.Name, s.UID)
+	claim, err := a.claimInUse(ctx, s.Name, s.UID, s.Going)
 	switch {
 	case err != nil:
 		return err

@@ -27,6 +27,14 @@ func TestModifyClaim(t *testing.T) {
 	w.isStale(t, s)
 
 	s.From = ""
+	t.Run("it was being deleted already", func(t *testing.T) {
+		w, s := newFixture(t, leavingClaim()), s
+		s.Going = true
+		w.do(t, s)
+		if got := attributes(liveClaim(t, w)); got != s.Class {
+			t.Errorf("class %s", got)
+		}
+	})
 	for name, change := range map[string]func(*corev1.PersistentVolumeClaim){
 		"another claim":       func(c *corev1.PersistentVolumeClaim) { c.UID = "other" },
 		"marked as left over": func(c *corev1.PersistentVolumeClaim) { c.Annotations[topology.AnnotationDeferDeleting] = "now" },
