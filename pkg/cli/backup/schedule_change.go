@@ -33,7 +33,7 @@ func (o *scheduleOptions) run(ctx context.Context, f *factory.Factory) error {
 	defer on.session.Close()
 	client := schedule.Client{Dynamic: on.dyn, Kube: on.session.Kube, Namespace: on.cluster.Namespace}
 	if o.remove {
-		return errors.Join(o.delete(ctx, f, client, on.cluster), o.leaves(ctx, on))
+		return errors.Join(o.delete(ctx, f, client, on.cluster), o.warnOfBackup(ctx, on))
 	}
 	image, err := ownpod.Image("--plugin-image", o.plugin, f.Version)
 	if err != nil {
@@ -64,7 +64,7 @@ func (o *scheduleOptions) refuse(ctx context.Context, on work) error {
 	return refuseOuter(o.destination, found.Items)
 }
 
-// apply makes the objects of a schedule, or changes those that are there.
+// apply makes the objects of a schedule, or changes the ones that exist.
 func (o *scheduleOptions) apply(ctx context.Context, f *factory.Factory, client schedule.Client, wanted wantedSchedule) error {
 	objects := wanted.objects()
 	if o.manifest {
@@ -86,7 +86,7 @@ func (o *scheduleOptions) apply(ctx context.Context, f *factory.Factory, client 
 	for _, try := range o.passes() {
 		for _, object := range objects {
 			if try && object.GetObjectKind().GroupVersionKind().Kind == bindingKind && !isAmong(found, roleKind) {
-				continue // whom Kubernetes lets bind only a Role that exists
+				continue // Kubernetes lets most users bind only a Role that exists
 			}
 			if err := client.Apply(ctx, object, isAmong(found, object.GetObjectKind().GroupVersionKind().Kind), try); err != nil {
 				return deniedSchedule(err, wanted.cluster, try)
@@ -184,8 +184,9 @@ func (o *scheduleOptions) delete(ctx context.Context, f *factory.Factory, client
 	return nil
 }
 
-// leaves says that a backup of the schedule is under way, which goes on without the schedule. Nobody records its result.
-func (o *scheduleOptions) leaves(ctx context.Context, on work) error {
+// warnOfBackup says that a backup of a schedule is under way. The backup goes on without the schedule, and its result is
+// recorded only when somebody follows the backup.
+func (o *scheduleOptions) warnOfBackup(ctx context.Context, on work) error {
 	job, err := on.jobs.Find(ctx, backup.Asked{}.JobName(on.cluster))
 	if err != nil || job == nil || o.dryRun != flags.NoDryRun {
 		return err

@@ -172,6 +172,7 @@ func (d *decision) decide() verdict {
 	if len(failing.steps) > 0 {
 		return failing
 	}
+	// A repair waits only when all other members serve, and so for no surplus member that never serves.
 	v := verdict{gates: repair.gates}
 	if v.idle() {
 		v = d.change()
