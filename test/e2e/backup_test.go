@@ -114,7 +114,7 @@ func TestBackup(t *testing.T) {
 	})
 	s.drills(t)
 	s.deletes(t)
-	s.schedules(t)
+	t.Run("schedules", s.schedules)
 	s.restores(t)
 }
 

@@ -87,12 +87,17 @@ func read(ctx context.Context, f *factory.Factory) (namespace string, all edge.B
 	all, err = edge.Of(ctx, dyn, namespace)
 	shown.Stop()
 	if none, ok := errors.AsType[*edge.NoResourceError](err); ok {
-		err = remedy.For(exit.Refusef("%w, so there are none", none), remedy.Run("install their definition", remedy.Plugin("", "init")))
+		err = undefined(none, "there are none")
 	}
 	slices.SortStableFunc(all.Items, func(a, b v1alpha1.Backup) int {
 		return cmp.Or(backup.DataOf(&b).Compare(backup.DataOf(&a)), cmp.Compare(a.Name, b.Name))
 	})
 	return namespace, all, err
+}
+
+// undefined refuses to go on where the API server does not know Backups. The consequence says what that means.
+func undefined(none *edge.NoResourceError, consequence string) error {
+	return remedy.For(exit.Refusef("%w, so %s", none, consequence), remedy.Run("install their definition", remedy.Plugin("", "init")))
 }
 
 // meant refuses a cluster of another UID than the user means. One that is gone may have backups.

@@ -182,8 +182,7 @@ func (r *run) check(ctx context.Context, request backup.Request) error {
 	}
 	found, err := edge.Of(ctx, r.dyn, r.cluster.Namespace)
 	if none, ok := errors.AsType[*edge.NoResourceError](err); ok {
-		return remedy.For(exit.Refusef("%w, so the result could not be recorded; nothing was changed", none),
-			remedy.Run("install their definition", remedy.Plugin("", "init")))
+		return undefined(none, "the result could not be recorded; nothing was changed")
 	}
 	if err != nil {
 		return err

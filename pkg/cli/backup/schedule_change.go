@@ -56,7 +56,7 @@ func (o *scheduleOptions) refuse(ctx context.Context, on work) error {
 	}
 	found, err := edge.Of(ctx, on.dyn, on.cluster.Namespace)
 	if none, ok := errors.AsType[*edge.NoResourceError](err); ok {
-		return remedy.For(exit.Refusef("%w, so no result could be recorded; nothing was changed", none), remedy.Run("install their definition", remedy.Plugin("", "init")))
+		return undefined(none, "no result could be recorded; nothing was changed")
 	}
 	if err != nil {
 		return err

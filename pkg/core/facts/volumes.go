@@ -15,17 +15,17 @@ func (c Component) LacksSize(m state.Member, claim state.Claim) bool {
 	return ok && !c.Goes(m, claim) && !c.KeepsSize(claim) && !claim.Holds(want.Size)
 }
 
-// Goes reports whether a claim of a member stays as it is because the member does without it. A removed member has left
-// the claim over, or the claim is being deleted, and the member gets a new one. A member without data gets a new one
-// only when its pod goes for another reason, which may be months later. Until then it uses the claim as any other.
+// Goes reports whether a claim of a member stays as it is because the member does without the claim. A removed member has
+// left the claim over, or the claim is being deleted, and the member gets a new claim. A member without data gets a new
+// claim only when its pod is deleted for another reason, perhaps after months. Until then the member uses the old claim.
 func (c Component) Goes(m state.Member, claim state.Claim) bool {
 	used := c.Want.Kind.Data() == topology.None && m.Pod != nil && !m.Pod.Terminating
 	return claim.Marked || claim.Terminating && !used
 }
 
-// KeepsSize reports whether a claim does not grow because the user has asked for a new one in its place. But a claim of a
-// store whose disk is nearly full grows, if it can, while regions leave another store or are to leave it. Some of the
-// regions may have no other place, and then neither replacement goes on.
+// KeepsSize reports whether a claim does not grow because the user has asked for a new claim in its place. But a claim
+// that can grow does so when its disk is nearly full, and regions leave another store or are to leave. Some
+// of the regions may have no other place, and then neither replacement goes on.
 func (c Component) KeepsSize(claim state.Claim) bool {
 	return c.Want.ReplacesClaim(claim.UID) && (claim.Growth != state.Growable || !claim.Bound || !c.makesRoom(claim))
 }
