@@ -225,6 +225,7 @@ type Model struct {
 	records     [components]state.Template     // of pod templates, in the ledger
 	unrecorded  [components]bool               // the record of the template that there is was replaced by that of the next one
 	removals    []state.Removal                // the records of stores that we took offline
+	removedBy   map[uint64]int                 // which run has recorded that of a store
 	failures    [components][]topology.Failure // in the status of the TidbCluster
 	lastUp      [components][limit]int64       // when a member was seen to be up last, by the truth
 	tellable    [components]members            // whose marks could be judged when a component was suspended
@@ -295,7 +296,9 @@ func New(o Options) *Model {
 		rng:     rand.New(rand.NewPCG(o.Seed, 1)),
 		cluster: topology.Cluster{Namespace: "db", Name: "basic", Instance: "basic", Advanced: o.Advanced || len(o.Slots) > 0},
 		evicts:  map[uint64]*scheduler{},
-		driver:  &driver{late: never, version: 1},
+
+		removedBy: map[uint64]int{},
+		driver:    &driver{late: never, version: 1},
 	}
 	w.asks = min(o.Learners, o.TiFlash)
 	w.flash.off = o.RulesOff

@@ -218,8 +218,14 @@ func (w *Model) removeStore(next step.RemoveStore) error {
 	if err := w.peersUp(id, next.NotUp); err != nil {
 		return err
 	}
+	for _, r := range w.removals { // as package act does
+		if r.StoreID != id && !slices.Contains(next.Removals, r.StoreID) && w.removedBy[r.StoreID] != w.owner {
+			return errConflict
+		}
+	}
 	if !w.removing(id) {
 		w.removals = append(w.removals, state.Removal{StoreID: id, Member: next.Member, Since: w.Now()})
+		w.removedBy[id] = w.owner
 	}
 	if w.endsHalfWay() {
 		return errHalfWay

@@ -219,7 +219,7 @@ var storeOffline = plan.Hook{
 	Step: func(sc plan.Scope, m state.Member) step.Step {
 		return step.RemoveStore{
 			Component: m.Kind, Member: m.Name, StoreID: m.Database.ID,
-			Down: m.Database.State != state.StoreUp, NotUp: sc.All.StoresNotUp(),
+			Down: m.Database.State != state.StoreUp, NotUp: sc.All.StoresNotUp(), Removals: sc.All.RemovedStores(),
 		}
 	},
 	Observed: storeObserved,

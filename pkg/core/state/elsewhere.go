@@ -68,6 +68,15 @@ func (s Snapshot) StoresNotUp() []uint64 {
 	return ids
 }
 
+// RemovedStores returns the ids of the stores whose removal we have recorded.
+func (s Snapshot) RemovedStores() []uint64 {
+	var ids []uint64
+	for _, r := range s.Removals {
+		ids = append(ids, r.StoreID)
+	}
+	return ids
+}
+
 // CountsAsStore reports whether a member is one of the stores that PD.Stores counts.
 func (m Member) CountsAsStore() bool { return m.Kind.Leads() && m.CountedOn() }
 

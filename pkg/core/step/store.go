@@ -129,6 +129,9 @@ type RemoveStore struct {
 	// NotUp are the stores of TiKV that PD did not call Up then. Regions may have copies on this store and on
 	// another one that has gone down since, and would lose their quorum.
 	NotUp []uint64
+	// Removals are the stores whose removal was on record then. No more stores may leave at the same time than the user
+	// allows, and another run may have begun a removal since.
+	Removals []uint64
 }
 
 func (RemoveStore) Action() string { return "RemoveStore" }

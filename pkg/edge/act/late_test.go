@@ -3,6 +3,7 @@ package act
 import (
 	"errors"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -11,9 +12,11 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/ledger"
 )
 
 // sleeps stops this process for hours before a request: others go on meanwhile.
@@ -224,6 +227,29 @@ func TestPeerDownBeforeARemoval(t *testing.T) {
 		known.NotUp = []uint64{99}
 		w.do(t, known)
 	})
+}
+
+// TestOtherRemovalBegun: a run that was stopped takes no store offline beside one that another run has begun meanwhile.
+func TestOtherRemovalBegun(t *testing.T) {
+	records := func(owner string) *fixture {
+		text, err := ledger.Encode(ledger.Record{Member: "basic-tikv-2", Since: time.Now(), Owner: owner})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return newFixture(t, ledgerMap(map[string]string{ledger.Key(state.RecordRemoval, 3): text}))
+	}
+	w := records("another")
+	w.isStale(t, takeOffline)
+	if got := w.writes(); len(got) > 0 {
+		t.Errorf("wrote %q", got)
+	}
+	known := takeOffline
+	known.Removals = []uint64{3}
+	w.do(t, known)
+	w = records("")
+	w.isStale(t, takeOffline)
+	w = records(newFixture(t).owner)
+	w.do(t, takeOffline)
 }
 
 // TestPeerDownBeforeARestart is the same for a restart whose leaders were evicted.

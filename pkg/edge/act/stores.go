@@ -7,6 +7,8 @@ import (
 	"net"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/step"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/database/pd"
@@ -33,6 +35,9 @@ func (a *Actor) removeStore(ctx context.Context, s step.RemoveStore) error {
 	if err != nil {
 		return err
 	}
+	if err := a.noneBegun(book, s); err != nil {
+		return err
+	}
 	if old, known := ledger.Decode(book, state.RecordRemoval, s.StoreID); !known || old.Since.IsZero() {
 		r := ledger.Record{Member: s.Member, Since: a.now(), Owner: a.owner}
 		if err := a.remember(ctx, book, state.RecordRemoval, s.StoreID, r); err != nil {
@@ -41,6 +46,20 @@ func (a *Actor) removeStore(ctx context.Context, s step.RemoveStore) error {
 	}
 	if err := client.DeleteStore(ctx, s.StoreID); err != nil {
 		return fmt.Errorf("delete store %d: %w", s.StoreID, err)
+	}
+	return nil
+}
+
+// noneBegun fails if another run has recorded the removal of a store since this removal was decided. A process that was
+// stopped for minutes would else take one store more offline at the same time than the user allows.
+func (a *Actor) noneBegun(book *corev1.ConfigMap, s step.RemoveStore) error {
+	for _, r := range ledger.Read(book).Removals {
+		if r.StoreID == s.StoreID || slices.Contains(s.Removals, r.StoreID) {
+			continue
+		}
+		if begun, known := ledger.Decode(book, state.RecordRemoval, r.StoreID); known && begun.Owner != a.owner {
+			return stale(storeName(r.StoreID), "of %s is taken offline by another run now", r.Member)
+		}
 	}
 	return nil
 }
