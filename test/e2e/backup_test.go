@@ -37,7 +37,7 @@ func TestBackup(t *testing.T) {
 	t.Run("wrong credentials", func(t *testing.T) {
 		r := s.tidb(t, 3, "backup", cluster, "--to", s.at("wrong"), "--from-secret", "wrong")
 		if !strings.Contains(r.Stderr, "kubectl describe secret wrong") || strings.Contains(r.Stderr, wrongKey) || strings.Count(r.Stderr, "error:") != 1 {
-			t.Errorf("stderr %s", r.Stderr)
+			s.errorf(t, "stderr %s", r.Stderr)
 		}
 		s.wantNoBackupLeft(t, 0)
 	})
@@ -57,7 +57,7 @@ func TestBackup(t *testing.T) {
 		poll(t, patience, "the Job of the backup exists", func(ctx context.Context) bool { return s.backupJobs(ctx, t) == 1 })
 		r := s.tidb(t, 3, "backup", cluster, "--to", s.at("second"), "--from-secret", "s3")
 		if !strings.Contains(r.Stderr, "has a backup under way already") {
-			t.Errorf("stderr %s", r.Stderr)
+			s.errorf(t, "stderr %s", r.Stderr)
 		}
 		first.Close()
 		release()
@@ -75,7 +75,7 @@ func TestBackup(t *testing.T) {
 	t.Run("one table", func(t *testing.T) {
 		r := s.tidb(t, 0, "backup", cluster, "--to", s.at("table"), "--from-secret", "s3", "--table", "app.users", "--rate-limit", "64")
 		if !strings.Contains(r.Stdout, "is complete") || !strings.Contains(r.Stderr, "service safepoint br-") {
-			t.Errorf("stdout %s, stderr %s", r.Stdout, r.Stderr)
+			s.errorf(t, "stdout %s, stderr %s", r.Stdout, r.Stderr)
 		}
 		s.wantNoBackupLeft(t, 2)
 		s.tidb(t, 3, "backup", cluster, "--to", s.at("table"), "--from-secret", "s3")
@@ -83,7 +83,7 @@ func TestBackup(t *testing.T) {
 	t.Run("Kubernetes does not make the pod", func(t *testing.T) {
 		r := s.tidb(t, 4, "backup", cluster, "--to", s.at("none"), "--service-account", "none", "--timeout", "15s")
 		if !strings.Contains(r.Stderr, "Kubernetes could not make the pod: ") || !strings.Contains(r.Stderr, `serviceaccount "none" not found`) {
-			t.Errorf("stderr %s", r.Stderr)
+			s.errorf(t, "stderr %s", r.Stderr)
 		}
 		background := metav1.DeletePropagationBackground
 		if err := s.Kube.BatchV1().Jobs(s.plugin.Namespace).Delete(t.Context(), cluster+"-br-backup", metav1.DeleteOptions{PropagationPolicy: &background}); err != nil {
@@ -94,7 +94,7 @@ func TestBackup(t *testing.T) {
 	t.Run("others read the result", func(t *testing.T) {
 		s.tidb(t, 0, "upgrade", cluster, to, "--require-backup-newer-than", "1h", "--dry-run=client")
 		if r := s.tidb(t, 0, "backup", "list", cluster); strings.Count(r.Stdout, "Complete") != 2 {
-			t.Errorf("%s", r.Stdout)
+			s.errorf(t, "%s", r.Stdout)
 		}
 	})
 	t.Run("its files are intact", func(t *testing.T) {
@@ -102,13 +102,13 @@ func TestBackup(t *testing.T) {
 		name := strings.TrimSpace(r.Stdout)
 		s.tidb(t, 3, "backup", "verify", name, "--from-secret", "wrong")
 		if r = s.tidb(t, 0, "backup", "show", name, "-o", "jsonpath={.verified}"); r.Stdout != "" {
-			t.Errorf("verified is %s", r.Stdout)
+			s.errorf(t, "verified is %s", r.Stdout)
 		}
 		if r = s.tidb(t, 0, "backup", "verify", name); !strings.Contains(r.Stdout, name+" is intact as of ") || strings.Contains(r.Stdout, " 0 files") {
-			t.Errorf("%s", r.Stdout)
+			s.errorf(t, "%s", r.Stdout)
 		}
 		if r = s.tidb(t, 0, "backup", "show", name, "-o", "jsonpath={.verified}"); !strings.HasPrefix(r.Stdout, "20") {
-			t.Errorf("verified is %s", r.Stdout)
+			s.errorf(t, "verified is %s", r.Stdout)
 		}
 		s.wantNoBackupLeft(t, 2)
 	})
@@ -238,7 +238,7 @@ func (s environment) wantBackup(t *testing.T, name, prefix string) {
 	size, _ := strconv.ParseInt(fields[2], 10, 64)
 	ts, _ := strconv.ParseUint(fields[3], 10, 64)
 	if fields[0] != "Complete" || fields[1] != "s3://"+s3Bucket+"/"+prefix || size <= 0 || ts == 0 {
-		t.Errorf("%q", out)
+		s.errorf(t, "%q", out)
 	}
 }
 
@@ -254,7 +254,7 @@ func (s environment) wantNoBackupLeft(t *testing.T, backups int) {
 	}
 	for _, p := range points {
 		if strings.HasPrefix(p.ID, "br-") {
-			t.Errorf("service safepoint %s is left in PD", p.ID)
+			s.errorf(t, "service safepoint %s is left in PD", p.ID)
 		}
 	}
 }
@@ -263,10 +263,10 @@ func (s environment) wantNoBackupLeft(t *testing.T, backups int) {
 func (s environment) wantBackups(t *testing.T, backups int) {
 	t.Helper()
 	if n := s.backupJobs(t.Context(), t); n != 0 {
-		t.Errorf("%d Jobs are left", n)
+		s.errorf(t, "%d Jobs are left", n)
 	}
 	out, err := s.Kubectl(t.Context(), "", "-n", s.plugin.Namespace, "get", "backups.pingcap.com", "-o", "name")
 	if n := len(strings.Fields(out)); err != nil || n != backups {
-		t.Errorf("%d Backups, want %d: %s, %v", n, backups, out, err)
+		s.errorf(t, "%d Backups, want %d: %s, %v", n, backups, out, err)
 	}
 }

@@ -23,7 +23,7 @@ func (s environment) deletes(t *testing.T) {
 	refused := func(t *testing.T, name, says string) {
 		t.Helper()
 		if r := s.tidb(t, 3, "backup", "delete", name, "--files", "--yes"); !strings.Contains(r.Stderr, says) {
-			t.Errorf("stderr %s", r.Stderr)
+			s.errorf(t, "stderr %s", r.Stderr)
 		}
 	}
 	outer, inner := at("outer"), at("outer/inner")
@@ -44,10 +44,10 @@ func (s environment) deletes(t *testing.T) {
 		})
 		first.Close()
 		if r := s.tidb(t, 0, "backup", "show", name, "-o", "jsonpath={.phase}"); r.Stdout != "Deleting" {
-			t.Errorf("%s", r.Stdout)
+			s.errorf(t, "%s", r.Stdout)
 		}
 		if r := s.tidb(t, 0, "backup", "delete", name, "--files", "--yes"); !strings.Contains(r.Stderr, "is followed") || !strings.Contains(r.Stdout, "is deleted, with its files at s3://") {
-			t.Errorf("stdout %s, stderr %s", r.Stdout, r.Stderr)
+			s.errorf(t, "stdout %s, stderr %s", r.Stdout, r.Stderr)
 		}
 		again = at("killed")
 	})
@@ -59,18 +59,18 @@ func (s environment) deletes(t *testing.T) {
 		numbered := at("killed/1")                 // the newest one, in a folder of the one before
 		s.tidb(t, 0, "backup", "verify", numbered) // else prune keeps the other one that is verified
 		if r := s.tidb(t, 3, "backup", "prune", cluster, "--keep-last", "1", "--files", "--yes"); !strings.Contains(r.Stderr, "the files of backup "+again+" cannot be deleted") || !strings.Contains(r.Stderr, "in folder inner of the same place") {
-			t.Errorf("stderr %s", r.Stderr)
+			s.errorf(t, "stderr %s", r.Stderr)
 		}
 		s.tidb(t, 0, "backup", "delete", again, "--files=false", "--yes")
 		refused(t, numbered, "another backup is in the folder above; none of its files was deleted")
 		if r := s.tidb(t, 0, "backup", "prune", cluster, "--keep-last", "1", "--dry-run=client"); !strings.HasPrefix(r.Stdout, "backup "+outer+" ") || strings.Count(r.Stdout, "its files at ") != 1 {
-			t.Errorf("%s", r.Stdout)
+			s.errorf(t, "%s", r.Stdout)
 		}
 		s.tidb(t, 0, "backup", "prune", cluster, "--keep-last", "1", "--yes")
 		s.wantBackups(t, 3)
 		s.tidb(t, 0, "backup", "delete", numbered, "--files=false", "--yes")
 		if r := s.tidb(t, 0, "backup", "prune", cluster, "--keep-within", "1ns", "--yes"); !strings.Contains(r.Stderr, "no backup of cluster") {
-			t.Errorf("stderr %s", r.Stderr)
+			s.errorf(t, "stderr %s", r.Stderr)
 		}
 	})
 	s.wantNoBackupLeft(t, 2)

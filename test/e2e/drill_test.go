@@ -16,14 +16,14 @@ func (s environment) drills(t *testing.T) {
 	t.Run("a drill", func(t *testing.T) {
 		s.rows(t, "INSERT INTO app.users VALUES (1000, 'later than the backup')", "CREATE TABLE app.later (id INT)")
 		if r := s.tidb(t, 0, "backup", "drill", cluster, "--dry-run"); !strings.Contains(r.Stdout, name) || !strings.Contains(r.Stdout, "with PD 1, TiKV 1 and TiDB 1") {
-			t.Errorf("%s", r.Stdout)
+			s.errorf(t, "%s", r.Stdout)
 		}
 		r := s.tidb(t, 0, "backup", "drill", cluster)
 		if !strings.Contains(r.Stdout, name+" was restored, and has all rows that ") || !strings.Contains(r.Stdout, ": 100 rows in 1 table") {
-			t.Errorf("stdout %s, stderr %s", r.Stdout, r.Stderr)
+			s.errorf(t, "stdout %s, stderr %s", r.Stdout, r.Stderr)
 		}
 		if r := s.tidb(t, 0, "backup", "show", name, "-o", "jsonpath={.drilled}"); !strings.HasPrefix(r.Stdout, "20") {
-			t.Errorf("drilled is %s", r.Stdout)
+			s.errorf(t, "drilled is %s", r.Stdout)
 		}
 		s.tidb(t, 0, "upgrade", cluster, to, "--require-drilled-backup-newer-than", "1h", "--dry-run=client")
 		s.wantNoDrill(t)
@@ -37,10 +37,10 @@ func (s environment) drills(t *testing.T) {
 		}
 		r := s.tidb(t, 1, "backup", "drill", cluster, "--backup", name)
 		if !strings.Contains(r.Stderr, "table app.later was not restored; table app.users had 101 rows, and 100 were restored") {
-			t.Errorf("stdout %s, stderr %s", r.Stdout, r.Stderr)
+			s.errorf(t, "stdout %s, stderr %s", r.Stdout, r.Stderr)
 		}
 		if r := s.tidb(t, 0, "backup", "show", name, "-o", "jsonpath={.drilled}"); r.Stdout != "" {
-			t.Errorf("drilled is %s", r.Stdout)
+			s.errorf(t, "drilled is %s", r.Stdout)
 		}
 		s.tidb(t, 3, "upgrade", cluster, to, "--require-drilled-backup-newer-than", "1h", "--dry-run=client")
 		s.wantNoDrill(t)
@@ -56,7 +56,7 @@ func (s environment) drills(t *testing.T) {
 		first.Close()
 		r := s.tidb(t, 3, "backup", "drill", cluster)
 		if !strings.Contains(r.Stderr, "a drill is under way, or was left") {
-			t.Errorf("stderr %s", r.Stderr)
+			s.errorf(t, "stderr %s", r.Stderr)
 		}
 		s.tidb(t, 0, "backup", "drill", cluster, "--cancel")
 		s.wantNoDrill(t)
@@ -69,11 +69,11 @@ func (s environment) wantNoDrill(t *testing.T) {
 	of := metav1.ListOptions{LabelSelector: "app.kubernetes.io/instance=" + backup.DrillName(cluster)}
 	claims, err := s.Kube.CoreV1().PersistentVolumeClaims(s.plugin.Namespace).List(t.Context(), of)
 	if err != nil || len(claims.Items) > 0 {
-		t.Errorf("%d claims, %v", len(claims.Items), err)
+		s.errorf(t, "%d claims, %v", len(claims.Items), err)
 	}
 	all, err := s.clusters().List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(all.Items) != 1 {
-		t.Errorf("%d TidbClusters, %v", len(all.Items), err)
+		s.errorf(t, "%d TidbClusters, %v", len(all.Items), err)
 	}
 	secrets, err := s.Kube.CoreV1().Secrets(s.plugin.Namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -81,7 +81,7 @@ func (s environment) wantNoDrill(t *testing.T) {
 	}
 	for _, one := range secrets.Items {
 		if strings.HasPrefix(one.Name, backup.DrillName(cluster)) {
-			t.Errorf("secret %s is left", one.Name)
+			s.errorf(t, "secret %s is left", one.Name)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -10,9 +11,18 @@ import (
 // lastLines is how much is repeated of what a command has printed.
 const lastLines = 20
 
-// failedCommands has the commands of a test that failed, and the containers of the test that ended. The commands and the
-// containers are logged again at the end of the test, because a log that is cut has only its end.
-type failedCommands struct{ all, crashes []string }
+// failedCommands has the commands and the assertions of a test that failed, and the containers of the test that ended. All
+// of these are logged again at the end of the test, because a log that is cut has only its end.
+type failedCommands struct{ all, asserted, crashes []string }
+
+// errorf fails a test as t.Errorf does, and notes why.
+func (s environment) errorf(t *testing.T, format string, args ...any) {
+	t.Helper()
+	t.Errorf(format, args...)
+	if s.failed != nil {
+		s.failed.asserted = append(s.failed.asserted, t.Name()+": "+fmt.Sprintf(format, args...))
+	}
+}
 
 // note adds a command that did not end with the code that is wanted, with the end of what it has printed.
 func (f *failedCommands) note(args []string, want int, r plugin.Result, printed string) {
@@ -56,6 +66,9 @@ func (f *failedCommands) log(t *testing.T) {
 	}
 	for _, text := range f.all {
 		t.Logf("did not end as wanted: %s", text)
+	}
+	for _, text := range f.asserted {
+		t.Logf("not as wanted: %s", text)
 	}
 	for _, text := range f.crashes {
 		t.Logf("ended before: %s", text)

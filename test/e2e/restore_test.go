@@ -21,7 +21,7 @@ func (s environment) restores(t *testing.T) {
 		for _, scope := range [][]string{nil, {"--db", "app"}, {"--table", "app.users"}} {
 			r := s.tidb(t, 3, append([]string{"restore", cluster, "--from", s.at("first"), "--from-secret", "s3"}, scope...)...)
 			if !strings.Contains(r.Stderr, "has table app.users already") {
-				t.Errorf("%v: stderr %s", scope, r.Stderr)
+				s.errorf(t, "%v: stderr %s", scope, r.Stderr)
 			}
 		}
 		s.tidb(t, 2, "restore", cluster, "--from", "none")
@@ -32,11 +32,11 @@ func (s environment) restores(t *testing.T) {
 	t.Run("nothing there", func(t *testing.T) {
 		r := s.tidb(t, 3, "restore", cluster, "--from", s.at("nothing"), "--from-secret", "s3")
 		if !strings.Contains(r.Stderr, "no complete backup can be read there") {
-			t.Errorf("stderr %s", r.Stderr)
+			s.errorf(t, "stderr %s", r.Stderr)
 		}
 		r = s.tidb(t, 3, "restore", cluster, "--from", s.at("first"), "--from-secret", "s3", "--db", "none")
 		if !strings.Contains(r.Stderr, "nothing was restored: the backup does not have database none") {
-			t.Errorf("stderr %s", r.Stderr)
+			s.errorf(t, "stderr %s", r.Stderr)
 		}
 		s.wantNothingLeft(t, before)
 	})
@@ -55,12 +55,12 @@ func (s environment) restores(t *testing.T) {
 		}
 		r := s.tidb(t, 3, "restore", cluster, "--from", s.at("table"), "--from-secret", "s3")
 		if !strings.Contains(r.Stderr, "has a restore under way already") {
-			t.Errorf("stderr %s", r.Stderr)
+			s.errorf(t, "stderr %s", r.Stderr)
 		}
 		r = s.tidb(t, 0, "restore", cluster, "--cancel")
 		release()
 		if !strings.Contains(r.Stderr, "max-merge-region-size=20, region-schedule-limit=2048") {
-			t.Errorf("stderr %s", r.Stderr)
+			s.errorf(t, "stderr %s", r.Stderr)
 		}
 		s.wantNothingLeft(t, before)
 	})
@@ -72,7 +72,7 @@ func (s environment) restores(t *testing.T) {
 		}
 		r := s.tidb(t, 0, "restore", cluster, "--from", names)
 		if !strings.Contains(r.Stdout, "has all data of the backup as of ") {
-			t.Errorf("stdout %s, stderr %s", r.Stdout, r.Stderr)
+			s.errorf(t, "stdout %s, stderr %s", r.Stdout, r.Stderr)
 		}
 		s.wantUsers(t)
 		s.wantNothingLeft(t, before)
@@ -137,7 +137,7 @@ func (s environment) wantUsers(t *testing.T) {
 	var rows, named int
 	err = db.QueryRowContext(t.Context(), "SELECT COUNT(*), (SELECT COUNT(*) FROM app.users USE INDEX (name) WHERE name LIKE 'user 9%') FROM app.users").Scan(&rows, &named)
 	if err != nil || rows != 100 || named != 11 {
-		t.Errorf("%d rows, %d of them by the index, %v", rows, named, err)
+		s.errorf(t, "%d rows, %d of them by the index, %v", rows, named, err)
 	}
 }
 
@@ -168,10 +168,10 @@ func (s environment) settingsOfPD(t *testing.T) *pd.ScheduleSettings {
 func (s environment) wantNothingLeft(t *testing.T, before *pd.ScheduleSettings) {
 	t.Helper()
 	if now := s.settingsOfPD(t); !slices.Equal(now.Schedulers, before.Schedulers) || !maps.Equal(now.Numbers, before.Numbers) {
-		t.Errorf("PD has %+v, and had %+v", now, before)
+		s.errorf(t, "PD has %+v, and had %+v", now, before)
 	}
 	if text := s.settingsRecorded(t); text != "" {
-		t.Errorf("the TidbCluster records %s", text)
+		s.errorf(t, "the TidbCluster records %s", text)
 	}
 	s.wantBackups(t, 2)
 }

@@ -28,18 +28,18 @@ func (s environment) schedules(t *testing.T) {
 	}
 	t.Run("what is refused leaves nothing", func(t *testing.T) {
 		if text := schedule(t, 2, never, "--time-zone", "Nowhere/X"); !strings.Contains(text, "unknown time zone") {
-			t.Error(text)
+			s.errorf(t, "%s", text)
 		}
 		s.tidb(t, 2, "backup", "schedule", cluster, "--remove")
 		if text := schedule(t, 0, never, "--dry-run"); !strings.Contains(text, "would be made") {
-			t.Error(text)
+			s.errorf(t, "%s", text)
 		}
 		s.wantSchedules(t)
 	})
 	t.Run("a run", func(t *testing.T) {
 		schedule(t, 0, never, "--keep-last", "2")
 		if text := schedule(t, 3, never, "--name", "weekly"); !strings.Contains(text, "has its backups in s3://"+s3Bucket+"/schedule already") {
-			t.Error(text)
+			s.errorf(t, "%s", text)
 		}
 		first = s.runsSchedule(t, "first", func(*testing.T) {})
 		s.wantRuns(t, first)
@@ -61,7 +61,7 @@ func (s environment) schedules(t *testing.T) {
 	})
 	t.Run("old backups are deleted", func(t *testing.T) {
 		if text := schedule(t, 0, never, "--keep-last", "1"); !strings.Contains(text, "is changed") {
-			t.Error(text)
+			s.errorf(t, "%s", text)
 		}
 		last = s.runsSchedule(t, "last", func(*testing.T) {})
 		s.wantRuns(t, last)
@@ -103,7 +103,7 @@ func (s environment) runsOf(t *testing.T) map[string]string {
 	for _, b := range all.Items {
 		if run := b.Metadata.Annotations["kubectl-tidb/run"]; run != "" {
 			if runs[run] != "" {
-				t.Errorf("run %s has made backups %s and %s", run, runs[run], b.Metadata.Name)
+				s.errorf(t, "run %s has made backups %s and %s", run, runs[run], b.Metadata.Name)
 			}
 			runs[run] = b.Metadata.Name
 		}
@@ -117,11 +117,11 @@ func (s environment) wantRuns(t *testing.T, want ...string) {
 	got := s.runsOf(t)
 	for _, run := range want {
 		if got[run] == "" {
-			t.Errorf("run %s has no backup: %v", run, got)
+			s.errorf(t, "run %s has no backup: %v", run, got)
 		}
 	}
 	if len(got) != len(want) {
-		t.Errorf("%v, want %v", got, want)
+		s.errorf(t, "%v, want %v", got, want)
 	}
 }
 
@@ -130,6 +130,6 @@ func (s environment) wantSchedules(t *testing.T) {
 	t.Helper()
 	out, err := s.Kubectl(t.Context(), "", "-n", s.plugin.Namespace, "get", "cronjobs,serviceaccounts,roles,rolebindings", "-l", "kubectl-tidb/scheduled-cluster", "-o", "name")
 	if err != nil || out != "" {
-		t.Errorf("%s, %v", out, err)
+		s.errorf(t, "%s, %v", out, err)
 	}
 }
