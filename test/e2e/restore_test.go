@@ -18,10 +18,13 @@ import (
 func (s environment) restores(t *testing.T) {
 	before := s.settingsOfPD(t)
 	t.Run("what is there is not overwritten", func(t *testing.T) {
-		for _, scope := range [][]string{nil, {"--db", "app"}, {"--table", "app.users"}} {
-			r := s.tidb(t, 3, append([]string{"restore", cluster, "--from", s.at("first"), "--from-secret", "s3"}, scope...)...)
-			if !strings.Contains(r.Stderr, "has table app.users already") {
-				s.errorf(t, "%v: stderr %s", scope, r.Stderr)
+		for _, c := range []struct {
+			table string
+			scope []string
+		}{{"app.later", nil}, {"app.later", []string{"--db", "app"}}, {"app.users", []string{"--table", "app.users"}}} {
+			r := s.tidb(t, 3, append([]string{"restore", cluster, "--from", s.at("first"), "--from-secret", "s3"}, c.scope...)...)
+			if !strings.Contains(r.Stderr, "has table "+c.table+" already") {
+				s.errorf(t, "%v: stderr %s", c.scope, r.Stderr)
 			}
 		}
 		s.tidb(t, 2, "restore", cluster, "--from", "none")

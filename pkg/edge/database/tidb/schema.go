@@ -66,10 +66,12 @@ func (c *Client) databases(ctx context.Context, host string) ([]string, error) {
 			names = append(names, db.Name.O)
 		}
 	}
+	slices.Sort(names) // TiDB lists them in no order
 	return names, nil
 }
 
-// tableOf returns the first table of a database, "" where the database has none or does not exist.
+// tableOf returns the table of a database whose name comes first, because TiDB lists tables in no order. It returns ""
+// where the database has none or does not exist.
 func (c *Client) tableOf(ctx context.Context, host, db string) (string, error) {
 	var all []struct {
 		Name struct{ O string } `json:"name"`
@@ -87,7 +89,11 @@ func (c *Client) tableOf(ctx context.Context, host, db string) (string, error) {
 	if len(all) == 0 {
 		return "", nil
 	}
-	return "table " + quoted(db) + "." + quoted(all[0].Name.O), nil
+	var names []string
+	for _, table := range all {
+		names = append(names, table.Name.O)
+	}
+	return "table " + quoted(db) + "." + quoted(slices.Min(names)), nil
 }
 
 func (c *Client) exists(ctx context.Context, host, path string) (bool, error) {
