@@ -58,9 +58,10 @@ type apiServer struct {
 	*httptest.Server
 	answers map[string]any
 
-	mu   sync.Mutex
-	log  []string
-	urls []string
+	mu     sync.Mutex
+	log    []string
+	urls   []string
+	bodies []string // of PATCH requests, without dry runs
 }
 
 const tidbclusters = "/apis/pingcap.com/v1alpha1/namespaces/default/tidbclusters"
@@ -98,6 +99,10 @@ func (s *apiServer) answer(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.log = append(s.log, r.Method+" "+r.URL.Path)
 	s.urls = append(s.urls, r.Method+" "+r.URL.RequestURI())
+	if r.Method == http.MethodPatch && r.URL.Query().Get("dryRun") == "" {
+		body, _ := io.ReadAll(r.Body)
+		s.bodies = append(s.bodies, string(body))
+	}
 	s.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
 	got, ok := s.answers[r.Method+" "+r.URL.Path]
@@ -120,6 +125,13 @@ func (s *apiServer) requests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.urls)
+}
+
+// patches returns the bodies of what was written so far.
+func (s *apiServer) patches() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Join(s.bodies, "\n")
 }
 
 // asked returns the requests so far.

@@ -240,7 +240,6 @@ func TestContextsMistakes(t *testing.T) {
 		"rollback b --contexts prod-1":                       "--contexts needs --to",
 		"restart b tikv-0 --contexts prod-1":                 "it does not go with b-tikv-0",
 		"restart b --cancel --contexts prod-1":               "--contexts does not go with --cancel:",
-		"restart b --canary tikv=1 --contexts prod-1":        "--contexts does not go with --canary:",
 	} {
 		r := call(t.Context(), t, append([]string{"--kubeconfig", file}, strings.Fields(args)...)...)
 		if r.code != 2 || r.out != "" || !strings.Contains(r.err, says) || strings.Count(r.err, "\n") != 1 {

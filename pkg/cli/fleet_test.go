@@ -47,7 +47,10 @@ func TestFleetMistakes(t *testing.T) {
 		"upgrade basic v8.1.1 --wave 1,10%,100%":             "--wave goes with --all",
 		"upgrade v8.1.1 -l env=prod":                         "--selector goes with --all",
 		"upgrade basic v8.1.1 --contexts prod-*":             "--contexts does not go with --server",
-		"upgrade basic v8.1.1 --contexts a --canary tikv=1":  "--contexts does not go with --canary",
+		"pause basic other --contexts a":                     "takes all parts of one cluster: leave out other",
+		"resume basic --contexts=":                           "needs names or patterns",
+		"promote basic --contexts a --wait=false":            "does not go with --wait=false",
+		"abort basic --contexts a --wait=false":              "does not go with --wait=false",
 		"upgrade v8.1.1 --contexts prod-*":                   "accepts 2 arg(s), received 1",
 		"upgrade basic v8.1.1 --stop-on-failure=false":       "--stop-on-failure goes with --all",
 		"upgrade --all v8.1.1 --wave=":                       "no wave is given",
@@ -214,6 +217,69 @@ func TestFleetVerbs(t *testing.T) {
 	if r.code == 0 || !strings.Contains(r.err, "go on, when the cause is gone: kubectl tidb sync basic --contexts '*'\n") {
 		t.Errorf("%+v", r)
 	}
+}
+
+// TestFleetCanary: the canary is in the first part that has the members. A canary that holds nothing there is refused, and
+// no part is changed.
+func TestFleetCanary(t *testing.T) {
+	across := map[string]any{"acrossK8s": true}
+	part := with(with(tidbcluster("basic-2"), across), map[string]any{"cluster": map[string]any{"name": "basic"}})
+	a, b := fleetOf(t, with(tidbcluster("basic"), across)), fleetOf(t, part)
+	file := kubeconfigOf(t, map[string]string{"a": a.URL, "b": b.URL})
+	for canary, says := range map[string]string{
+		"tikv=1":    "a default/basic: cluster default/basic: update rejected; nothing was changed: canary tikv=1: no member of TiKV has to be restarted",
+		"tikv=3":    "TiKV has 3 members, and at least one has to wait: ask for 2 or fewer",
+		"tiflash=1": "the cluster has no TiFlash",
+	} {
+		r := call(t.Context(), t, "upgrade", "basic", "v8.1.1", "--kubeconfig", file, "--contexts", "*", "--canary", canary, "--yes")
+		wantError(t, canary, r, exit.Refused, says)
+	}
+	if got := append(a.written(), b.written()...); len(got) > 0 {
+		t.Errorf("changed %v", got)
+	}
+}
+
+// TestFleetPromote: parts without a canary, and parts where nothing is under way, have nothing to do. A database of such
+// parts alone is refused.
+func TestFleetPromote(t *testing.T) {
+	across := map[string]any{"acrossK8s": true}
+	part := with(with(tidbcluster("basic-2"), across), map[string]any{"cluster": map[string]any{"name": "basic"}})
+	first := with(tidbcluster("basic"), across)
+	a, b := fleetOf(t, first), fleetOf(t, part)
+	file := kubeconfigOf(t, map[string]string{"a": a.URL, "b": b.URL})
+	of := func(verb string) result {
+		return call(t.Context(), t, verb, "basic", "--kubeconfig", file, "--contexts", "*", "--timeout", "4s", "--yes")
+	}
+	wantError(t, "no canary", of("promote"), exit.Refused, "has no canary to promote")
+	first["metadata"].(map[string]any)["annotations"] = map[string]any{"kubectl-tidb/canary": "tikv=1"}
+	if r := of("promote"); !strings.Contains(r.err, "b default/basic-2: nothing to do: ") || len(b.written()) > 0 || !strings.Contains(a.patches(), `"kubectl-tidb/canary":null`) {
+		t.Errorf("%+v\n%v\n%v", r, a.written(), b.written())
+	}
+}
+
+// TestFleetPause: a name and contexts pause and resume all parts of one database, and -l and --all all that they find.
+func TestFleetPause(t *testing.T) {
+	across := map[string]any{"acrossK8s": true}
+	part := with(with(tidbcluster("basic-2"), across), map[string]any{"cluster": map[string]any{"name": "basic"}})
+	a, b := fleetOf(t, with(tidbcluster("basic"), across), tidbcluster("other")), fleetOf(t, part)
+	file := kubeconfigOf(t, map[string]string{"a": a.URL, "b": b.URL})
+	of := func(args ...string) result {
+		return call(t.Context(), t, append(args, "--kubeconfig", file, "--contexts", "*")...)
+	}
+	r := of("pause", "basic-2", "--reason", "switches")
+	if r.code != 0 || !strings.Contains(r.out, "a default/basic: cluster default/basic is paused") || !strings.Contains(r.out, "b default/basic-2: cluster default/basic-2 is paused") {
+		t.Errorf("%+v", r)
+	}
+	if got := append(a.written(), b.written()...); len(got) != 2 || strings.Contains(strings.Join(got, " "), "/other") {
+		t.Errorf("changed %v", got)
+	}
+	if r := of("pause", "--all", "--dry-run=client"); r.code != 0 || strings.Count(r.out, "would be paused") != 3 {
+		t.Errorf("%+v", r)
+	}
+	if r := of("resume", "basic"); r.code != 0 || strings.Count(r.out, "is not paused; nothing was changed") != 2 {
+		t.Errorf("%+v", r)
+	}
+	wantError(t, "no such name", of("pause", "none"), exit.Usage, `no TidbCluster is named "none"`)
 }
 
 // TestFleetOtherComponents: a component is restarted in the parts that have it.

@@ -11,20 +11,20 @@ import (
 // Canary is the user asking that rollouts stop after some members of a component, and of no other one.
 func (w *Model) Canary(k topology.Kind, members int) {
 	w.note("user: canary %s", topology.Canary{Kind: k, Members: members})
-	w.Intent.Canary = [components]int{}
-	w.Intent.Canary[kindOf(k)] = members
+	w.Intent.Held, w.Intent.Canary = [components]bool{}, [components]int{}
+	w.Intent.Held[kindOf(k)], w.Intent.Canary[kindOf(k)] = true, members
 }
 
 // Promote is the user letting rollouts go on.
 func (w *Model) Promote() {
 	w.note("user: promote")
-	w.Intent.Canary = [components]int{}
+	w.Intent.Held, w.Intent.Canary = [components]bool{}, [components]int{}
 }
 
 // promote is what a person does about a gate that waits for the promotion of a canary. The person promotes
 // at once when all is calm, and among faults now and then.
 func (w *Model) promote(g plan.Gate) {
-	if g.Approval && w.Intent.Canary != [components]int{} && (!w.chaos || w.canaries == nil || w.canaries.IntN(3) == 0) {
+	if g.Approval && w.Intent.Held != [components]bool{} && (!w.chaos || w.canaries == nil || w.canaries.IntN(3) == 0) {
 		w.Promote()
 	}
 }
@@ -47,7 +47,7 @@ func (w *Model) changeCanary() {
 	switch w.canaries.IntN(6) {
 	case 0, 1, 2:
 		k := w.in()[w.canaries.IntN(len(w.in()))]
-		w.Canary(kinds[k], 1+w.canaries.IntN(3))
+		w.Canary(kinds[k], w.canaries.IntN(4))
 	case 3:
 		w.Promote()
 	}
@@ -55,7 +55,7 @@ func (w *Model) changeCanary() {
 
 // held returns the wanted members that a canary does not include, none where there is no canary.
 func (i *Intent) held(k kind) members {
-	if i.Canary[k] == 0 {
+	if !i.Held[k] {
 		return members{}
 	}
 	rest := i.members(k)
@@ -71,7 +71,7 @@ func (w *Model) judgeCanary(k kind, i int, say sayer) {
 		say("canary", "%d members are to stay as they are", held.replicas)
 	}
 	for _, e := range rollouts[:slices.Index(rollouts[:], k)] {
-		asked := w.seen.intent.Canary[e] > 0 && w.Intent.Canary[e] > 0
+		asked := w.seen.intent.Held[e] && w.Intent.Held[e]
 		if asked && w.seen.outdated[e] && !w.seen.refused[e] && w.seen.intent.Template[e] == w.Intent.Template[e] {
 			say("canary", "the canary of %s was not promoted", kinds[e].Title())
 		}

@@ -106,6 +106,24 @@ func TestCanaryMovesOn(t *testing.T) {
 	w.sound(t)
 }
 
+// TestCanaryOfNone: with 0 members the rollout stops before the component. A store that crashes comes back as it was.
+func TestCanaryOfNone(t *testing.T) {
+	w := settled(Options{PD: 3, TiKV: 3, TiDB: 2})
+	w.Canary(topology.TiKV, 0)
+	w.Upgrade("v2")
+	w.stopsAtCanary(t)
+	w.hasTemplates(t, pd, "v2", "v2", "v2")
+	w.hasTemplates(t, tikv, "v1", "v1", "v1")
+	w.hasTemplates(t, tidb, "v1", "v1")
+	w.Pass(24 * 3600)
+	w.remove(w.pods[tikv][1]) // Kubernetes makes it again
+	w.stopsAtCanary(t)
+	w.hasTemplates(t, tikv, "v1", "v1", "v1")
+	w.Promote()
+	fine(t, w)
+	w.hasTemplates(t, tikv, "v2", "v2", "v2")
+}
+
 // TestCanaryIsReplaced: another template that comes while a canary is held reaches the canary only.
 func TestCanaryIsReplaced(t *testing.T) {
 	w := held(t)

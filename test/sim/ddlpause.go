@@ -68,7 +68,7 @@ var runsDDL = [components]bool{tidb: true}
 func (w *Model) beginDDLPause(s step.BeginDDLPause) error {
 	i, _ := w.index(s.Component, s.By)
 	switch p := w.pods[tidb][i]; {
-	case p == nil || p.uid != s.PodUID, w.Intent.Paused, w.Intent.Canary[tidb] > 0:
+	case p == nil || p.uid != s.PodUID, w.Intent.Paused, w.Intent.Held[tidb]:
 		return errConflict
 	case w.ddl.recorded, w.DDL.Old, !w.serves(tidb, i):
 		return nil

@@ -138,11 +138,11 @@ func TestDDLPauseBegins(t *testing.T) {
 	})
 	t.Run("a canary", func(t *testing.T) {
 		w := begun(ddlOptions{})
-		w.Intent.Canary[tidb] = 1
+		w.Canary(topology.TiDB, 1)
 		w.Upgrade("v2", topology.TiDB)
 		_, _ = w.Drive(time.Hour)
 		notInTranscript(t, w, begin)
-		w.Intent.Canary[tidb] = 0 // promoted
+		w.Promote()
 		fine(t, w)
 		inOrder(t, w, "restart basic-tidb-1", begin, "restart basic-tidb-0", end)
 	})

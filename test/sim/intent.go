@@ -23,7 +23,7 @@ func (w *Model) wanted() desired.State {
 				Manual: w.Intent.Manual[k], Suspend: w.Intent.Suspend[k], MinReady: w.MinReady, Volumes: w.volumes(k),
 				Failures: w.failures[k], MaxFailures: maxFailures, Recover: w.Intent.Recover,
 				FirstPassword: w.asksPassword(k), Restarts: w.namedOf(k), Replacements: w.replacedOf(k),
-				Held: w.Intent.Canary[k] > 0, Canary: w.Intent.Canary[k],
+				Held: w.Intent.Held[k], Canary: w.Intent.Canary[k],
 			},
 			Template: w.template(k), Spare: w.spareOf(k),
 			Services: []desired.Object{{Kind: "Service", Name: w.cluster.PeerService(name)}},

@@ -192,7 +192,8 @@ type Intent struct {
 	Suspend     [components]bool
 	// Recover: replacements of stores that are back are to go.
 	Recover bool
-	// Canary is how many members of a component a rollout restarts before it is promoted; 0 for all.
+	// Held are components whose rollout stops after some members, perhaps none, until it is promoted. Canary is how many.
+	Held   [components]bool
 	Canary [components]int
 }
 

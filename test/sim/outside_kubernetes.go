@@ -324,6 +324,7 @@ type Asked struct {
 	Attributes string
 	Manual     bool
 	Suspend    bool
+	Held       bool
 	Canary     int
 	Failures   []topology.Failure
 }
@@ -331,7 +332,7 @@ type Asked struct {
 // Ask is the user who changes what is wanted of a component.
 func (w *Model) Ask(component topology.Kind, a Asked) {
 	k, in := kindOf(component), &w.Intent
-	in.Replicas[k], in.Size[k], in.Manual[k], in.Suspend[k], in.Canary[k] = a.Replicas, a.Size, a.Manual, a.Suspend, a.Canary
+	in.Replicas[k], in.Size[k], in.Manual[k], in.Suspend[k], in.Held[k], in.Canary[k] = a.Replicas, a.Size, a.Manual, a.Suspend, a.Held, a.Canary
 	in.Slots[k], in.Attributes[k] = w.slotsAt(a.Slots), a.Attributes
 	w.failures[k] = slices.Clone(a.Failures)
 	if a.Template != "" {

@@ -56,8 +56,8 @@ type canaryError struct{ gate plan.Gate }
 
 func (e *canaryError) Error() string { return e.gate.String() }
 
-// atCanary reports whether a run has stopped at a canary.
-func atCanary(err error) bool {
+// AtCanary reports whether a run has stopped at a canary.
+func AtCanary(err error) bool {
 	_, stopped := errors.AsType[*canaryError](err)
 	return stopped
 }
@@ -92,7 +92,7 @@ func Said(err error) error {
 
 // Outcome names how a run ended, in the vocabulary of events.
 func Outcome(err error) string {
-	if atCanary(err) {
+	if AtCanary(err) {
 		return event.OutcomeCanary
 	}
 	return outcomes[exit.Of(err)]
@@ -122,7 +122,7 @@ var failed = []exit.Code{exit.Failure, exit.Refused, exit.TimedOut}
 // withWayBack adds to the error of a failed run the command that takes the change back, if possible now. A command
 // that is refused is of no use in the middle of an incident.
 func withWayBack(ctx context.Context, s *target.Session, asked *v1alpha1.TidbCluster, err error) error {
-	if asked == nil || !slices.Contains(failed, exit.Of(err)) && !atCanary(err) {
+	if asked == nil || !slices.Contains(failed, exit.Of(err)) && !AtCanary(err) {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wayBackTime) // the run's time may be over

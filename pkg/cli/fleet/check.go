@@ -24,6 +24,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/harmless"
 )
 
@@ -81,7 +82,7 @@ func (r *run) checkOne(ctx context.Context, c *cluster) error {
 		return err
 	}
 	defer s.Close()
-	d := r.d
+	d := r.flags(c)
 	if d.DryRun == flags.NoDryRun {
 		d.DryRun = flags.ServerDryRun
 	}
@@ -98,7 +99,9 @@ func (r *run) checkOne(ctx context.Context, c *cluster) error {
 		return err
 	}
 	c.want, c.effects, c.verdict = req.Want, p.Effects(), drive.Verdict(p, d)
-	c.idle = p.Plan.Outcome == plan.Converged && equality.Semantic.DeepEqual(req.Now.Spec, req.Want.Spec)
+	was, _ := topology.CanaryAsked(req.Now)
+	is, _ := topology.CanaryAsked(req.Want)
+	c.idle = p.Plan.Outcome == plan.Converged && equality.Semantic.DeepEqual(req.Now.Spec, req.Want.Spec) && was == is
 	if r.d.DryRun != flags.NoDryRun {
 		c.notes = p.Preview(f.Context()).Notes
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/contexts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
@@ -21,6 +22,7 @@ type cluster struct {
 	topology.Cluster
 	context string // "" without --contexts
 	version string // as the TidbCluster had it when it was found
+	canary  string // where its rollout stops, "" for nowhere
 
 	want *v1alpha1.TidbCluster // what is asked for
 	pd   *cluster              // the part with PD, if this is another part of the same database and both were chosen
@@ -69,6 +71,34 @@ func (o *Options) find(ctx context.Context, f *factory.Factory) ([]*cluster, err
 	slices.SortStableFunc(all, func(a, b *cluster) int {
 		return cmp.Or(cmp.Compare(a.context, b.context), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
+	return all, nil
+}
+
+// Chosen is one of the clusters that the flags choose.
+type Chosen struct {
+	Factory *factory.Factory // of its context, whose lines begin with the name of the cluster
+	cache.ObjectName
+}
+
+// Clusters returns the clusters of several contexts that the flags choose: all parts of a database, or those that -l, -A
+// and --all say.
+func (o *Options) Clusters(ctx context.Context, f *factory.Factory) ([]Chosen, error) {
+	found, err := o.find(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	if o.Name != "" {
+		databases, err := o.choose(f, units(found))
+		if err != nil {
+			return nil, err
+		}
+		found = flat(databases)
+	}
+	shared := &contexts.Shared{Streams: f.Streams}
+	var all []Chosen
+	for _, c := range found {
+		all = append(all, Chosen{f.In(c.context, shared.For(c.title(""))), cache.NewObjectName(c.Namespace, c.Name)})
+	}
 	return all, nil
 }
 

@@ -86,19 +86,20 @@ func (o *Options) ValidateParts(set *pflag.FlagSet, d flags.Options, name string
 	return o.Validate(set, d)
 }
 
+// ValidateContexts checks the flag of a command that drives no cluster.
+func (o *Options) ValidateContexts(set *pflag.FlagSet) error { return o.contexts.Validate(set) }
+
 // Validate checks what is known from the flags alone, and reads the waves.
 func (o *Options) Validate(set *pflag.FlagSet, d flags.Options) (err error) {
 	by := "--all"
 	if !o.All {
 		by = "--contexts"
 	}
-	// A canary would end each run before its cluster is done. A UID is that of one cluster.
-	for _, name := range []string{"canary", "expect-uid"} {
-		if set.Changed(name) {
-			return exit.Usagef("%s does not go with --%s: leave out one of them", by, name)
-		}
-	}
 	switch {
+	case set.Changed("expect-uid"): // that of one cluster
+		return exit.Usagef("%s does not go with --expect-uid: leave out one of them", by)
+	case o.All && set.Changed("canary"): // it would end each run before its cluster is done
+		return exit.Usagef("--all does not go with --canary: leave out one of them")
 	case !d.Wait:
 		return exit.Usagef("%s waits for the end of all clusters, so it does not go with --wait=false", by)
 	case o.parallel < 1:

@@ -20,6 +20,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 )
 
 // Verb is what is done to each cluster.
@@ -91,6 +92,9 @@ func (r *run) all(ctx context.Context) error {
 		return err
 	}
 	found = flat(databases)
+	if asked, err := topology.ParseCanary(r.d.Canary); err == nil {
+		shareCanary(found, asked) // the parts of one database
+	}
 	if err := r.check(ctx, databases); err != nil {
 		return err
 	}
@@ -185,22 +189,29 @@ func (r *run) drive(ctx context.Context, c *cluster, label string, written func(
 	defer s.Close()
 	req, err := r.request(ctx, f, s, c)
 	if err == nil && !r.d.Yes {
-		err = drive.Agreed(ctx, f, s, r.d, req, c.effects)
+		err = drive.Agreed(ctx, f, s, r.flags(c), req, c.effects)
 	}
 	if err != nil {
 		drive.Refused(f, s, r.d, r.v.Action+label, err)
 	} else {
 		req.Action += label
 		req.Written = written
-		d := r.d
+		d := r.flags(c)
 		d.Yes = true // the user has agreed
 		err = drive.Run(ctx, f, s, d, req)
 	}
 	err = exit.Ended(ctx, err)
-	if text := r.reason(&cluster{Cluster: c.Cluster, context: c.context, err: err}); text != "" && ctx.Err() == nil {
+	if text := r.reason(&cluster{Cluster: c.Cluster, context: c.context, err: err}); text != "" && ctx.Err() == nil && !drive.AtCanary(err) {
 		fmt.Fprintln(f.Streams.ErrOut, "error: "+text)
 	}
 	return err
+}
+
+// flags returns the flags of the run of one cluster.
+func (r *run) flags(c *cluster) flags.Options {
+	d := r.d
+	d.Canary = c.canary
+	return d
 }
 
 // unneeded reports that nothing is to be done to a cluster: for people in one line, and also as events and in reports.
@@ -233,10 +244,10 @@ func (r *run) undriven(c *cluster, err error) {
 	}
 }
 
-// failed reports whether a cluster of a wave has not come to its end. A dry run has no failures.
+// failed reports whether a cluster of a wave has not come to its end. A canary is an end. A dry run has no failures.
 func (r *run) failed(w [][]*cluster) bool {
 	for _, c := range flat(w) {
-		if r.d.DryRun == flags.NoDryRun && (c.err != nil || !c.begun) {
+		if r.d.DryRun == flags.NoDryRun && (c.err != nil && !c.stopped() || !c.begun) {
 			return true
 		}
 	}
@@ -246,12 +257,14 @@ func (r *run) failed(w [][]*cluster) bool {
 // ended returns the error of the command. It names the clusters that failed, and those that were not begun. With -o json,
 // and in reports, each cluster that was not begun has its end.
 func (r *run) ended(ctx context.Context, found []*cluster) error {
-	var failed []string
+	var failed, stopped []string
 	var waiting []*cluster
 	code, idle := exit.OK, 0
 	for _, c := range found {
 		code = exit.Worse(exit.Of(c.err), code)
 		switch {
+		case c.stopped():
+			stopped = append(stopped, c.title(r.f.Context()))
 		case c.err != nil:
 			failed = append(failed, fmt.Sprintf("%s (exit code %d)", c.title(r.f.Context()), exit.Of(c.err)))
 		case c.idle:
@@ -266,6 +279,8 @@ func (r *run) ended(ctx context.Context, found []*cluster) error {
 	switch {
 	case r.d.DryRun != flags.NoDryRun:
 		return exit.With(code, nil)
+	case len(stopped) > 0 && len(failed)+len(waiting) == 0:
+		return exit.With(code, remedy.For(fmt.Errorf("the canary waits to be promoted in %s", strings.Join(stopped, ", ")), r.promotion()))
 	case code == exit.OK, len(failed)+len(waiting) == 0: // a command that is interrupted at its end is done
 		if !r.d.Output.JSON() {
 			fmt.Fprintf(r.f.Streams.ErrOut, "%s: done with %s, of which %d had nothing to do\n", r.v.Action, remedy.Count(len(found), "cluster", "clusters"), idle)

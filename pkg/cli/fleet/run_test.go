@@ -14,8 +14,11 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/contexts"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/wave"
 )
@@ -128,6 +131,77 @@ func TestPartsWithPD(t *testing.T) {
 	r.carryOut(t.Context(), [][][]*cluster{units(parts)})
 	if err := parts[0].err; exit.Of(err) != exit.Refused || !strings.Contains(err.Error(), "the run of db/a has failed") || parts[2].begun {
 		t.Errorf("the other part ended with %v, and the part without PD has begun: %t", err, parts[2].begun)
+	}
+}
+
+// TestStoppedAtCanary: a part that stops at its canary ends no run of another part, and the next part begins. The end is
+// that of a canary, with the command that promotes all parts.
+func TestStoppedAtCanary(t *testing.T) {
+	atCanary := drive.EndedBy(plan.Plan{Outcome: plan.Canary, Gates: []plan.Gate{{Approval: true}}})
+	stopped := make(chan struct{})
+	r := fake(t, false, func(ctx context.Context, c *cluster, _ string, written func()) error {
+		written()
+		switch c.Name {
+		case "m":
+			defer close(stopped)
+		case "a":
+			<-stopped
+			if ctx.Err() != nil {
+				t.Errorf("the run of the other part was ended: %v", context.Cause(ctx))
+			}
+		}
+		return atCanary
+	})
+	r.o.Name = "m"
+	parts := named("m+ a+>m x>m")
+	r.carryOut(t.Context(), [][][]*cluster{units(parts)})
+	if !parts[2].begun {
+		t.Error("the part without PD has not begun")
+	}
+	err := r.ended(t.Context(), parts)
+	if want := "the canary waits to be promoted in db/m, db/a, db/x"; exit.Of(err) != exit.Paused || !strings.Contains(err.Error(), want) ||
+		!strings.Contains(remedy.Text(err, ""), "kubectl tidb promote m --contexts") {
+		t.Errorf("exit code %d, %s", exit.Of(err), remedy.Text(err, ""))
+	}
+	parts[1].err = exit.Refusef("another reason")
+	if err := r.ended(t.Context(), parts); exit.Of(err) != exit.Refused || !strings.Contains(err.Error(), "1 of 3 clusters failed: db/a") {
+		t.Errorf("exit code %d, %v", exit.Of(err), err)
+	}
+}
+
+// TestShareCanary: only one part of a database restarts members of a canary.
+func TestShareCanary(t *testing.T) {
+	for _, c := range []struct{ asked, parts, want string }{
+		{"tikv=1", "pd3 tikv3 tidb2, pd1 tikv3 tidb2", "tikv=1, tikv=0"},
+		{"tikv=0", "pd3 tikv3 tidb2, pd1 tikv3 tidb2", "tikv=0, tikv=0"},
+		{"tikv=2", "pd3 tikv2 tidb2, tikv3", "tikv=0, tikv=2"},
+		{"tikv=1", "pd3 tidb2, tikv3, tidb1, pd1", "tidb=0, tikv=1, tidb=0, "},
+		{"tidb=1", "pd3 tikv3 tidb2, tikv2 tiflash2 ticdc1", "tidb=1, ticdc=0"},
+		{"tikv=5", "pd3 tidb2, pd1 tikv3", "tidb=0, tikv=5"},
+		{"tiflash=1", "pd3 tikv3, pd1 tikv3", "tiflash=1, tikv=0"},
+		{"pd=1", "pd3 tikv0 tidb2, tikv0 tidb2", "pd=1, tidb=0"},
+	} {
+		var parts []*cluster
+		for text := range strings.SplitSeq(c.parts, ", ") {
+			var one cluster
+			for word := range strings.FieldsSeq(text) {
+				name := strings.TrimRight(word, "0123456789")
+				one.Groups = append(one.Groups, topology.Group{Kind: topology.Kind(name), Replicas: int(word[len(name)] - '0')})
+			}
+			parts = append(parts, &one)
+		}
+		asked, err := topology.ParseCanary(c.asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shareCanary(parts, asked)
+		var got []string
+		for _, part := range parts {
+			got = append(got, part.canary)
+		}
+		if text := strings.Join(got, ", "); text != c.want {
+			t.Errorf("%s of %s: %q, want %q", c.asked, c.parts, text, c.want)
+		}
 	}
 }
 

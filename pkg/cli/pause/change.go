@@ -5,15 +5,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/consent"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/fleet"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/desired"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/plan"
@@ -28,14 +32,28 @@ import (
 // common are the flags and arguments of both verbs.
 type common struct {
 	target.Several
+	fleet  fleet.Options
 	yes    bool
 	dryRun flags.DryRun
 }
 
-func (o *common) bind(cmd *cobra.Command, does string) {
+func (o *common) bind(cmd *cobra.Command, f *factory.Factory, does string) {
 	o.Bind(cmd, does)
+	o.fleet.BindParts(cmd, f, does)
 	o.dryRun.Bind(cmd)
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "Do not ask about a pause that another user or tool has begun.")
+}
+
+// validate checks which clusters are meant. Over several contexts a name is that of a part, and all parts are meant.
+func (o *common) validate(set *pflag.FlagSet) error {
+	if err := o.Validate(); err != nil || !o.fleet.Chosen() {
+		return err
+	}
+	if len(o.Names) > 1 {
+		return exit.Usagef("--contexts takes all parts of one cluster: leave out %s, or give -l or --all", strings.Join(o.Names[1:], " "))
+	}
+	o.fleet.All, o.fleet.Name, o.fleet.Found = len(o.Names) == 0, strings.Join(o.Names, ""), o.Found
+	return o.fleet.ValidateContexts(set)
 }
 
 // done returns what is said after a change, and in a dry run what would be.
@@ -49,6 +67,7 @@ func (o *common) done(is, would string) string {
 // change is what is done to one cluster.
 type change struct {
 	topology.Cluster
+	f      *factory.Factory
 	doing  string
 	asks   string // what the user has to agree to before, "" for nothing
 	write  func(context.Context, intent.Write) error
@@ -57,8 +76,11 @@ type change struct {
 	pauses bool
 }
 
+// judge returns what is done to a cluster, or why nothing can be.
+type judge func(*factory.Factory, *intent.Client, topology.Cluster) (change, error)
+
 // each changes the clusters, when each may be changed and the user has agreed to each.
-func (o common) each(ctx context.Context, f *factory.Factory, judge func(*intent.Client, topology.Cluster) (change, error)) error {
+func (o common) each(ctx context.Context, f *factory.Factory, judge judge) error {
 	all, err := o.find(ctx, f, judge)
 	if err != nil {
 		return err
@@ -71,19 +93,20 @@ func (o common) each(ctx context.Context, f *factory.Factory, judge func(*intent
 			continue
 		}
 		q := consent.Question{Namespace: ch.Namespace, Name: ch.Name, Doing: ch.doing, Effects: []string{ch.asks}}
-		if err := consent.Ask(ctx, f, q); err != nil {
+		if err := consent.Ask(ctx, ch.f, q); err != nil {
 			return err
 		}
 	}
 	var failed []error
 	for _, ch := range all {
-		failed = append(failed, o.make(ctx, f, ch))
+		failed = append(failed, o.make(ctx, ch))
 	}
 	return errors.Join(failed...)
 }
 
 // make makes one change, and says what it has changed.
-func (o common) make(ctx context.Context, f *factory.Factory, ch change) error {
+func (o common) make(ctx context.Context, ch change) error {
+	f := ch.f
 	if ch.write != nil && o.dryRun != flags.ClientDryRun {
 		if err := ch.write(ctx, intent.Write{DryRun: o.dryRun == flags.ServerDryRun}); err != nil {
 			return err
@@ -127,19 +150,19 @@ func begun(ctx context.Context, f *factory.Factory, c topology.Cluster) {
 }
 
 // find returns what is to be changed. With an error nothing may be.
-func (o common) find(ctx context.Context, f *factory.Factory, judge func(*intent.Client, topology.Cluster) (change, error)) ([]change, error) {
-	names, err := o.Resolve(ctx, f)
-	if err != nil {
-		return nil, err
-	}
-	client, err := f.Intent()
+func (o common) find(ctx context.Context, f *factory.Factory, judge judge) ([]change, error) {
+	chosen, err := o.choose(ctx, f)
 	if err != nil {
 		return nil, err
 	}
 	var all []change
 	var failed []error
-	for _, n := range names {
-		tc, err := client.Load(ctx, n.Namespace, n.Name)
+	for _, c := range chosen {
+		client, err := c.Factory.Intent()
+		if err != nil {
+			return nil, err
+		}
+		tc, err := client.Load(ctx, c.Namespace, c.Name)
 		if bad, ok := errors.AsType[*intent.MalformedError](err); ok {
 			tc, err = bad.Cluster, nil // a pause does not depend on its configuration
 		}
@@ -150,8 +173,25 @@ func (o common) find(ctx context.Context, f *factory.Factory, judge func(*intent
 			failed = append(failed, err)
 			continue
 		}
-		ch, err := judge(client, topology.New(tc))
+		ch, err := judge(c.Factory, client, topology.New(tc))
+		ch.f = c.Factory
 		all, failed = append(all, ch), append(failed, err)
 	}
 	return all, errors.Join(failed...)
+}
+
+// choose returns the clusters that are meant.
+func (o common) choose(ctx context.Context, f *factory.Factory) ([]fleet.Chosen, error) {
+	if o.fleet.Chosen() {
+		return o.fleet.Clusters(ctx, f)
+	}
+	names, err := o.Resolve(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	var all []fleet.Chosen
+	for _, n := range names {
+		all = append(all, fleet.Chosen{Factory: f, ObjectName: n})
+	}
+	return all, nil
 }

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
@@ -52,6 +53,9 @@ until then the cluster stays paused. A tidb-operator knows nothing of that time.
 A pause that another user has begun is not changed before you have agreed to it.`,
 		Example: `  kubectl tidb pause basic --for 2h --reason "new switches in rack 4"
 
+  # All parts of a database over several Kubernetes clusters
+  kubectl tidb pause basic --contexts 'prod-*'
+
   # All clusters, before an upgrade of Kubernetes
   kubectl tidb pause --all -A --reason "Kubernetes 1.36"`,
 		SuggestFor:        []string{"stop", "hold", "freeze"},
@@ -60,13 +64,13 @@ A pause that another user has begun is not changed before you have agreed to it.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Names = args
 			o.given = cmd.Flags().Changed("for") || cmd.Flags().Changed("reason")
-			if err := o.validate(cmd.Flags().Changed("for")); err != nil {
+			if err := o.validate(cmd.Flags()); err != nil {
 				return err
 			}
 			return run(cmd.Context(), o)
 		},
 	}
-	o.bind(cmd, "Pause")
+	o.bind(cmd, f, "Pause")
 	cmd.Flags().DurationVar(&o.length, "for", 0, "End the pause after this long, e.g. 2h. Without it, it lasts until the cluster is resumed.")
 	cmd.Flags().StringVar(&o.reason, "reason", "", "Why the cluster is paused, for those who find it so.")
 	return cmd
@@ -75,23 +79,21 @@ A pause that another user has begun is not changed before you have agreed to it.
 // longest bounds a reason, since it is shown in one line.
 const longest = 200
 
-func (o *options) validate(limited bool) error {
+func (o *options) validate(set *pflag.FlagSet) error {
 	switch {
-	case limited && o.length < time.Second:
+	case set.Changed("for") && o.length < time.Second:
 		return exit.Usagef("--for has to be a second or more")
 	case len(o.reason) > longest:
 		return exit.Usagef("--reason has to be at most %d bytes long", longest)
 	case strings.ContainsFunc(o.reason, unicode.IsControl):
 		return exit.Usagef("--reason has to be one line of text")
 	}
-	return o.Validate()
+	return o.common.validate(set)
 }
 
 // run pauses the clusters when each of them may be paused.
 func run(ctx context.Context, f *factory.Factory, o options) error {
-	return o.each(ctx, f, func(c *intent.Client, found topology.Cluster) (change, error) {
-		return o.judge(f, c, found)
-	})
+	return o.each(ctx, f, o.judge)
 }
 
 // judge returns how a cluster is paused.

@@ -17,7 +17,7 @@ import (
 // NewResume makes the command "resume".
 func NewResume(f *factory.Factory) *cobra.Command {
 	return resumeCommand(f, func(ctx context.Context, o common) error {
-		return o.each(ctx, f, func(c *intent.Client, found topology.Cluster) (change, error) {
+		return o.each(ctx, f, func(f *factory.Factory, c *intent.Client, found topology.Cluster) (change, error) {
 			return o.end(f, c, found), nil
 		})
 	})
@@ -35,6 +35,9 @@ A pause that another user or tool has begun is ended only after you have agreed 
 tool that applies the TidbCluster again and again, with "paused: true", begins it again.`,
 		Example: `  kubectl tidb resume basic
 
+  # All parts of a database over several Kubernetes clusters
+  kubectl tidb resume basic --contexts 'prod-*'
+
   # Also where others have paused, without being asked
   kubectl tidb resume --all -A --yes`,
 		SuggestFor:        []string{"continue", "unpause", "unfreeze"},
@@ -42,13 +45,13 @@ tool that applies the TidbCluster again and again, with "paused: true", begins i
 		ValidArgsFunction: target.CompleteAll(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Names = args
-			if err := o.Validate(); err != nil {
+			if err := o.validate(cmd.Flags()); err != nil {
 				return err
 			}
 			return run(cmd.Context(), o)
 		},
 	}
-	o.bind(cmd, "Resume")
+	o.bind(cmd, f, "Resume")
 	return cmd
 }
 

@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/flags"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/fleet"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -22,7 +22,8 @@ import (
 // options are the verb's flags and its argument.
 type options struct {
 	flags.Options
-	name []string
+	fleet fleet.Options
+	name  []string
 }
 
 // New makes the command.
@@ -50,7 +51,10 @@ by others while the command was looking at it, nothing is changed.`,
   kubectl tidb promote basic --dry-run
 
   # Stop once more, after three members
-  kubectl tidb promote basic --canary tikv=3`,
+  kubectl tidb promote basic --canary tikv=3
+
+  # All parts of a database over several Kubernetes clusters
+  kubectl tidb promote basic --contexts 'prod-*'`,
 		SuggestFor:        []string{"continue", "approve", "proceed"},
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: target.Complete(f),
@@ -59,6 +63,9 @@ by others while the command was looking at it, nothing is changed.`,
 				return err
 			}
 			o.name = args
+			if err := o.fleet.ValidateParts(cmd.Flags(), o.Options, args[0]); err != nil {
+				return err
+			}
 			return run(cmd.Context(), o)
 		},
 	}
@@ -68,24 +75,30 @@ by others while the command was looking at it, nothing is changed.`,
 	o.BindConcurrency(cmd)
 	o.BindCanary(cmd)
 	o.BindForce(cmd, "the change")
+	o.fleet.BindParts(cmd, f, "Promote")
 	return cmd
 }
 
 func run(ctx context.Context, f *factory.Factory, o options) error {
-	s, now, err := target.Load(ctx, f, o.name)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
+	return fleet.Drive(ctx, f, o.fleet, o.Options, o.name, fleet.Verb{Action: "promote", GoOn: "sync", Request: o.request})
+}
+
+// request returns what is asked for of one cluster. Where all parts of a database are promoted, a part without a canary
+// has nothing to do, and the canary of another part may move on alone.
+func (o options) request(_ context.Context, _ *factory.Factory, s *target.Session, now *v1alpha1.TidbCluster) (check.Request, error) {
 	change, err := s.Intent.Promote(now)
 	if err != nil {
-		return refusal(now, err)
+		err = refusal(now, err)
+		if o.fleet.Chosen() && exit.Of(err) == exit.Refused {
+			err = &fleet.NotConcernedError{Cluster: now, Err: err}
+		}
+		return check.Request{}, err
 	}
 	was, _ := topology.CanaryAsked(now)
-	if o.Canary == was {
-		return exit.Usagef("the canary of cluster %s/%s is %s already; nothing was changed", now.Namespace, now.Name, was)
+	if o.Canary == was && !o.fleet.Chosen() {
+		return check.Request{}, exit.Usagef("the canary of cluster %s/%s is %s already; nothing was changed", now.Namespace, now.Name, was)
 	}
-	return drive.Run(ctx, f, s, o.Options, check.Request{Action: "promote " + was, Change: change, Unrecorded: true})
+	return check.Request{Action: "promote " + was, Change: change, Unrecorded: true}, nil
 }
 
 // refusal says how a rollout without a canary goes on.

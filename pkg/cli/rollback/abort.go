@@ -10,7 +10,9 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/fleet"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
@@ -35,18 +37,37 @@ complete, use "rollback"; to stop for a while only, use "pause".`,
 		Example: `  kubectl tidb abort basic
 
   # See what would be taken back
-  kubectl tidb abort basic --dry-run`,
+  kubectl tidb abort basic --dry-run
+
+  # In all parts of a database over several Kubernetes clusters
+  kubectl tidb abort basic --contexts 'prod-*'`,
 		SuggestFor:        []string{"cancel", "stop"},
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: target.Complete(f),
 		RunE:              o.runE(run),
 	}
 	o.bind(cmd)
+	o.fleet.BindParts(cmd, f, "Take back what is under way in")
 	return cmd
 }
 
 func abort(ctx context.Context, f *factory.Factory, o options) error {
+	if o.fleet.Chosen() {
+		return fleet.Drive(ctx, f, o.fleet, o.Options, o.name, fleet.Verb{Action: "abort", GoOn: "sync", Request: o.underway})
+	}
 	return stop(ctx, f, o, "abort", func(*v1alpha1.TidbCluster, check.Underway) error { return nil })
+}
+
+// underway asks for the end of what is under way in one part of a database. A part that has converged has nothing to do.
+func (o options) underway(ctx context.Context, _ *factory.Factory, s *target.Session, now *v1alpha1.TidbCluster) (check.Request, error) {
+	under, err := check.ReadUnderway(ctx, s, now)
+	if err != nil {
+		return check.Request{}, err
+	}
+	if len(under.Left) == 0 {
+		return check.Request{}, &fleet.NotConcernedError{Cluster: now, Err: exit.Refusef("nothing is under way in cluster %s/%s", now.Namespace, now.Name)}
+	}
+	return lastChange(s, now, "abort of ", remedy.Run("stop it for a while", topology.New(now).Plugin("pause")))
 }
 
 // stop takes back what is under way. Refuse returns why that is not what the person means.

@@ -93,9 +93,6 @@ func (o *options) runE(run func(context.Context, options) error) func(*cobra.Com
 			return err
 		}
 		o.name = args
-		if o.fleet.Chosen() && o.to == "" {
-			return exit.Usagef("--contexts needs --to, because the last change of each part can be another one: give the version to go back to")
-		}
 		if err := o.fleet.ValidateParts(cmd.Flags(), o.Options, args[0]); err != nil {
 			return err
 		}
@@ -107,12 +104,25 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	if o.to != "" {
 		return fleet.Drive(ctx, f, o.fleet, o.Options, o.name, fleet.Verb{Action: "rollback to " + o.to, Request: o.version})
 	}
+	if o.fleet.Chosen() {
+		return exit.Usagef("--contexts needs --to, because the last change of each part can be another one: give the version to go back to")
+	}
 	s, now, err := target.Load(ctx, f, o.name)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	return takeBackLastChange(ctx, f, s, o, now, "rollback of ")
+}
+
+// takeBackLastChange takes back the last change. Verb is the beginning of what the run is called, and instead what
+// can be done if there is no such change.
+func takeBackLastChange(ctx context.Context, f *factory.Factory, s *target.Session, o options, now *v1alpha1.TidbCluster, verb string, instead ...remedy.Action) error {
+	r, err := lastChange(s, now, verb, instead...)
+	if err != nil {
+		return err
+	}
+	return drive.Run(ctx, f, s, o.Options, r)
 }
 
 // version asks for a version to go back to. Whether that is safe, package drive decides for all verbs.
@@ -129,20 +139,19 @@ func (o options) version(_ context.Context, _ *factory.Factory, s *target.Sessio
 	return check.Request{Action: "rollback to " + o.to, Change: change, Refusal: refusal, Unrecorded: true, Keep: true}, nil
 }
 
-// takeBackLastChange takes back the last change. Verb is the beginning of what the run is called, and instead what
-// can be done if there is no such change.
-func takeBackLastChange(ctx context.Context, f *factory.Factory, s *target.Session, o options, now *v1alpha1.TidbCluster, verb string, instead ...remedy.Action) error {
+// lastChange asks that the last change is taken back.
+func lastChange(s *target.Session, now *v1alpha1.TidbCluster, verb string, instead ...remedy.Action) (check.Request, error) {
 	change, last, err := s.Intent.Rollback(now)
 	if none, ok := errors.AsType[*intent.NoWayBackError](err); ok {
 		c := topology.New(now)
-		return remedy.For(exit.With(exit.Refused, none), append(instead,
+		return check.Request{}, remedy.For(exit.With(exit.Refused, none), append(instead,
 			remedy.Run("go back to a version", c.Plugin("rollback", "--to", "VERSION")),
 			remedy.Run("see what is asked for", c.Kubectl("get", "tidbclusters", c.Name, "-o", "yaml")))...)
 	}
 	if err != nil {
-		return err
+		return check.Request{}, err
 	}
 	r := check.Request{Action: verb + last.Action, Change: change, Unrecorded: true, Keep: true}
 	r.Warnings = []string{fmt.Sprintf("takes back %s: %s", last, check.Differences(now, change.Want))}
-	return drive.Run(ctx, f, s, o.Options, r)
+	return r, nil
 }

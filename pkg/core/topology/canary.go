@@ -20,7 +20,8 @@ const AnnotationCanary = "kubectl-tidb/canary"
 // The record of what was applied keeps the strategy RollingUpdate.
 const AnnotationInBatches = "kubectl-tidb/restarts-in-batches"
 
-// Canary is how many members of a component are to be restarted before a rollout stops.
+// Canary is how many members of a component are to be restarted before a rollout stops. With 0 the rollout stops before
+// the component.
 type Canary struct {
 	Kind    Kind
 	Members int
@@ -39,8 +40,8 @@ func ParseCanary(text string) (Canary, error) {
 		return Canary{}, fmt.Errorf("%q is no component and number of members, such as tikv=1", text)
 	case !known:
 		return Canary{}, fmt.Errorf("there is no component %q; a canary is a component and a number of members, such as tikv=1", name)
-	case n < 1:
-		return Canary{}, fmt.Errorf("%q: a canary has at least one member", text)
+	case n < 0:
+		return Canary{}, fmt.Errorf("%q: a canary has no fewer than 0 members, and with 0 the rollout stops before the component", text)
 	}
 	return Canary{kind, n}, nil
 }
@@ -108,6 +109,7 @@ func validateCanary(was *Cluster, c Cluster) field.ErrorList {
 	case g.Manual:
 		return field.ErrorList{field.Forbidden(at,
 			fmt.Sprintf("statefulSetUpdateStrategy of %s is OnDelete, so you restart its members yourself: delete as many pods as you want to watch", g.Kind.Title()))}
+	case is.Members == 0: // all members wait
 	case g.Size() < 2:
 		return field.ErrorList{field.Invalid(at, text, g.Kind.Title()+" has one member, so there is none that the rollout could wait with")}
 	case is.Members >= g.Size():

@@ -52,7 +52,7 @@ func (b *Bridge) writtenIntent() {
 	b.wantTemplates(c)
 	for _, g := range c.Groups {
 		asked := sim.Asked{
-			Replicas: g.Replicas, Slots: g.Slots, Manual: g.Manual, Suspend: g.Suspend, Canary: g.Canary, Template: b.intent.templates[g.Kind],
+			Replicas: g.Replicas, Slots: g.Slots, Manual: g.Manual, Suspend: g.Suspend, Held: g.Held, Canary: g.Canary, Template: b.intent.templates[g.Kind],
 			Failures: g.Failures,
 		}
 		if v, ok := g.Volume(sim.VolumeOf(g.Kind)); ok {
