@@ -55,6 +55,7 @@ func TestTwoKubernetesClusters(t *testing.T) {
 	step("both are created", w.created)
 	step("a part grows", w.underWrites("grown", w.grown, "first", "second"))
 	step("one command upgrades both", w.underWrites("upgraded", w.upgraded, "first")) // the client of the second uses the API server that is away
+	step("a canary, a pause and an abort in both", w.underWrites("canary", w.canary, "first", "second"))
 	step("the link is cut in the middle of restarts", w.linkCut)
 	step("one command takes back a version that does not exist", w.underWrites("takenback", w.takenBack, "first", "second"))
 	step("a daemon in each cluster", w.underWrites("daemons", w.daemons, "first", "second"))

@@ -59,6 +59,8 @@ func (r *run) check(ctx context.Context, databases [][]*cluster) error {
 type NotConcernedError struct {
 	Cluster *v1alpha1.TidbCluster
 	Err     error
+	// Fine: the request is no mistake, also where no cluster has anything to do.
+	Fine bool
 }
 
 func (e *NotConcernedError) Error() string { return e.Err.Error() }
@@ -70,7 +72,9 @@ func refuseUnconcerned(all []*cluster) {
 		return
 	}
 	for _, c := range all {
-		c.err = c.unconcerned
+		if none, ok := errors.AsType[*NotConcernedError](c.unconcerned); !ok || !none.Fine {
+			c.err = c.unconcerned
+		}
 	}
 }
 

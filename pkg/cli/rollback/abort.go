@@ -2,6 +2,7 @@ package rollback
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -10,7 +11,6 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/check"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/drive"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/fleet"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
@@ -65,7 +65,7 @@ func (o options) underway(ctx context.Context, _ *factory.Factory, s *target.Ses
 		return check.Request{}, err
 	}
 	if len(under.Left) == 0 {
-		return check.Request{}, &fleet.NotConcernedError{Cluster: now, Err: exit.Refusef("nothing is under way in cluster %s/%s", now.Namespace, now.Name)}
+		return check.Request{}, &fleet.NotConcernedError{Cluster: now, Fine: true, Err: errors.New("nothing is under way")}
 	}
 	return lastChange(s, now, "abort of ", remedy.Run("stop it for a while", topology.New(now).Plugin("pause")))
 }
