@@ -51,10 +51,18 @@ func EndedBy(p plan.Plan) error {
 	return nil
 }
 
-// canaryError ends a run whose rollout has stopped at a canary.
-type canaryError struct{ gate plan.Gate }
+// canaryError ends a run whose rollout has stopped at a canary. It has no text where the report has shown the canary.
+type canaryError struct {
+	gate  plan.Gate
+	shown bool
+}
 
-func (e *canaryError) Error() string { return e.gate.String() }
+func (e *canaryError) Error() string {
+	if e.shown {
+		return ""
+	}
+	return e.gate.String()
+}
 
 // AtCanary reports whether a run has stopped at a canary.
 func AtCanary(err error) bool {
@@ -65,7 +73,7 @@ func AtCanary(err error) bool {
 // canaryOf returns the canary that waits for a person, and how it is promoted.
 func canaryOf(p plan.Plan) error {
 	i := slices.IndexFunc(p.Gates, func(g plan.Gate) bool { return g.Approval })
-	return remedy.For(&canaryError{p.Gates[i]}, p.Gates[i].Remedy...)
+	return remedy.For(&canaryError{gate: p.Gates[i]}, p.Gates[i].Remedy...)
 }
 
 // safePoints are the exit codes of a run that was asked to end. They promise that nothing temporary
@@ -82,10 +90,13 @@ func blockedBy(p plan.Plan) string {
 	return "blocked"
 }
 
-// Said keeps the exit code of an error that the report has shown already.
+// Said keeps the exit code of an error that the report has shown already, and that the run has stopped at a canary.
 func Said(err error) error {
 	if err == nil {
 		return nil
+	}
+	if c, stopped := errors.AsType[*canaryError](err); stopped {
+		return exit.With(exit.Of(err), &canaryError{gate: c.gate, shown: true})
 	}
 	return exit.With(exit.Of(err), nil)
 }

@@ -115,7 +115,7 @@ func (o *Options) canary() Table {
 	}
 	return Table{{
 		Name: "canary", Values: values, Add: Value((*canary)(&o.Canary)),
-		Usage: "Stop after this many members of a component, e.g. tikv=1, with exit code 6, until \"kubectl tidb promote\". " +
+		Usage: "Stop after this many members of a component, e.g. tikv=1, or with 0 before the component, with exit code 6, until \"kubectl tidb promote\". " +
 			"Components before it in the order of an upgrade are rolled out, later ones wait.",
 	}}
 }

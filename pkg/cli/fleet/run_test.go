@@ -137,7 +137,7 @@ func TestPartsWithPD(t *testing.T) {
 // TestStoppedAtCanary: a part that stops at its canary ends no run of another part, and the next part begins. The end is
 // that of a canary, with the command that promotes all parts.
 func TestStoppedAtCanary(t *testing.T) {
-	atCanary := drive.EndedBy(plan.Plan{Outcome: plan.Canary, Gates: []plan.Gate{{Approval: true}}})
+	atCanary := drive.Said(drive.EndedBy(plan.Plan{Outcome: plan.Canary, Gates: []plan.Gate{{Approval: true}}}))
 	stopped := make(chan struct{})
 	r := fake(t, false, func(ctx context.Context, c *cluster, _ string, written func()) error {
 		written()
