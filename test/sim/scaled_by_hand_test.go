@@ -112,6 +112,25 @@ func TestVoterThatJoinsWhenItIsScaledAway(t *testing.T) {
 	inOrder(t, w, "scale PD from 1 to 2", "remove PD member basic-pd-1", "scale PD from 2 to 1")
 }
 
+// The same with a voter in a slot, where Kubernetes makes pods one after another. No pod is above the voter in a slot at
+// the end, so that it comes back. Below others it might keep their pods from being made, and a person has all pods made
+// at once. (seed 306551516)
+func TestVoterThatJoinsWhenItsSlotIsAskedFor(t *testing.T) {
+	for slot, want := range [][]string{
+		{"user: recreate the StatefulSet of PD, Parallel", "create StatefulSet basic-pd with 2 replicas", "remove PD member basic-pd-0"},
+		{"scale PD from 1 to 2", "remove PD member basic-pd-1", "scale PD from 2 to 1"},
+	} {
+		w := settled(Options{PD: 2, TiKV: 3, TiDB: 1, Advanced: true, Ordered: [components]bool{pd: true}})
+		w.claims[pd][slot].marked = true
+		w.AskSlots(topology.PD, 1, slot)
+		spec := w.sets[pd].spec
+		spec.members = w.Intent.members(pd)
+		w.change(&w.sets[pd], spec)
+		fine(t, w)
+		inOrder(t, w, want...)
+	}
+}
+
 // PD is scaled to one member by hand, while another one is recreated: its claim is gone, and there
 // is one above it that is needed for a quorum. A StatefulSet cannot skip an ordinal, so both come
 // back. (seeds 60002082, 1795346787676)

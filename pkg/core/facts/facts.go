@@ -65,13 +65,14 @@ func (c Component) MembersToAdd(most int) []state.Member {
 
 // MembersAbove returns the members that a StatefulSet with more replicas would have, up to the last one of which
 // anything was observed. Members in slots whose pods others took away come first. With OrderedReady a
-// voter that PD may have removed stays away, because it might never be Ready, and all pods above it would wait.
+// voter that PD may have removed does not come back below others. The voter might never be Ready, and pods above it
+// would wait.
 func (c Component) MembersAbove() []state.Member {
 	set := c.Got.Set.Ordinals()
 	more := set
 	var all []state.Member
 	for _, m := range c.Got.OutsideSet() {
-		needed := c.ComesBack(m) || !c.Got.Set.Ordered && c.PDNeeds([]state.Member{m})
+		needed := c.ComesBack(m) || !c.WouldHoldUp(m) && c.PDNeeds([]state.Member{m})
 		switch inSlot := slices.Contains(set.Slots, m.Ordinal); {
 		case inSlot && (needed && !m.LosesClaim() || c.CountedWithData(m)):
 			all = append(all, m)

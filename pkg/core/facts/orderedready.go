@@ -35,3 +35,9 @@ func (c Component) HoldsUp(m state.Member) bool {
 		return c.WaitsFor(o, m) && o.CountedOn()
 	})
 }
+
+// WouldHoldUp reports whether pods of the StatefulSet would wait for a member that is added to it. With OrderedReady these
+// are the pods above the member, when Kubernetes has to make them again.
+func (c Component) WouldHoldUp(m state.Member) bool {
+	return c.Got.Set.Ordered && m.Ordinal < c.Got.Set.Ordinals().End()
+}

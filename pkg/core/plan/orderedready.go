@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
@@ -23,9 +24,29 @@ func (d *decision) adviseParallel(v verdict) verdict {
 		}
 		for i := range v.gates {
 			if g := &v.gates[i]; d.mayNeed(*g, first) || g.waitsForOthers && g.Member == m.Name && (!d.Kept(first) || d.isStuck(first)) {
-				g.Remedy = append(g.Remedy, d.makeParallel(m, first))
+				after := "whose pod Kubernetes makes only after " + first.Name + " is ready"
+				g.Remedy = append(g.Remedy, d.makeParallel(m, after))
 				return v
 			}
+		}
+	}
+	return d.adviseParallelForSlots(v)
+}
+
+// adviseParallelForSlots adds the same where PD may need a member in a slot below others. With OrderedReady such a member
+// does not come back by itself, because PD may have removed it. Kubernetes would then make no pods above it again.
+func (d *decision) adviseParallelForSlots(v verdict) verdict {
+	slots := d.Got.Set.Ordinals().Slots
+	at := slices.IndexFunc(d.Got.OutsideSet(), func(m state.Member) bool {
+		return slices.Contains(slots, m.Ordinal) && d.WouldHoldUp(m) && !m.LosesClaim() && d.PDNeeds([]state.Member{m})
+	})
+	if at < 0 {
+		return v
+	}
+	for i := range v.gates {
+		if g := &v.gates[i]; g.Blocked && g.Reason == MemberServing {
+			g.Remedy = append(g.Remedy, d.makeParallel(d.Got.OutsideSet()[at], "for which the pods above it would wait"))
+			return v
 		}
 	}
 	return v
@@ -45,9 +66,9 @@ func (sc Scope) mayNeed(g Gate, first state.Member) bool {
 	return g.Blocked && g.Reason == MemberServing || g.Reason == MembershipKnown || g.Reason == PDLeaderMoved && !sc.All.PD.Serving()
 }
 
-func (sc Scope) makeParallel(m, first state.Member) remedy.Action {
-	return remedy.Run(fmt.Sprintf("if it needs %s, whose pod Kubernetes makes only after %s is ready, have all pods made at once and then run this again",
-		m.Name, first.Name),
+// makeParallel is how pods are made at once, so that a member gets its pod. after says why it has none.
+func (sc Scope) makeParallel(m state.Member, after string) remedy.Action {
+	return remedy.Run(fmt.Sprintf("if it needs %s, %s, have all pods made at once and then run this again", m.Name, after),
 		sc.Cluster.Patch(fmt.Sprintf(`{"%s":{"podManagementPolicy":"Parallel"}}`, m.Kind)),
 		sc.Cluster.Kubectl("delete", sc.Cluster.SetResource(), sc.Cluster.SetName(m.Kind), "--cascade=orphan"))
 }

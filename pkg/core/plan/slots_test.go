@@ -166,6 +166,11 @@ func TestSlotOfAVoterThatPDNeeds(t *testing.T) {
 			c.Set(topology.PD, func(s *state.Set) { s.Ordered = true })
 			return false
 		},
+		"no pod is above it that would wait for it": func(c *plantest.Cluster, _ *state.Member) bool {
+			c.Member("t-pd-2").Pod, c.Member("t-pd-2").Claims = nil, nil
+			c.Set(topology.PD, func(s *state.Set) { s.Ordered, s.Replicas = true, 1 })
+			return true
+		},
 		"PD has a leader": func(c *plantest.Cluster, _ *state.Member) bool { c.Seen.PD.Leaderless = false; return false },
 	} {
 		c := withSlots(3, 3, 2)
@@ -179,6 +184,38 @@ func TestSlotOfAVoterThatPDNeeds(t *testing.T) {
 		back := change(c, m)
 		if s, found := resizeOf(c.Decide(), topology.PD); found != back || found && len(s.SlotsTo) > 0 {
 			t.Errorf("%s: comes back %t, %v\n%s", name, found, s, c.Text())
+		}
+	}
+}
+
+// With OrderedReady a voter in a slot does not come back below others, because pods above it would wait for it if PD has
+// removed it. Where PD has no leader, a gate says how all pods are made at once.
+func TestSlotOfAVoterBelowOthers(t *testing.T) {
+	for name, change := range map[string]func(*plantest.Cluster, *state.Member) bool{
+		"PD may need it": func(*plantest.Cluster, *state.Member) bool { return true },
+		"its claim is being deleted": func(_ *plantest.Cluster, m *state.Member) bool {
+			m.Claims[0].Terminating = true
+			return false
+		},
+		"the others have just started": func(c *plantest.Cluster, _ *state.Member) bool {
+			c.Member("t-pd-2").Pod.Started = plantest.Now.Add(-time.Minute)
+			return false
+		},
+	} {
+		c := withSlots(3, 3, 2)
+		for i := range c.Seen.Groups[topology.PD].Members {
+			o := &c.Seen.Groups[topology.PD].Members[i]
+			o.Pod.Started, o.NotServing = plantest.Now.Add(-time.Hour), plantest.Now.Add(-time.Hour)
+		}
+		m := leftOut(c, topology.PD, 1)
+		m.Claims[0].Marked = true
+		c.Set(topology.PD, func(s *state.Set) { s.Ordered = true })
+		c.Want(topology.PD).Replicas, c.Want(topology.PD).Slots = 2, []int{1}
+		c.PDUnknown().Seen.PD.Leaderless = true
+		advises := change(c, m)
+		helps := func(g plan.Gate) bool { return strings.Contains(g.Remedy.Line(""), "if it needs t-pd-1") }
+		if p := c.Decide(); slices.ContainsFunc(p.Gates, helps) != advises {
+			t.Errorf("%s: a gate says that, want %t:\n%s", name, advises, plantest.Text(p))
 		}
 	}
 }
