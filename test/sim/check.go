@@ -62,6 +62,7 @@ type sighting struct {
 	stores   [components][limit]bool // has a store that is not a tombstone
 	upStores int
 	asks     int                     // how many replicas tables ask for in TiFlash
+	up       map[uint64]bool         // stores that are neither Offline nor tombstones, those elsewhere included
 	full     map[uint64]bool         // stores whose disks are nearly full
 	open     [components][limit]bool // PD puts regions onto its store
 	there    [components]bool        // a StatefulSet or a pod is there
@@ -96,7 +97,7 @@ func (w *Model) sight() sighting {
 			s.byHand = append(s.byHand, o.id)
 		}
 	}
-	s.elsewhere, s.full = w.sightElsewhere(), w.fullStores()
+	s.elsewhere, s.full, s.up = w.sightElsewhere(), w.storesThat(w.full), w.storesThat((*store).isUp)
 	for _, o := range w.stores {
 		if o.state == state.StoreUp && s.elsewhere[o.id] {
 			s.upStores++

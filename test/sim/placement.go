@@ -155,7 +155,7 @@ func (w *Model) judgePlaces(victim int, say sayer) {
 		}
 	}
 	for _, o := range w.stores { // PD places regions on stores elsewhere as well
-		if z := w.zone(o.ordinal); o.elsewhere() && o.state == state.StoreUp && !slices.Contains(zones, z) {
+		if z := w.zone(o.ordinal); o.elsewhere() && w.mayStay(o) && !slices.Contains(zones, z) {
 			zones = append(zones, z)
 		}
 	}

@@ -123,18 +123,25 @@ func (w *Model) askForStore(g plan.Gate) {
 	}
 }
 
-// fullStores are the stores whose disks are nearly full.
-func (w *Model) fullStores() map[uint64]bool {
+// storesThat returns the stores of which something is true.
+func (w *Model) storesThat(are func(*store) bool) map[uint64]bool {
 	all := map[uint64]bool{}
 	for _, s := range w.stores {
-		if w.full(s) {
+		if are(s) {
 			all[s.id] = true
 		}
 	}
 	return all
 }
 
-// judgeRoom checks that a store that serves is taken offline only if PD may put its regions onto some other store.
+// isUp reports whether PD keeps a store, whether its process runs or not.
+func (s *store) isUp() bool { return s.state == state.StoreUp }
+
+// mayStay reports whether PD keeps a store, as far as an engine can know: now, or when the engine looked.
+func (w *Model) mayStay(s *store) bool { return s.isUp() || w.seen.up[s.id] }
+
+// judgeRoom checks that a store that serves is taken offline only if PD may put its regions onto some other store. A
+// store that had room when the engine looked, and has left PD since, may take them as far as an engine can know.
 func (w *Model) judgeRoom(k kind, victim int, say sayer) {
 	v := w.storeOf(k, victim)
 	if v == nil || !w.served(k, victim) || v.state != state.StoreUp || v.regions == 0 {
@@ -142,11 +149,14 @@ func (w *Model) judgeRoom(k kind, victim int, say sayer) {
 	}
 	others := 0
 	for _, s := range w.stores {
-		if s == v || s.k.leads() != k.leads() || s.state != state.StoreUp {
+		if s == v || s.k.leads() != k.leads() {
 			continue
 		}
-		if others++; !w.full(s) || !w.seen.full[s.id] {
+		if s.isUp() && !w.full(s) || w.seen.up[s.id] && !w.seen.full[s.id] {
 			return
+		}
+		if s.isUp() {
+			others++
 		}
 	}
 	if others > 0 {
