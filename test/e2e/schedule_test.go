@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -65,6 +66,19 @@ func (s environment) schedules(t *testing.T) {
 		}
 		last = s.runsSchedule(t, "last", func(*testing.T) {})
 		s.wantRuns(t, last)
+	})
+	t.Run("doctor finds what makes no backup", func(t *testing.T) {
+		finds := func(id string) {
+			t.Helper()
+			if r := s.plugin.Run(t.Context(), nil, "doctor", cluster, "-o", "json"); !strings.Contains(r.Stdout, id) {
+				s.errorf(t, "%s: exit code %d, %s%s", id, r.Code, r.Stdout, r.Stderr)
+			}
+		}
+		failed := `{"status":{"lastScheduleTime":"` + time.Now().Add(time.Hour).UTC().Format(time.RFC3339) + `"}}`
+		kubectl(t, "", "-n", s.plugin.Namespace, "patch", "cronjob", cluster+"-backup", "--subresource=status", "--type=merge", "-p", failed)
+		finds("backup-schedule-failed")
+		schedule(t, 0, never, "--keep-last", "1", "--suspend")
+		finds("backup-schedule-suspended")
 	})
 	t.Run("removal", func(t *testing.T) {
 		s.tidb(t, 0, "backup", "schedule", cluster, "--remove")

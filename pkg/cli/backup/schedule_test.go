@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
@@ -91,21 +90,6 @@ func TestNextRun(t *testing.T) {
 	for zone, want := range map[string]string{"Etc/UTC": "2026-03-11T03:00:00Z", "Asia/Tokyo": "2026-03-10T18:00:00Z", "Nowhere": "0001-01-01T00:00:00Z"} {
 		if got := nextRun("0 3 * * *", zone, now).UTC().Format(time.RFC3339); got != want {
 			t.Errorf("%s: %s, want %s", zone, got, want)
-		}
-	}
-}
-
-func TestStateOfSchedule(t *testing.T) {
-	at := func(ago time.Duration) *metav1.Time { return &metav1.Time{Time: now.Add(-ago)} }
-	for want, c := range map[string]*batchv1.CronJob{
-		"Waiting":   {},
-		"Running":   {Status: batchv1.CronJobStatus{Active: []corev1.ObjectReference{{}}, LastScheduleTime: at(0)}},
-		"Suspended": {Spec: batchv1.CronJobSpec{Suspend: new(true)}, Status: batchv1.CronJobStatus{LastScheduleTime: at(0)}},
-		"Failed":    {Status: batchv1.CronJobStatus{LastScheduleTime: at(time.Hour), LastSuccessfulTime: at(24 * time.Hour)}},
-		"Succeeded": {Status: batchv1.CronJobStatus{LastScheduleTime: at(time.Hour), LastSuccessfulTime: at(time.Minute)}},
-	} {
-		if got := stateOfSchedule(c); got != want {
-			t.Errorf("%s, want %s", got, want)
 		}
 	}
 }

@@ -15,10 +15,10 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/ownpod"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/backup"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/state"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/rbac"
-	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/schedule"
 )
 
 const (
@@ -57,7 +57,7 @@ func (p wantedSchedule) objects() []runtime.Object {
 		Namespace: p.cluster.Namespace, Name: p.objectName(p.cluster.Name), OwnerReferences: []metav1.OwnerReference{owner},
 		Labels: map[string]string{
 			topology.LabelName: "kubectl-tidb", topology.LabelComponent: "backup-schedule", topology.LabelManagedBy: "kubectl-tidb",
-			schedule.LabelCluster: p.cluster.Name,
+			backup.LabelScheduled: p.cluster.Name,
 		},
 	}
 	verbs := []string{"backup create"}
@@ -100,7 +100,7 @@ func (p wantedSchedule) rules(verbs []string) []rbacv1.PolicyRule {
 // cronJob returns the CronJob. A run that takes too long is ended, so that it does not hold back all later ones.
 func (p wantedSchedule) cronJob(kind metav1.TypeMeta, meta metav1.ObjectMeta) *batchv1.CronJob {
 	meta.Annotations = map[string]string{annPrefix: p.asked.In, annKeeps: p.whichKept()}
-	labels := map[string]string{topology.LabelName: "kubectl-tidb", topology.LabelComponent: "backup-schedule", schedule.LabelCluster: p.cluster.Name}
+	labels := map[string]string{topology.LabelName: "kubectl-tidb", topology.LabelComponent: "backup-schedule", backup.LabelScheduled: p.cluster.Name}
 	seconds := func(d time.Duration) *int64 { return new(int64(d / time.Second)) }
 	return &batchv1.CronJob{
 		TypeMeta: kind, ObjectMeta: meta,

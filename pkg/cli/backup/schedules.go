@@ -13,6 +13,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/output"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/target"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/backup"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/schedule"
@@ -33,22 +34,6 @@ type scheduleView struct {
 	NextRun     string `json:"nextRun,omitempty"`
 }
 
-// stateOfSchedule says how the last run of a schedule has ended, or that a run is under way.
-func stateOfSchedule(c *batchv1.CronJob) string {
-	last, success := c.Status.LastScheduleTime, c.Status.LastSuccessfulTime
-	switch {
-	case len(c.Status.Active) > 0:
-		return "Running"
-	case c.Spec.Suspend != nil && *c.Spec.Suspend:
-		return "Suspended"
-	case last == nil:
-		return "Waiting"
-	case success == nil || success.Before(last):
-		return "Failed"
-	}
-	return "Succeeded"
-}
-
 func viewOf(c *batchv1.CronJob, now time.Time) scheduleView {
 	at := func(t *metav1.Time) string {
 		if t == nil {
@@ -57,8 +42,8 @@ func viewOf(c *batchv1.CronJob, now time.Time) scheduleView {
 		return t.UTC().Format(time.RFC3339)
 	}
 	v := scheduleView{
-		Name: c.Name, Namespace: c.Namespace, Cluster: c.Labels[schedule.LabelCluster], Schedule: c.Spec.Schedule,
-		In: c.Annotations[annPrefix], Keeps: c.Annotations[annKeeps], State: stateOfSchedule(c),
+		Name: c.Name, Namespace: c.Namespace, Cluster: c.Labels[backup.LabelScheduled], Schedule: c.Spec.Schedule,
+		In: c.Annotations[annPrefix], Keeps: c.Annotations[annKeeps], State: backup.StateOfSchedule(c),
 		LastRun: at(c.Status.LastScheduleTime), LastSuccess: at(c.Status.LastSuccessfulTime),
 	}
 	if c.Spec.TimeZone != nil {

@@ -25,6 +25,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/lease"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/observe"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/report"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/schedule"
 )
 
 // options are the verb's flags and its argument.
@@ -235,6 +236,10 @@ func Examine(ctx context.Context, f *factory.Factory, s *target.Session) (findin
 		l.ClaimsUnread = unread.Error()
 	}
 	l.Claims = claim.Of(l.Wanted, l.Snapshot, claims, pods)
+	l.Schedules, unread = schedule.Client{Kube: s.Kube, Namespace: s.Namespace}.List(ctx, s.Name)
+	if unread != nil {
+		l.SchedulesUnread = unread.Error()
+	}
 	l.Budgets, unread = observe.Budgets(ctx, s.Kube, s.Namespace)
 	if unread != nil {
 		l.BudgetsUnread = unread.Error()

@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"slices"
 
+	batchv1 "k8s.io/api/batch/v1"
 	policyv1 "k8s.io/api/policy/v1"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/claim"
@@ -71,6 +72,9 @@ type Look struct {
 	LogBackupsUnread string
 	// NodeReports are what Kubernetes reports of the nodes that members run on. A node that was not read is missing.
 	NodeReports map[string]state.NodeReport
+	// Schedules are the CronJobs of the schedules of backups, and SchedulesUnread why they are not known; "" where they are.
+	Schedules       []batchv1.CronJob
+	SchedulesUnread string
 	// Claims are all claims of the cluster, and ClaimsUnread why they are not known; "" where they are.
 	Claims       []claim.Claim
 	ClaimsUnread string

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pingcap/tidb-operator/pkg/apis/pingcap/v1alpha1"
+	batchv1 "k8s.io/api/batch/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -89,7 +90,7 @@ func reports(r event.NoticeReason) (shows, silent func(*sick)) {
 }
 
 func examples() []example {
-	all := slices.Concat(nodeExamples(), servingExamples(), roomExamples(), leftExamples(), askedExamples(), restartExamples(), replacementExamples(), redundancyExamples(), budgetExamples(), unknownExamples())
+	all := slices.Concat(nodeExamples(), servingExamples(), roomExamples(), leftExamples(), askedExamples(), restartExamples(), replacementExamples(), redundancyExamples(), budgetExamples(), scheduleExamples(), unknownExamples())
 	for id, r := range map[finding.ID]event.NoticeReason{
 		"configuration-not-asked": event.ConfigurationNotAsked, "restore-settings": event.RestoreSettings, "newer-template": event.NewerTemplate, "template-of-others": event.TemplateOfOthers,
 		"certificate-ends": event.CertificateEnds, "authority-ends": event.AuthorityEnds, "certificate-names": event.CertificateNames,
@@ -350,6 +351,27 @@ func budgetExamples() []example {
 		},
 		{"disruption-budgets-overlap", budgets(topology.PD, topology.TiKV, topology.TiDB, topology.TiKV), "2 PodDisruptionBudgets select its pods: budget-1, budget-3", "", all},
 		{"disruption-budgets-unknown", func(s *sick) { s.look.BudgetsUnread = "forbidden" }, "could not be read: forbidden", "", all},
+	}
+}
+
+// schedules gives the cluster a schedule of backups whose last run was an hour ago.
+func schedules(succeeded time.Duration, suspended bool) func(*sick) {
+	return func(s *sick) {
+		c := batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Name: "t-backup"}, Spec: batchv1.CronJobSpec{Suspend: &suspended}}
+		c.Status.LastScheduleTime = &metav1.Time{Time: plantest.Now.Add(-time.Hour)}
+		if succeeded > 0 {
+			c.Status.LastSuccessfulTime = &metav1.Time{Time: plantest.Now.Add(-succeeded)}
+		}
+		s.look.Schedules = []batchv1.CronJob{c}
+	}
+}
+
+func scheduleExamples() []example {
+	return []example{
+		{"backup-schedule-failed", schedules(0, false), "has failed; no run has succeeded", "", schedules(time.Minute, false)},
+		{"backup-schedule-failed", schedules(25*time.Hour, false), "has failed; the last success was at ", "", schedules(25*time.Hour, true)},
+		{"backup-schedule-suspended", schedules(time.Minute, true), "it is suspended; the last success was at ", "", schedules(time.Minute, false)},
+		{"backup-schedules-unknown", func(s *sick) { s.look.SchedulesUnread = "forbidden" }, "could not be read: forbidden", "", schedules(time.Minute, false)},
 	}
 }
 

@@ -140,6 +140,7 @@ const (
 	readsLogs      = "/pods/log get"
 	readsEvents    = "/events list"
 	watchesEvents  = "/events watch"
+	listsSchedules = "batch/cronjobs list"
 	readsNodes     = "/nodes get"
 	// Where a pod waits for a node, its volume and the node of that volume are looked for.
 	listsNodes   = "/nodes list"
@@ -204,8 +205,8 @@ var (
 // whenChanging are the requests that a verb that changes a cluster which exists does not send.
 var whenChanging = slices.Concat([]string{creates, deletes}, seldom)
 
-// shows are the requests that only the verbs send that show logs and follow events.
-var shows = []string{readsLogs, watchesEvents}
+// shows are the requests that only the verbs send that show logs, follow events, and look at schedules of backups.
+var shows = []string{readsLogs, watchesEvents, listsSchedules}
 
 // looksOnly are the requests of a viewer that only status, and the verbs that show logs and events, send.
 var looksOnly = slices.Concat([]string{readsNodes}, shows)

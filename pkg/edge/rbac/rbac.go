@@ -77,6 +77,7 @@ var rights = []Right{
 	{Viewer, Namespace, "", "pods/portforward", []string{"create", "get"}, "asking members, but with direct connections (`--dial`); one of the verbs will do with most API servers", ""},
 	{Viewer, Namespace, "", "secrets", []string{"get"}, "the certificates of clusters with TLS, ours among them; whether Secrets exist that the spec names", "clusters with TLS cannot be asked; for others nothing is checked"},
 	{Viewer, Namespace, policy, "poddisruptionbudgets", []string{"list"}, "whether a drain may evict several members at once", "it is not known"},
+	{Viewer, Namespace, batch, "cronjobs", []string{"list"}, "whether a schedule of backups fails: `doctor`", "it is not known"},
 	{Viewer, Namespace, coordination, "leases", []string{"get", "list"}, "who drives a cluster", ""},
 	{Viewer, Everywhere, clusters, "tidbclusters", []string{"list"}, "finding clusters in other namespaces", "only those of one namespace are found"},
 	{Viewer, Everywhere, coordination, "leases", []string{"list"}, "noticing a tidb-operator at work", "it is noticed only in the namespace of the cluster, and in those where it is usually installed"},
@@ -123,7 +124,7 @@ var rights = []Right{
 	{Maintainer, Everywhere, "", "nodes", []string{"patch"}, "cordoning a node, and the record of its maintenance", "`maintenance` is refused"},
 	{Maintainer, Everywhere, "", "pods", []string{"list"}, "which clusters have members on a node", "`maintenance start` is refused, unless -n names the only namespace to look in"},
 
-	{Scheduler, Namespace, batch, "cronjobs", []string{"create", "delete", "get", "list", "patch"}, "`backup schedule`", "it is refused"},
+	{Scheduler, Namespace, batch, "cronjobs", []string{"create", "delete", "get", "patch"}, "`backup schedule`", "it is refused"},
 	{Scheduler, Namespace, "", "serviceaccounts", []string{"create", "delete", "get", "patch"}, "the pods of `backup schedule`", "`backup schedule` is refused"},
 	{Scheduler, Namespace, access, "roles", []string{"create", "delete", "get", "patch"}, "the rights of the pods of `backup schedule`, which its user needs as well", "`backup schedule` is refused"},
 	{Scheduler, Namespace, access, "rolebindings", []string{"create", "delete", "get", "patch"}, "giving the pods of `backup schedule` their rights", "`backup schedule` is refused"},

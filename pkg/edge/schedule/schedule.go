@@ -16,14 +16,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/backup"
 )
 
-const (
-	// owner is the name by which the API server knows who has set a field.
-	owner = "kubectl-tidb"
-	// LabelCluster has the name of the cluster that a schedule is for.
-	LabelCluster = "kubectl-tidb/scheduled-cluster"
-)
+// owner is the name by which the API server knows who has set a field.
+const owner = "kubectl-tidb"
 
 // resources are the resources of the objects of a schedule, by kind. The CronJob is deleted first, so that no pod begins
 // without its rights.
@@ -62,7 +60,7 @@ func (c Client) Find(ctx context.Context, cluster, name string) ([]unstructured.
 			continue
 		case err != nil:
 			return nil, fmt.Errorf("get %s %s: %w", strings.ToLower(r.kind), name, err)
-		case object.GetLabels()[LabelCluster] != cluster:
+		case object.GetLabels()[backup.LabelScheduled] != cluster:
 			return nil, &ForeignError{Kind: r.kind, Name: name}
 		}
 		object.SetKind(r.kind)
@@ -104,7 +102,7 @@ func (c Client) Delete(ctx context.Context, object *unstructured.Unstructured) e
 
 // List returns the CronJobs of the schedules of a cluster.
 func (c Client) List(ctx context.Context, cluster string) ([]batchv1.CronJob, error) {
-	list, err := c.Kube.BatchV1().CronJobs(c.Namespace).List(ctx, metav1.ListOptions{LabelSelector: labels.Set{LabelCluster: cluster}.String()})
+	list, err := c.Kube.BatchV1().CronJobs(c.Namespace).List(ctx, metav1.ListOptions{LabelSelector: labels.Set{backup.LabelScheduled: cluster}.String()})
 	if err != nil {
 		return nil, fmt.Errorf("list cronjobs in namespace %s: %w", c.Namespace, err)
 	}

@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
+
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/backup"
 )
 
 func object(version, kind, cluster string) *unstructured.Unstructured {
@@ -18,7 +20,7 @@ func object(version, kind, cluster string) *unstructured.Unstructured {
 	u.SetName("basic-backup")
 	u.SetUID("1")
 	if cluster != "" {
-		u.SetLabels(map[string]string{LabelCluster: cluster})
+		u.SetLabels(map[string]string{backup.LabelScheduled: cluster})
 	}
 	return u
 }
