@@ -37,7 +37,7 @@ func TestPromote(t *testing.T) {
 		{"as many as there are", "promote basic --canary tikv=3", held(), 3, "TiKV has 3 members, and at least one has to wait"},
 		{"paused", "promote basic", paused(), 6, "end the pause: kubectl tidb resume basic"},
 		{"no number", "upgrade basic v8.1.1 --canary tikv", plain(), 2, `"tikv" is no component and number of members, such as tikv=1`},
-		{"fewer than none", "upgrade basic v8.1.1 --canary tikv=-1", plain(), 2, "no fewer than 0 members"},
+		{"fewer than none", "upgrade basic v8.1.1 --canary tikv=-1", plain(), 2, "0 members or more"},
 		{"no such component", "upgrade basic v8.1.1 --canary store=1", plain(), 2, `there is no component "store"`},
 		{"not in the cluster", "upgrade basic v8.1.1 --canary tiflash=1", plain(), 3, "the cluster has no TiFlash"},
 		{"all", "upgrade basic v8.1.1 --canary tikv=3", plain(), 3, "ask for 2 or fewer"},

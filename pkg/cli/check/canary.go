@@ -27,6 +27,11 @@ func (p proposal) asksCanary() (topology.Canary, bool) {
 	return c, err == nil
 }
 
+// HoldsNothingError says that no member of the component of a canary has to be restarted.
+type HoldsNothingError struct{ text string }
+
+func (e *HoldsNothingError) Error() string { return e.text }
+
 // holdsNothing refuses a canary of a component that has no member to restart. The next change, perhaps weeks later,
 // would stop at that canary.
 func (p proposal) holdsNothing(w desired.State, snap state.Snapshot) error {
@@ -45,7 +50,7 @@ func (p proposal) holdsNothing(w desired.State, snap state.Snapshot) error {
 	if slices.Sort(others); len(others) > 0 {
 		instead = "members are restarted of " + strings.Join(others, ", ")
 	}
-	return fmt.Errorf("canary %s: no member of %s has to be restarted, so none would be held; %s", c, c.Kind.Title(), instead)
+	return &HoldsNothingError{fmt.Sprintf("canary %s: no member of %s has to be restarted, so none would be held; %s", c, c.Kind.Title(), instead)}
 }
 
 // duringBatches refuses a canary of a component whose members restart in batches. A pod that is lost meanwhile comes back

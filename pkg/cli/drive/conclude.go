@@ -90,7 +90,8 @@ func blockedBy(p plan.Plan) string {
 	return "blocked"
 }
 
-// Said keeps the exit code of an error that the report has shown already, and that the run has stopped at a canary.
+// Said returns an error without a text, for an error that the report has shown already. Its exit code stays, and so does
+// the fact that the run has stopped at a canary.
 func Said(err error) error {
 	if err == nil {
 		return nil

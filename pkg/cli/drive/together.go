@@ -26,7 +26,7 @@ func Mates[T any](parts []T, waits func(a, b T) bool) (groups [][]T) {
 
 // Together drives several parts of a database at the same time, because each waits for PD of the other parts. A part
 // begins when the part before is written or has ended. Where one fails, the runs of the other parts end: they would wait
-// for ever. A part that has stopped at its canary has not failed, and no part waits for its other members.
+// for ever.
 //
 // Each drives one part, and calls written when what is asked for is in the API server. Each finds that its context has
 // ended if the part is not to begin. Together returns the error of each part.
@@ -39,7 +39,7 @@ func Together(ctx context.Context, titles []string, each func(ctx context.Contex
 		written := make(chan struct{})
 		next := sync.OnceFunc(func() { close(written) })
 		runs.Go(func() {
-			if errs[part] = each(ctx, part, next); errs[part] != nil && !AtCanary(errs[part]) {
+			if errs[part] = each(ctx, part, next); errs[part] != nil {
 				end(exit.With(exit.Of(errs[part]), fmt.Errorf("the run of %s has failed, and this part waits for PD of that part", titles[part])))
 			}
 			next()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/consent"
@@ -16,12 +17,19 @@ import (
 // show writes the waves with all their clusters, and the clusters that have nothing to do.
 func (r *run) show(out io.Writer, waves [][][]*cluster, found []*cluster) error {
 	var rows [][]string
+	differs := slices.ContainsFunc(found, func(c *cluster) bool { return !c.idle && c.action != r.v.Action })
 	row := func(wave string, c *cluster) {
 		cells := []string{wave}
 		if c.context != "" {
 			cells = append(cells, c.context)
 		}
-		rows = append(rows, append(cells, c.Namespace, c.Name, c.version))
+		cells = append(cells, c.Namespace, c.Name, c.version)
+		if differs && c.idle {
+			cells = append(cells, "")
+		} else if differs {
+			cells = append(cells, c.action)
+		}
+		rows = append(rows, cells)
 	}
 	for i, w := range waves {
 		for _, c := range flat(w) {
@@ -37,7 +45,11 @@ func (r *run) show(out io.Writer, waves [][][]*cluster, found []*cluster) error 
 	if r.o.contexts.Given() {
 		headers = append(headers, "Context")
 	}
-	return report.Table(out, append(headers, "Namespace", "Name", "Version"), rows)
+	headers = append(headers, "Namespace", "Name", "Version")
+	if differs {
+		headers = append(headers, "Change")
+	}
+	return report.Table(out, headers, rows)
 }
 
 // consent shows the waves, and asks whether to go on. A user also types the name of each cluster from which something

@@ -26,6 +26,7 @@ import (
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/harmless"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/intent"
 )
 
 // check asks of all clusters whether the request may be carried out, and changes nothing. A refusal of
@@ -61,6 +62,8 @@ type NotConcernedError struct {
 	Err     error
 	// Fine: the request is no mistake, also where no cluster has anything to do.
 	Fine bool
+	// Follows: what is under way in the cluster goes on, as with "sync". The same command has begun it before.
+	Follows bool
 }
 
 func (e *NotConcernedError) Error() string { return e.Err.Error() }
@@ -68,7 +71,7 @@ func (e *NotConcernedError) Unwrap() error { return e.Err }
 
 // refuseUnconcerned refuses a request that is about none of the clusters.
 func refuseUnconcerned(all []*cluster) {
-	if slices.ContainsFunc(all, func(c *cluster) bool { return c.unconcerned == nil }) {
+	if slices.ContainsFunc(all, func(c *cluster) bool { return c.unconcerned == nil || !c.idle }) {
 		return
 	}
 	for _, c := range all {
@@ -86,11 +89,10 @@ func (r *run) checkOne(ctx context.Context, c *cluster) error {
 		return err
 	}
 	defer s.Close()
-	d := r.flags(c)
-	if d.DryRun == flags.NoDryRun {
-		d.DryRun = flags.ServerDryRun
+	req, p, err := r.foreseeOne(ctx, f, s, c)
+	for c.holdLater(err) {
+		req, p, err = r.foreseeOne(ctx, f, s, c)
 	}
-	req, err := r.request(ctx, f, s, c)
 	if none, ok := errors.AsType[*NotConcernedError](err); ok {
 		c.want, c.idle, c.unconcerned = none.Cluster, true, none
 		return nil
@@ -98,11 +100,11 @@ func (r *run) checkOne(ctx context.Context, c *cluster) error {
 	if err != nil {
 		return err
 	}
-	p, err := drive.Foresee(ctx, f, s, d, req)
-	if err != nil {
-		return err
+	c.want, c.effects, c.verdict, c.action = req.Want, p.Effects(), drive.Verdict(p, r.tried(c)), req.Action
+	if c.canary != "" {
+		c.action += ", canary " + c.canary
 	}
-	c.want, c.effects, c.verdict = req.Want, p.Effects(), drive.Verdict(p, d)
+	// A promotion changes the annotation alone, also where nothing is left to restart.
 	was, _ := topology.CanaryAsked(req.Now)
 	is, _ := topology.CanaryAsked(req.Want)
 	c.idle = p.Plan.Outcome == plan.Converged && equality.Semantic.DeepEqual(req.Now.Spec, req.Want.Spec) && was == is
@@ -110,6 +112,25 @@ func (r *run) checkOne(ctx context.Context, c *cluster) error {
 		c.notes = p.Preview(f.Context()).Notes
 	}
 	return nil
+}
+
+// foreseeOne asks whether the request for one cluster may be carried out.
+func (r *run) foreseeOne(ctx context.Context, f *factory.Factory, s *target.Session, c *cluster) (check.Request, check.Prospect, error) {
+	req, err := r.request(ctx, f, s, c)
+	if err != nil {
+		return req, check.Prospect{}, err
+	}
+	p, err := drive.Foresee(ctx, f, s, r.tried(c), req)
+	return req, p, err
+}
+
+// tried returns the flags with which a request is tried, so that nothing is changed.
+func (r *run) tried(c *cluster) flags.Options {
+	d := r.flags(c)
+	if d.DryRun == flags.NoDryRun {
+		d.DryRun = flags.ServerDryRun
+	}
+	return d
 }
 
 // refused returns an error with all reasons, and the exit code that counts most; nil where no cluster is refused. With
@@ -153,6 +174,10 @@ func (r *run) request(ctx context.Context, f *factory.Factory, s *target.Session
 		return check.Request{}, exit.Refusef("cluster %s/%s was deleted and made again since you were asked", c.Namespace, c.Name)
 	}
 	req, err := r.v.Request(ctx, f, s, now)
+	if none, ok := errors.AsType[*NotConcernedError](err); ok && none.Follows {
+		c.unconcerned, c.canary = none, ""
+		req, err = check.Request{Action: "sync", Change: intent.Change{Now: now, Want: now}}, nil
+	}
 	switch dry := r.d.DryRun != flags.NoDryRun; {
 	case c.pd == nil:
 	case c.pd.begun && !dry && !c.JoinsAcross(): // the part with PD has been written, and is read

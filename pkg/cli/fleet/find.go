@@ -3,6 +3,7 @@ package fleet
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,9 +13,11 @@ import (
 
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/contexts"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/exit"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/explain"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/cli/factory"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/remedy"
 	"github.com/kubectl-tidb/kubectl-tidb/pkg/core/topology"
+	"github.com/kubectl-tidb/kubectl-tidb/pkg/edge/harmless"
 )
 
 // cluster is one of the clusters that were chosen, and what became of it.
@@ -23,6 +26,8 @@ type cluster struct {
 	context string // "" without --contexts
 	version string // as the TidbCluster had it when it was found
 	canary  string // where its rollout stops, "" for nowhere
+	watched bool   // the canary restarts members here
+	action  string // what is done to it, where that differs between clusters
 
 	want *v1alpha1.TidbCluster // what is asked for
 	pd   *cluster              // the part with PD, if this is another part of the same database and both were chosen
@@ -49,8 +54,20 @@ func (c *cluster) title(current string) string {
 // find returns the clusters in the order of contexts, namespaces and names. It fails where a context cannot be read:
 // which clusters there are is not known then.
 func (o *Options) find(ctx context.Context, f *factory.Factory) ([]*cluster, error) {
+	all, err := o.read(ctx, f, false)
+	if err == nil && len(all) == 0 {
+		err = o.none(f)
+	}
+	return all, err
+}
+
+// read reads the clusters. A cluster that cannot be decoded is an error, or counts all the same.
+func (o *Options) read(ctx context.Context, f *factory.Factory, malformed bool) ([]*cluster, error) {
 	read, err := contexts.Each(ctx, f, &o.contexts, func(ctx context.Context, part *factory.Factory) ([]v1alpha1.TidbCluster, error) {
 		_, found, err := o.List(ctx, part)
+		if malformed && len(found) > 0 {
+			err = nil
+		}
 		return found, err
 	})
 	if err == nil {
@@ -65,25 +82,32 @@ func (o *Options) find(ctx context.Context, f *factory.Factory) ([]*cluster, err
 			all = append(all, &cluster{Cluster: topology.New(&r.Value[i]), context: r.Context, version: r.Value[i].Spec.Version})
 		}
 	}
-	if len(all) == 0 {
-		return nil, o.none(f)
-	}
 	slices.SortStableFunc(all, func(a, b *cluster) int {
 		return cmp.Or(cmp.Compare(a.context, b.context), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	return all, nil
 }
 
-// Chosen is one of the clusters that the flags choose.
-type Chosen struct {
-	Factory *factory.Factory // of its context, whose lines begin with the name of the cluster
+// Single is one of the clusters that a command changes without driving any.
+type Single struct {
+	// Factory is that of the context. What is written through it begins with the name of the cluster. Asks is for questions.
+	Factory, Asks *factory.Factory
 	cache.ObjectName
+	title string // "" where the command is about one context
 }
 
-// Clusters returns the clusters of several contexts that the flags choose: all parts of a database, or those that -l, -A
+// Explain returns an error that names the cluster, with a remedy for its context.
+func (s Single) Explain(err error) error {
+	if err == nil || s.title == "" {
+		return err
+	}
+	return exit.With(exit.Of(err), errors.New(s.title+": "+harmless.Line(remedy.Text(explain.Error(err), s.Factory.Context()))))
+}
+
+// Singles returns the clusters of several contexts that the flags choose: all parts of a database, or those that -l, -A
 // and --all say.
-func (o *Options) Clusters(ctx context.Context, f *factory.Factory) ([]Chosen, error) {
-	found, err := o.find(ctx, f)
+func (o *Options) Singles(ctx context.Context, f *factory.Factory) ([]Single, error) {
+	found, err := o.read(ctx, f, true)
 	if err != nil {
 		return nil, err
 	}
@@ -95,9 +119,10 @@ func (o *Options) Clusters(ctx context.Context, f *factory.Factory) ([]Chosen, e
 		found = flat(databases)
 	}
 	shared := &contexts.Shared{Streams: f.Streams}
-	var all []Chosen
+	var all []Single
 	for _, c := range found {
-		all = append(all, Chosen{f.In(c.context, shared.For(c.title(""))), cache.NewObjectName(c.Namespace, c.Name)})
+		title := c.title("")
+		all = append(all, Single{f.In(c.context, shared.For(title)), f.In(c.context, f.Streams), cache.NewObjectName(c.Namespace, c.Name), title})
 	}
 	return all, nil
 }

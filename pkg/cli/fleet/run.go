@@ -1,10 +1,12 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -92,8 +94,10 @@ func (r *run) all(ctx context.Context) error {
 		return err
 	}
 	found = flat(databases)
-	if asked, err := topology.ParseCanary(r.d.Canary); err == nil {
-		shareCanary(found, asked) // the parts of one database
+	if asked, none := topology.ParseCanary(r.d.Canary); none == nil { // the parts of one database
+		if err := shareCanary(found, asked); err != nil {
+			return err
+		}
 	}
 	if err := r.check(ctx, databases); err != nil {
 		return err
@@ -162,10 +166,14 @@ func (r *run) database(ctx context.Context, parts []*cluster, label string, fail
 				return nil // it is not begun
 			}
 			mates[i].begun = true
-			return r.each(ctx, mates[i], label, written)
+			mates[i].err = r.each(ctx, mates[i], label, written)
+			if mates[i].stopsAt(mates[i].err) {
+				return nil // no part waits for the members that are held
+			}
+			return mates[i].err
 		})
 		for i, err := range errs {
-			mates[i].err = err
+			mates[i].err = cmp.Or(mates[i].err, err)
 		}
 		if r.failed([][]*cluster{mates}) {
 			failed.Store(true)
@@ -201,7 +209,7 @@ func (r *run) drive(ctx context.Context, c *cluster, label string, written func(
 		err = drive.Run(ctx, f, s, d, req)
 	}
 	err = exit.Ended(ctx, err)
-	if text := r.reason(&cluster{Cluster: c.Cluster, context: c.context, err: err}); text != "" && ctx.Err() == nil && !drive.AtCanary(err) {
+	if text := r.reason(&cluster{Cluster: c.Cluster, context: c.context, err: err}); text != "" && ctx.Err() == nil && !c.stopsAt(err) {
 		fmt.Fprintln(f.Streams.ErrOut, "error: "+text)
 	}
 	return err
@@ -247,7 +255,7 @@ func (r *run) undriven(c *cluster, err error) {
 // failed reports whether a cluster of a wave has not come to its end. A canary is an end. A dry run has no failures.
 func (r *run) failed(w [][]*cluster) bool {
 	for _, c := range flat(w) {
-		if r.d.DryRun == flags.NoDryRun && (c.err != nil && !c.stopped() || !c.begun) {
+		if r.d.DryRun == flags.NoDryRun && (c.err != nil && !c.stopsAt(c.err) || !c.begun) {
 			return true
 		}
 	}
@@ -263,7 +271,7 @@ func (r *run) ended(ctx context.Context, found []*cluster) error {
 	for _, c := range found {
 		code = exit.Worse(exit.Of(c.err), code)
 		switch {
-		case c.stopped():
+		case c.stopsAt(c.err):
 			stopped = append(stopped, c.title(r.f.Context()))
 		case c.err != nil:
 			failed = append(failed, fmt.Sprintf("%s (exit code %d)", c.title(r.f.Context()), exit.Of(c.err)))
@@ -273,7 +281,7 @@ func (r *run) ended(ctx context.Context, found []*cluster) error {
 			waiting = append(waiting, c)
 		}
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && len(failed)+len(waiting) > 0 {
 		code = exit.Worse(exit.Of(context.Cause(ctx)), code)
 	}
 	switch {
@@ -293,25 +301,40 @@ func (r *run) ended(ctx context.Context, found []*cluster) error {
 		because = "of failures: " + strings.Join(failed, ", ")
 		parts = append(parts, fmt.Sprintf("%d of %s failed: %s", len(failed), remedy.Count(len(found), "cluster", "clusters"), strings.Join(failed, ", ")))
 	}
+	if len(stopped) > 0 {
+		parts = append(parts, "the canary waits to be promoted in "+strings.Join(stopped, ", "))
+	}
 	if len(waiting) > 0 {
 		parts = append(parts, remedy.Count(len(waiting), "was not begun: ", "were not begun: ")+strings.Join(r.titles(waiting), ", "))
 	}
 	for _, c := range waiting {
 		r.end(c, exit.With(code, errors.New("not begun, because "+because)))
 	}
-	help := remedy.Remedy{remedy.Run("go on, when the cause is gone", r.goOn())}
-	if len(waiting) > 0 && r.v.GoOn != "" {
-		help = append(help, remedy.Say("then give the same command with --context for each that was not begun"))
-	}
-	return exit.With(code, remedy.For(errors.New(strings.Join(parts, "; ")), help...))
+	return exit.With(code, remedy.For(errors.New(strings.Join(parts, "; ")), r.goOn(found)...))
 }
 
-// goOn returns the command that goes on with clusters that were begun.
-func (r *run) goOn() remedy.Command {
-	if r.v.GoOn == "" {
-		return r.f.Again(r.namespace())
+// goOn returns how what was begun goes on, and how the other clusters begin. Where the same command would do more than to
+// go on, only parts that were begun go on, because the others would do what the user wanted to stop.
+func (r *run) goOn(found []*cluster) (help remedy.Remedy) {
+	const when = "go on, when the cause is gone"
+	waits := slices.ContainsFunc(found, func(c *cluster) bool { return !c.begun && !c.idle })
+	switch {
+	case r.v.GoOn == "":
+		return remedy.Remedy{remedy.Run(when, r.f.Again(r.namespace()))}
+	case !waits:
+		return remedy.Remedy{remedy.Run(when, remedy.Plugin(*r.f.Flags.Namespace, r.v.GoOn, r.o.Name, "--contexts", r.o.contexts.String()))}
 	}
-	return remedy.Plugin(*r.f.Flags.Namespace, r.v.GoOn, r.o.Name, "--contexts", r.o.contexts.String())
+	for _, c := range found {
+		switch {
+		case c.begun && c.err != nil:
+			help = append(help, remedy.Run(when, remedy.Plugin(c.Namespace, r.v.GoOn, c.Name, "--context", c.context)))
+		case !c.begun && !c.idle && c.canary != "":
+			help = append(help, remedy.Say("then give the same command with --context "+c.context+" and --canary "+c.canary))
+		case !c.begun && !c.idle:
+			help = append(help, remedy.Say("then give the same command with --context "+c.context))
+		}
+	}
+	return help
 }
 
 // namespace returns the namespace that another shell has to be told, "" where the command line says which.

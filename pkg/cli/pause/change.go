@@ -67,7 +67,7 @@ func (o *common) done(is, would string) string {
 // change is what is done to one cluster.
 type change struct {
 	topology.Cluster
-	f      *factory.Factory
+	of     fleet.Single
 	doing  string
 	asks   string // what the user has to agree to before, "" for nothing
 	write  func(context.Context, intent.Write) error
@@ -76,11 +76,11 @@ type change struct {
 	pauses bool
 }
 
-// judge returns what is done to a cluster, or why nothing can be.
-type judge func(*factory.Factory, *intent.Client, topology.Cluster) (change, error)
+// judging returns what is done to a cluster, or why nothing can be.
+type judging func(*factory.Factory, *intent.Client, topology.Cluster) (change, error)
 
 // each changes the clusters, when each may be changed and the user has agreed to each.
-func (o common) each(ctx context.Context, f *factory.Factory, judge judge) error {
+func (o common) each(ctx context.Context, f *factory.Factory, judge judging) error {
 	all, err := o.find(ctx, f, judge)
 	if err != nil {
 		return err
@@ -93,20 +93,20 @@ func (o common) each(ctx context.Context, f *factory.Factory, judge judge) error
 			continue
 		}
 		q := consent.Question{Namespace: ch.Namespace, Name: ch.Name, Doing: ch.doing, Effects: []string{ch.asks}}
-		if err := consent.Ask(ctx, ch.f, q); err != nil {
+		if err := consent.Ask(ctx, ch.of.Asks, q); err != nil {
 			return err
 		}
 	}
 	var failed []error
 	for _, ch := range all {
-		failed = append(failed, o.make(ctx, ch))
+		failed = append(failed, ch.of.Explain(o.make(ctx, ch)))
 	}
 	return errors.Join(failed...)
 }
 
 // make makes one change, and says what it has changed.
 func (o common) make(ctx context.Context, ch change) error {
-	f := ch.f
+	f := ch.of.Factory
 	if ch.write != nil && o.dryRun != flags.ClientDryRun {
 		if err := ch.write(ctx, intent.Write{DryRun: o.dryRun == flags.ServerDryRun}); err != nil {
 			return err
@@ -150,7 +150,7 @@ func begun(ctx context.Context, f *factory.Factory, c topology.Cluster) {
 }
 
 // find returns what is to be changed. With an error nothing may be.
-func (o common) find(ctx context.Context, f *factory.Factory, judge judge) ([]change, error) {
+func (o common) find(ctx context.Context, f *factory.Factory, judge judging) ([]change, error) {
 	chosen, err := o.choose(ctx, f)
 	if err != nil {
 		return nil, err
@@ -170,28 +170,28 @@ func (o common) find(ctx context.Context, f *factory.Factory, judge judge) ([]ch
 		case intent.Gone(err) && len(o.Names) == 0: // deleted since
 			continue
 		case err != nil:
-			failed = append(failed, err)
+			failed = append(failed, c.Explain(err))
 			continue
 		}
 		ch, err := judge(c.Factory, client, topology.New(tc))
-		ch.f = c.Factory
-		all, failed = append(all, ch), append(failed, err)
+		ch.of = c
+		all, failed = append(all, ch), append(failed, c.Explain(err))
 	}
 	return all, errors.Join(failed...)
 }
 
 // choose returns the clusters that are meant.
-func (o common) choose(ctx context.Context, f *factory.Factory) ([]fleet.Chosen, error) {
+func (o common) choose(ctx context.Context, f *factory.Factory) ([]fleet.Single, error) {
 	if o.fleet.Chosen() {
-		return o.fleet.Clusters(ctx, f)
+		return o.fleet.Singles(ctx, f)
 	}
 	names, err := o.Resolve(ctx, f)
 	if err != nil {
 		return nil, err
 	}
-	var all []fleet.Chosen
+	var all []fleet.Single
 	for _, n := range names {
-		all = append(all, fleet.Chosen{Factory: f, ObjectName: n})
+		all = append(all, fleet.Single{Factory: f, Asks: f, ObjectName: n})
 	}
 	return all, nil
 }

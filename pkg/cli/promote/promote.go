@@ -43,6 +43,9 @@ A verb with --canary restarts a few members first, and stops. Watch them, and th
 change, or take it back with "abort". With --canary the rollout stops once more, after more
 members or at a later component.
 
+With --contexts it goes on in all parts of a database over several Kubernetes clusters, also
+in those that an earlier "promote" has begun.
+
 It removes the annotation ` + topology.AnnotationCanary + ` from the TidbCluster. If the spec was changed
 by others while the command was looking at it, nothing is changed.`,
 		Example: `  kubectl tidb promote basic
@@ -80,17 +83,17 @@ by others while the command was looking at it, nothing is changed.`,
 }
 
 func run(ctx context.Context, f *factory.Factory, o options) error {
-	return fleet.Drive(ctx, f, o.fleet, o.Options, o.name, fleet.Verb{Action: "promote", GoOn: "sync", Request: o.request})
+	return fleet.Drive(ctx, f, o.fleet, o.Options, o.name, fleet.Verb{Action: "promote", Request: o.request})
 }
 
 // request returns what is asked for of one cluster. Where all parts of a database are promoted, a part without a canary
-// has nothing to do, and the canary of another part may move on alone.
+// goes on with what is under way, because an earlier command may have promoted it.
 func (o options) request(_ context.Context, _ *factory.Factory, s *target.Session, now *v1alpha1.TidbCluster) (check.Request, error) {
 	change, err := s.Intent.Promote(now)
 	if err != nil {
 		err = refusal(now, err)
 		if o.fleet.Chosen() && exit.Of(err) == exit.Refused {
-			err = &fleet.NotConcernedError{Cluster: now, Err: err}
+			err = &fleet.NotConcernedError{Cluster: now, Err: err, Follows: true}
 		}
 		return check.Request{}, err
 	}

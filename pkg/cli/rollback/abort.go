@@ -32,6 +32,9 @@ func commandAbort(f *factory.Factory, run func(context.Context, options) error) 
 the cluster, here or elsewhere, ends its current step and then goes the other way; members
 that have changed already change back.
 
+With --contexts it takes back the last change of each part of a database, where something is
+under way. The question before it shows these changes.
+
 If nothing is under way, it says so and changes nothing. To take back a change that is
 complete, use "rollback"; to stop for a while only, use "pause".`,
 		Example: `  kubectl tidb abort basic

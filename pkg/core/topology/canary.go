@@ -41,7 +41,7 @@ func ParseCanary(text string) (Canary, error) {
 	case !known:
 		return Canary{}, fmt.Errorf("there is no component %q; a canary is a component and a number of members, such as tikv=1", name)
 	case n < 0:
-		return Canary{}, fmt.Errorf("%q: a canary has no fewer than 0 members, and with 0 the rollout stops before the component", text)
+		return Canary{}, fmt.Errorf("%q: a canary has 0 members or more, and with 0 the rollout stops before the component", text)
 	}
 	return Canary{kind, n}, nil
 }
@@ -104,12 +104,12 @@ func validateCanary(was *Cluster, c Cluster) field.ErrorList {
 	is, _ := ParseCanary(text) // which has no problem
 	g, _ := c.Group(is.Kind)
 	switch {
+	case is.Members == 0: // all members wait, also where none has to be restarted
 	case g.Suspend:
 		return field.ErrorList{field.Forbidden(at, g.Kind.Title()+" is suspended, so it has no members to restart: resume it before")}
 	case g.Manual:
 		return field.ErrorList{field.Forbidden(at,
 			fmt.Sprintf("statefulSetUpdateStrategy of %s is OnDelete, so you restart its members yourself: delete as many pods as you want to watch", g.Kind.Title()))}
-	case is.Members == 0: // all members wait
 	case g.Size() < 2:
 		return field.ErrorList{field.Invalid(at, text, g.Kind.Title()+" has one member, so there is none that the rollout could wait with")}
 	case is.Members >= g.Size():

@@ -35,7 +35,7 @@ func TestCanary(t *testing.T) {
 		{"tikv=", "pd=0 tikv=0 tidb=0", "is no component and number"},
 		{"tikv=one", "pd=0 tikv=0 tidb=0", "is no component and number"},
 		{"tikv=0", "tikv=0", ""},
-		{"tikv=-1", "pd=0 tikv=0 tidb=0", "a canary has no fewer than 0 members"},
+		{"tikv=-1", "pd=0 tikv=0 tidb=0", "a canary has 0 members or more"},
 		{"store=1", "pd=0 tikv=0 tidb=0", `there is no component "store"`},
 		{"tiflash=1", "pd=0 tikv=0 tidb=0", "the cluster has no TiFlash"},
 		{"tikv=1,tidb=1", "pd=0 tikv=0 tidb=0", "is no component and number"},

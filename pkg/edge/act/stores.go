@@ -51,7 +51,7 @@ func (a *Actor) removeStore(ctx context.Context, s step.RemoveStore) error {
 }
 
 // noneBegun fails if another run has recorded the removal of a store since this removal was decided. A process that was
-// stopped for minutes would else take one store more offline at the same time than the user allows.
+// stopped for minutes would otherwise take more stores offline at the same time than the user allows.
 func (a *Actor) noneBegun(book *corev1.ConfigMap, s step.RemoveStore) error {
 	for _, r := range ledger.Read(book).Removals {
 		if r.StoreID == s.StoreID || slices.Contains(s.Removals, r.StoreID) {

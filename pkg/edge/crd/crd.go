@@ -1,6 +1,6 @@
 // Package crd holds the CustomResourceDefinitions of TidbCluster and Backup, for clusters that have none. They are
-// generated from the API types by the module in gen, with "make generate" or "go generate ./pkg/edge/crd". They are
-// compressed, because they are half a megabyte, which is more than a verb of the program has. To read them, give
+// generated from the API types by the module in gen, with "make generate" or "go generate ./pkg/edge/crd". The
+// definitions are compressed, because the program has a limit of size, and they have half a megabyte. To read one, give
 // "gzip -cd pkg/edge/crd/tidbclusters.json.gz | jq".
 package crd
 
