@@ -38,7 +38,7 @@ func shareCanary(parts []*cluster, asked topology.Canary) error {
 		switch {
 		case i == watched:
 			c.canary, c.watched = asked.String(), true
-		case asked.Kind == topology.PD && !c.HasPD():
+		case asked.Kind.Data() == topology.Raft && !c.HasPD():
 			return exit.Usagef("--canary %s holds PD, and %s/%s has no PD of its own and waits until PD is upgraded: give --canary for a later component, with 0 to stop before it; nothing was changed",
 				asked, c.Namespace, c.Name)
 		default:
@@ -48,8 +48,8 @@ func shareCanary(parts []*cluster, asked topology.Canary) error {
 	return nil
 }
 
-// holdFrom has the rollout of a part stop before the next component that the part has, from a component on in the order of
-// a rollout. The rollout stops nowhere if there is none.
+// holdFrom has the rollout of a part stop before a component, or before the next one that the part has. It stops nowhere if
+// there is none.
 func (c *cluster) holdFrom(from topology.Kind) {
 	order := component.Profiles()
 	c.canary = ""

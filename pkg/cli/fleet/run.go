@@ -313,8 +313,8 @@ func (r *run) ended(ctx context.Context, found []*cluster) error {
 	return exit.With(code, remedy.For(errors.New(strings.Join(parts, "; ")), r.goOn(found)...))
 }
 
-// goOn returns how what was begun goes on, and how the other clusters begin. Where the same command would do more than to
-// go on, only parts that were begun go on, because the others would do what the user wanted to stop.
+// goOn returns how what was begun goes on, and how the other clusters begin. Where the same command would do more than
+// that, each part that was begun has a command. In the other parts that command would do what the user wanted to stop.
 func (r *run) goOn(found []*cluster) (help remedy.Remedy) {
 	const when = "go on, when the cause is gone"
 	waits := slices.ContainsFunc(found, func(c *cluster) bool { return !c.begun && !c.idle })

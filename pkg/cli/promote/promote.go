@@ -86,8 +86,8 @@ func run(ctx context.Context, f *factory.Factory, o options) error {
 	return fleet.Drive(ctx, f, o.fleet, o.Options, o.name, fleet.Verb{Action: "promote", Request: o.request})
 }
 
-// request returns what is asked for of one cluster. Where all parts of a database are promoted, a part without a canary
-// goes on with what is under way, because an earlier command may have promoted it.
+// request returns what is asked for of one cluster. With several contexts a part without a canary goes on with what is
+// under way, because an earlier command may have promoted the part.
 func (o options) request(_ context.Context, _ *factory.Factory, s *target.Session, now *v1alpha1.TidbCluster) (check.Request, error) {
 	change, err := s.Intent.Promote(now)
 	if err != nil {
