@@ -68,7 +68,7 @@ func (f *failedCommands) log(t *testing.T) {
 		t.Logf("did not end as wanted: %s", text)
 	}
 	for _, text := range f.asserted {
-		t.Logf("not as wanted: %s", text)
+		t.Logf("assertion failed: %s", text)
 	}
 	for _, text := range f.crashes {
 		t.Logf("ended before: %s", text)
